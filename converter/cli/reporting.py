@@ -22,7 +22,7 @@ from converter.streaming.pipeline import Pipeline
 _OWN_REPORTS = {
     "aix": "converter.formats.aix.report_lines",
     "trace_cmd": "converter.formats.trace_cmd.report.lines",
-    "uftrace": "converter.formats.uftrace.report_lines",
+    "uftrace": "converter.formats.uftrace.report.lines",
 }
 
 

@@ -20,7 +20,7 @@ from converter.formats.uftrace.layout import (
     InfoBit,
     build_header,
 )
-from converter.formats.uftrace.reader import read
+from converter.formats.uftrace.reading.reader import read
 from converter.ir.field_classes import FieldClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace

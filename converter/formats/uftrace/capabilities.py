@@ -23,14 +23,14 @@ from converter.formats.ftrace.capabilities import (
 from converter.formats.ftrace.capabilities import (
     held as held_by_kernel,
 )
-from converter.formats.uftrace.layout import MOST_LOST
-from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
-from converter.formats.uftrace.printed_values import (
+from converter.formats.uftrace.arguments.printed_values import (
     split_large_numbers,
     with_event_name,
     with_room,
 )
-from converter.formats.uftrace.shown_values import recorded_fields
+from converter.formats.uftrace.arguments.shown_values import recorded_fields
+from converter.formats.uftrace.layout import MOST_LOST
+from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
 from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role

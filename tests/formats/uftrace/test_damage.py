@@ -12,8 +12,8 @@ from support.trace_cmd_files import Kernel
 from support.uftrace_files import BASE, ENTRY, EXIT, FOO, MAIN, SID, TID, Directory, calls
 
 from converter.errors import TraceError
-from converter.formats.uftrace import reader
 from converter.formats.uftrace.layout import Feature
+from converter.formats.uftrace.reading import reader
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind

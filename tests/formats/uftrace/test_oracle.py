@@ -12,7 +12,7 @@ from support.uftrace_oracle import check_commands, convert, needs_uftrace, uftra
 
 import converter
 from converter.formats.uftrace.capabilities import capabilities
-from converter.formats.uftrace.writer import write
+from converter.formats.uftrace.writing.writer import write
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     BooleanClass,

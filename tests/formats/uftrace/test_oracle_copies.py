@@ -14,7 +14,7 @@ from support.uftrace_files import (
 from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, run, uftrace
 
 import converter
-from converter.formats.uftrace.writer import write
+from converter.formats.uftrace.writing.writer import write
 from converter.ir.kinds import Kind
 from converter.storage.outputs import open_sink
 

@@ -31,10 +31,10 @@ import converter
 from converter.errors import TraceError
 from converter.formats.uftrace.capabilities import capabilities
 from converter.formats.uftrace.layout import EventId
-from converter.formats.uftrace.reader import read
-from converter.formats.uftrace.task_output import Tasks
-from converter.formats.uftrace.trace_tables import Symbol, Tables, build_tables, read_tables
-from converter.formats.uftrace.writer import write
+from converter.formats.uftrace.reading.reader import read
+from converter.formats.uftrace.side_table import Symbol, Tables, build_tables, read_tables
+from converter.formats.uftrace.writing.tasks import Tasks
+from converter.formats.uftrace.writing.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.events import EventClass, Field

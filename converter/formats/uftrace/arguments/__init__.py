@@ -1,0 +1,1 @@
+"""Arguments and return values: specifications, types and printed values."""

@@ -1,0 +1,175 @@
+"""What uftrace shows of values that are not plain numbers: names of enumerators, characters, functions, structures.
+
+The text stands in a field of its own behind the value's, for formats that have no such types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.uftrace.mapping import STRUCTURE
+from converter.formats.uftrace.symbols.demangle import demangled
+from converter.formats.uftrace.symbols.symbol_files import Module
+from converter.ir.columns import Column, ListColumn, list_of_bytes, take
+from converter.ir.distinct_values import distinct
+from converter.ir.events import Field
+from converter.ir.field_classes import (
+    BytesClass,
+    FieldClass,
+    IntegerClass,
+    Label,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Kind
+
+_SUFFIX: Final = "_text"
+#: Larger numbers are shown in hexadecimal.
+_LARGE: Final = 100_000
+_ESCAPES: Final = {0: r"\0", 10: r"\n"}
+
+
+def text_field(field: Field) -> Field | None:
+    """The field for the text of a value, None where it is shown as it is."""
+    match field.type:
+        case IntegerClass(style=style, labels=labels) if not (
+            labels or style in (Style.CHARACTER, Style.POINTER)
+        ):
+            return None
+        case IntegerClass() | BytesClass():
+            return Field(f"{field.name}{_SUFFIX}", StringClass())
+    return None
+
+
+def is_text_of(field: Field, of: Field) -> bool:
+    """Whether a field is that for the text of another."""
+    return field == text_field(of)
+
+
+def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields of a begin or end that are in its record: of what is returned the value, but not its text."""
+    if kind is Kind.SLICE_END and len(fields) > 1 and is_text_of(fields[-1], fields[-2]):
+        return fields[:-1]
+    return fields
+
+
+def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
+    """The texts of a column of values."""
+    if isinstance(held, BytesClass):
+        of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
+        assert isinstance(column, ListColumn)
+        name = of.encode("utf-8", "surrogateescape")
+        found = [name + b"{}", name + b"{...}"]
+        return _each(found, (np.diff(column.offsets) > 0).astype(np.int64))
+    assert isinstance(held, IntegerClass) and isinstance(column, np.ndarray)
+    values, inverse = distinct(column)
+    if held.style is Style.POINTER:
+        found = [
+            b"&%b" % names.names[id] if id else b"%#x" % value if value else b"0"
+            for value, id in zip(values.tolist(), names.ids(values).tolist(), strict=True)
+        ]
+    elif held.style is Style.CHARACTER:
+        found = [_character(value).encode("latin-1") for value in values.tolist()]
+    else:
+        found = [
+            _enumerators(value, held.labels).encode("utf-8", "surrogateescape")
+            for value in values.tolist()
+        ]
+    return _each(found, inverse)
+
+
+def _each(texts: Sequence[bytes], which: NDArray[np.integer[Any]]) -> ListColumn:
+    column = take(list_of_bytes(texts), which)
+    assert isinstance(column, ListColumn)
+    return column
+
+
+def _number(value: int) -> str:
+    return f"{value:#x}" if abs(value) > _LARGE else str(value)
+
+
+def _character(value: int) -> str:
+    code = value & 0xFF
+    return f"'{_ESCAPES.get(code) or chr(code)}'"
+
+
+def _enumerators(value: int, labels: Sequence[Label]) -> str:
+    """The name of a value, which may be an int in half of a register, or of flags that add up to it, and the rest."""
+    as_int = (value ^ 1 << 31) - (1 << 31) if value >> 32 == 0 else value
+    for label in labels:
+        if label.low in (value, as_int):
+            return label.text
+    parts = []
+    # Those that were declared last come first.
+    for label in reversed(labels):
+        if label.low <= value:
+            value -= label.low
+            parts.append(label.text)
+        if not value:
+            break
+    if not parts:
+        return _number(value)
+    return "|".join(parts) + (f"+{value:#x}" if value else "")
+
+
+class SymbolNames:
+    """The names of what lies at addresses of a recording: of its first address space that has something there."""
+
+    def __init__(
+        self, modules: Sequence[Module], spaces: Sequence[Sequence[tuple[int, int, int, int]]]
+    ) -> None:
+        self._modules = modules
+        mapped = (mapping for space in spaces for mapping in space if mapping[3] >= 0)
+        self._mappings = list(dict.fromkeys(mapped))
+        self._bounds = _bounds((start, end) for start, end, *_ in self._mappings)
+        #: By id; that of 0 is of nothing.
+        self.names = [b""]
+        self._numbers: dict[bytes, int] = {b"": 0}
+        self._known: dict[int, int] = {}
+
+    def ids(self, addresses: NDArray[Any]) -> NDArray[np.int32]:
+        """The place in `names` of what is at each address, 0 where nothing is known to be."""
+        addresses = addresses.astype(np.uint64)
+        found = np.zeros(len(addresses), np.int32)
+        # Few addresses are those of files that have symbols, and only these are looked up one by one.
+        inside = np.flatnonzero(np.searchsorted(self._bounds, addresses, "right") & 1)
+        if len(inside):
+            values, inverse = np.unique(addresses[inside], return_inverse=True)
+            ids = [self._id(address) for address in values.tolist()]
+            found[inside] = np.array(ids, np.int32)[inverse]
+        return found
+
+    def _id(self, address: int) -> int:
+        if address not in self._known:
+            name = self._name(address)
+            if name not in self._numbers:
+                self._numbers[name] = len(self.names)
+                self.names.append(name)
+            self._known[address] = self._numbers[name]
+        return self._known[address]
+
+    def _name(self, address: int) -> bytes:
+        for start, end, base, number in self._mappings:
+            if not start <= address < end:
+                continue
+            symbols = self._modules[number].symbols
+            place = int(np.searchsorted(symbols.starts, np.uint64(address - base), "right")) - 1
+            if place >= 0 and address - base < int(symbols.ends[place]):
+                name = symbols.names[place].decode("utf-8", "surrogateescape")
+                return demangled(name).encode("utf-8", "surrogateescape")
+        return b""
+
+
+def _bounds(mappings: Iterable[tuple[int, int]]) -> NDArray[np.uint64]:
+    """Where memory that is mapped begins and ends in turn, ascending."""
+    bounds: list[int] = []
+    for start, end in sorted(mappings):
+        if bounds and start <= bounds[-1]:
+            bounds[-1] = max(bounds[-1], end)
+        else:
+            bounds += start, end
+    return np.array(bounds, np.uint64)

@@ -1,0 +1,205 @@
+"""The columns of a batch: names and values, sorted by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.uftrace.arguments.shown_values import SymbolNames, texts
+from converter.formats.uftrace.reading.functions import ClassColumns, Place
+from converter.formats.uftrace.reading.scan import gather_words
+from converter.ir.columns import Column, ListColumn, NullColumn
+from converter.ir.events import EventClass, Table
+from converter.ir.field_classes import (
+    BooleanClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+)
+from converter.ir.kinds import Kind
+from converter.kernels.gather import Segments
+from converter.kernels.order import group_by_class
+
+#: What recorders once wrote for a null pointer in place of a text.
+_OLD_NULL = b"\xff\xff\xff\xff"
+_NULL = b"NULL"
+_CALLS = frozenset({Kind.SLICE_BEGIN, Kind.SLICE_END})
+
+
+class CallTable(Table):
+    """Calls or returns, with what only `uftrace` shows of them.
+
+    Attributes:
+        depths: uint32, that of each record and 1; 0 of an end that no record says.
+        names: int32, of the functions, also of ends that have no name otherwise.
+        formats: the letters of the formats of values, where these say more than their types.
+        symbols: the names of what is at addresses.
+
+    """
+
+    __slots__ = ("depths", "formats", "names", "symbols")
+
+    def __init__(
+        self,
+        columns: Sequence[Column | Callable[[], Column]],
+        depths: NDArray[np.uint32],
+        names: NDArray[np.int32],
+        formats: tuple[str, ...],
+        symbols: SymbolNames,
+    ) -> None:
+        super().__init__(len(depths), columns)
+        self.depths = depths
+        self.names = names
+        self.formats = formats
+        self.symbols = symbols
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
+        """The given rows."""
+        columns = super().select(rows).lazy_columns()
+        return CallTable(columns, self.depths[rows], self.names[rows], self.formats, self.symbols)
+
+
+class BatchValues:
+    """What a scan has filled, in stream order, sorted by class; `values` are the words of all events that have some.
+
+    Sorting is done at once, on the thread that scans: it has more time than the one that asks for columns. Of the
+    arguments only `values` and `segments` are kept.
+
+    Args:
+        class_id, row: int32, of each event.
+        counts: int32, rows of each class.
+        name, category: int32 ids.
+        first: int64, where an event's words start, or the location of its payload.
+        size: uint32, of its payload; of calls and returns the depth of its record and 1, or 0.
+        values: uint64.
+        segments: the buffers that locations are in.
+        names: those of what is at addresses.
+        replace_nulls: whether texts may be null pointers.
+
+    """
+
+    def __init__(
+        self,
+        class_id: NDArray[np.int32],
+        row: NDArray[np.int32],
+        counts: NDArray[np.int32],
+        name: NDArray[np.int32],
+        category: NDArray[np.int32],
+        first: NDArray[np.int64],
+        size: NDArray[np.uint32],
+        values: NDArray[np.uint64],
+        segments: Segments,
+        names: SymbolNames,
+        *,
+        replace_nulls: bool,
+    ) -> None:
+        self._counts = counts
+        self._values = values
+        self.segments = segments
+        self._symbol_names = names
+        self._replace_nulls = replace_nulls
+        self._bases = np.zeros(len(counts) + 1, np.int64)
+        np.cumsum(counts, out=self._bases[1:])
+        self._names = np.empty_like(name), np.empty_like(category)
+        group_by_class(class_id, row, self._bases[:-1], name, category, *self._names)
+        self._payloads = np.empty_like(first), np.empty_like(size)
+        group_by_class(class_id, row, self._bases[:-1], first, size, *self._payloads)
+        self._words: dict[int, NDArray[np.uint64]] = {}
+
+    def _here(self, id: int) -> slice:
+        return slice(int(self._bases[id]), int(self._bases[id + 1]))
+
+    def located(self, id: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Location and size of the payloads of a class."""
+        first, size = self._payloads
+        return first[self._here(id)], size[self._here(id)]
+
+    def words(self, id: int, count: int) -> NDArray[np.uint64]:
+        """The words of a class, of shape (words, events)."""
+        if id not in self._words:
+            words = np.empty((count, int(self._counts[id])), np.uint64)
+            gather_words(self._values, self.located(id)[0], words)
+            self._words[id] = words
+        return self._words[id]
+
+    def table(self, id: int, event_class: EventClass, columns: ClassColumns) -> Table:
+        """The table of a class; its columns are made when asked for."""
+        made: list[Column | Callable[[], Column]] = []
+        fields = event_class.fields
+        for number, (place, word) in enumerate(columns.places):
+            if place is Place.TEXT:
+                made.append(self._texts(made[number - 1], fields[number - 1].type))
+            else:
+                made.append(self._column(id, fields[number].type, place, word, columns.words))
+        if event_class.kind not in _CALLS:
+            return Table(int(self._counts[id]), made)
+        depths, names = self._payloads[1][self._here(id)], self._names[0][self._here(id)]
+        return CallTable(made, depths, names, columns.formats, self._symbol_names)
+
+    def _texts(self, of: Column | Callable[[], Column], held: FieldClass) -> Callable[[], Column]:
+        return lambda: texts(of() if callable(of) else of, held, self._symbol_names)
+
+    def _column(
+        self, id: int, held: FieldClass, place: Place, word: int, words: int
+    ) -> Callable[[], Column]:
+        match place:
+            case Place.NAME:
+                return lambda: self._names[0][self._here(id)]
+            case Place.CATEGORY:
+                return lambda: self._names[1][self._here(id)]
+            case Place.STRING:
+                return lambda: self.words(id, words)[word].astype(np.int32)
+            case Place.SPAN if not isinstance(held, NullClass):
+                return lambda: self._spans(self.words(id, words), word)
+            case _:
+                return lambda: _scalar(self.words(id, words)[word], held)
+
+    def _spans(self, words: NDArray[np.uint64], word: int) -> ListColumn:
+        """The texts or bytes whose location and length are two words."""
+        span, size = words[word].view(np.int64), words[word + 1].view(np.int64)
+        column = copied(self.segments, span, size)
+        if self._replace_nulls:
+            _replace_old_nulls(column, size)
+        return column
+
+
+def copied(segments: Segments, span: NDArray[np.int64], size: NDArray[np.int64]) -> ListColumn:
+    """The bytes at spans of segments."""
+    offsets = np.empty(len(span) + 1, np.int64)
+    segments.measure(span, size, False, 1, offsets)
+    values = np.empty(int(offsets[-1]), np.uint8)
+    segments.copy(span, offsets, values)
+    return ListColumn(offsets, values)
+
+
+def _replace_old_nulls(column: ListColumn, size: NDArray[np.int64]) -> None:
+    values = column.values
+    assert isinstance(values, np.ndarray)
+    starts = column.offsets[:-1][size == len(_OLD_NULL)]
+    if not len(starts):
+        return
+    places = starts[:, np.newaxis] + np.arange(len(_OLD_NULL))
+    null = (values[places] == np.frombuffer(_OLD_NULL, np.uint8)).all(axis=1)
+    values[places[null]] = np.frombuffer(_NULL, np.uint8)
+
+
+def _scalar(words: NDArray[np.uint64], held: FieldClass) -> Column:
+    match held:
+        case NullClass():
+            return NullColumn(len(words))
+        case BooleanClass():
+            true: NDArray[np.bool_] = (words & np.uint64(0xFF)) != 0
+            return true
+        case FloatClass(bits):
+            if bits == 64:
+                return words.view(np.float64)
+            return words.astype(np.uint32).view(np.float32)
+        case IntegerClass():
+            # Modulo 2^bits, which is what the words were extended from.
+            unsigned = np.dtype(f"u{held.dtype.itemsize}")
+            return words.astype(unsigned, copy=False).view(held.dtype)
+    raise TypeError(f"no word holds {held}")

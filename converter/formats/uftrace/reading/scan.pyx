@@ -1,0 +1,577 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Records of uftrace's task files to columns, merged by time with each other and with events decoded elsewhere.
+
+A record is two 64-bit words: a time, and type:2, more:1, magic:3, depth:10, addr:48 (uftrace.h, struct
+uftrace_record). Values follow where `more` is set; what they are only the function's specifications tell, which are
+compiled to programs. One pass fills the columns; a task's stack tells which exits belong to which entries.
+
+Columns of the values of scanned uftrace records.
+"""
+
+from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, UINT64_MAX, uint64_t, uint8_t
+from libc.stdlib cimport calloc, free
+
+from converter.formats.uftrace.reading.scan_addresses cimport cache_slot, Cached
+from converter.formats.uftrace.reading.scan_estimates cimport (
+    account, MISC_AT, move_next, settle, SWITCH_END, SWITCH_OUT, TID_AT,
+)
+from converter.formats.uftrace.reading.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
+from converter.formats.uftrace.reading.scan_functions cimport FunctionTable, grown, SITE_MISSING
+from converter.formats.uftrace.reading.scan_functions cimport Streams
+from converter.formats.uftrace.reading.scan_streams cimport (
+    Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
+    SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
+)
+from converter.formats.uftrace.arguments.values cimport decode_values, integer, MOST_VALUES, padded, Program
+from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.strings cimport StringTable
+
+cdef extern from *:
+    void __builtin_prefetch(const void*) noexcept nogil
+
+
+cpdef enum:
+    DONE = 0
+    FULL = 1
+    NEED_WINDOW = 2
+    NEED_SYMBOL = 3
+    DAMAGED = 4
+
+cpdef enum:
+    TRUNCATED = 1
+    BAD_MAGIC = 2
+    BAD_TIME = 3
+    NO_SPECIFICATION = 4
+
+cdef enum:
+    # More results of a run over one stream.
+    ENDED = 6
+    NO_MEMORY = 7
+
+    # How many events ahead words are fetched.
+    AHEAD = 16
+
+    MAGIC = 5
+    WATCH_VAR = 100012
+
+    # Numbers in `classes`.
+    CLASS_ENTRY = 0
+    CLASS_EXIT = 1
+    CLASS_UNMATCHED = 2
+    CLASS_LOST = 3
+    CLASS_NATIVE = 4
+    CLASS_USER_DATA = 5
+    CLASS_WATCH = 6
+    CLASS_ENTRY_WITH_SOURCE = 10
+    CLASSES = 11
+
+
+cdef struct Event:
+    uint64_t id
+    int32_t class_id
+    int32_t name
+    int32_t category
+    int32_t words
+    int32_t width
+
+
+cdef class Scanner(Streams):
+    cdef StringTable _strings
+    cdef int32_t[CLASSES] _classes
+    cdef int32_t _highest_class
+    # By ascending id.
+    cdef Event* _events
+    cdef int64_t _event_count
+    # The class of exits of tasks, and the stream of each thread that has one.
+    cdef int32_t _exit_class
+    cdef const int32_t[::1] _stream_of_thread
+    # The class of switches that move exits, and the stream of each task that has one.
+    cdef int32_t _switch_class
+    cdef const int32_t[::1] _tids
+    cdef const int32_t[::1] _stream_of_tid
+    # The task from whose record, the last one, replay looks ahead, to print what it begins and the next one ends on one
+    # line; NULL: it does not.
+    cdef const Stream* _looks_ahead
+    cdef readonly int32_t stream
+    cdef readonly int32_t reason
+    cdef readonly int64_t offset
+    cdef readonly int64_t time
+    cdef readonly int64_t rounded
+
+    def __cinit__(
+        self, StringTable strings not None, FunctionTable functions not None, *, bint big_endian,
+        bint close_abandoned, const int32_t[::1] classes,
+    ):
+        cdef int64_t i
+        if classes.shape[0] != CLASSES:
+            raise ValueError(f"{classes.shape[0]} classes")
+        self._strings = strings
+        self._exit_class = -1
+        self._switch_class = -1
+        for i in range(CLASSES):
+            self._classes[i] = classes[i]
+            self._note_class(classes[i])
+
+    def __dealloc__(self):
+        free(self._events)
+
+    cdef _note_class(self, int32_t class_id):
+        if class_id < 0:
+            raise ValueError(f"class {class_id}")
+        self._highest_class = max(self._highest_class, class_id)
+
+    def add_event(self, uint64_t id, int32_t class_id, int32_t name, int32_t category, int32_t words, int32_t width):
+        cdef int64_t at = self._event_count
+        if not 0 <= words <= MOST_VALUES or width not in (4, 8):
+            raise ValueError(f"{words} words of {width} bytes")
+        if class_id >= 0:
+            self._note_class(class_id)
+        self._events = <Event*>grown(self._events, self._event_count, sizeof(Event))
+        while at and self._events[at - 1].id > id:
+            self._events[at] = self._events[at - 1]
+            at -= 1
+        self._events[at].id = id
+        self._events[at].class_id = class_id
+        self._events[at].name = name
+        self._events[at].category = category
+        self._events[at].words = words
+        self._events[at].width = width
+        self._event_count += 1
+
+    def close_at(self, int32_t class_id, const int32_t[::1] stream_of_thread):
+        cdef int64_t i
+        for i in range(stream_of_thread.shape[0]):
+            if not -1 <= stream_of_thread[i] < self._stream_count or (
+                stream_of_thread[i] >= 0 and self._streams[stream_of_thread[i]].is_ready
+            ):
+                raise ValueError(f"stream {stream_of_thread[i]} of a thread")
+        self._exit_class = class_id
+        self._stream_of_thread = stream_of_thread
+
+    def move_estimated(
+        self, int32_t class_id, const int32_t[::1] tids, const int32_t[::1] streams, int64_t most
+    ):
+        cdef int64_t i
+        cdef Stream* stream
+        if tids.shape[0] != streams.shape[0]:
+            raise ValueError("tids and streams differ in length")
+        for i in range(streams.shape[0]):
+            if not 0 <= streams[i] < self._stream_count or self._streams[streams[i]].is_ready:
+                raise ValueError(f"stream {streams[i]} of a task")
+            stream = &self._streams[streams[i]]
+            if stream.estimates is NULL:
+                stream.estimates = <Estimates*>calloc(1, sizeof(Estimates))
+                if stream.estimates is NULL:
+                    raise MemoryError
+            stream.estimates.most = most
+        self._switch_class = class_id
+        self._tids = tids
+        self._stream_of_tid = streams
+
+    # The pass
+
+    def fill(
+        self,
+        int64_t[::1] ts,
+        int32_t[::1] class_id,
+        int32_t[::1] row,
+        int32_t[::1] thread,
+        int32_t[::1] cpu,
+        int32_t[::1] name,
+        int32_t[::1] category,
+        int64_t[::1] first,
+        uint32_t[::1] size,
+        uint64_t[::1] values,
+        int64_t filled,
+        int64_t value_count,
+        int32_t[::1] counts,
+    ):
+        cdef Columns out
+        cdef int status
+        out.room = ts.shape[0]
+        out.value_room = values.shape[0] - 2 * MOST_VALUES - 1
+        if (
+            class_id.shape[0] != out.room or row.shape[0] != out.room or thread.shape[0] != out.room
+            or cpu.shape[0] != out.room or name.shape[0] != out.room or category.shape[0] != out.room
+            or first.shape[0] != out.room or size.shape[0] != out.room or out.room == 0
+        ):
+            raise ValueError("the columns differ in length")
+        if out.value_room <= 0 or not 0 <= filled <= out.room or not 0 <= value_count <= values.shape[0]:
+            raise ValueError("more is filled than there is")
+        if counts.shape[0] <= max(self._highest_class, self._functions.highest_class):
+            raise ValueError(f"{counts.shape[0]} classes")
+        out.ts = &ts[0]
+        out.class_id = &class_id[0]
+        out.row = &row[0]
+        out.thread = &thread[0]
+        out.cpu = &cpu[0]
+        out.name = &name[0]
+        out.category = &category[0]
+        out.first = &first[0]
+        out.size = &size[0]
+        out.values = &values[0]
+        out.counts = &counts[0]
+        out.filled = filled
+        out.value_count = value_count
+        with nogil:
+            self._strings.lock()
+            status = self._merge(&out, counts.shape[0])
+            self._strings.unlock()
+        if status == NO_MEMORY:
+            raise MemoryError("no room for more strings or frames")
+        return status, out.filled, out.value_count
+
+    cdef int _merge(self, Columns* out, int64_t classes) noexcept nogil:
+        cdef int64_t limit
+        cdef Stream* stream
+        cdef int status
+        while self._heap.waiting:
+            if out.filled >= out.room or out.value_count > out.value_room:
+                return FULL
+            self.stream = self._heap.items[0]
+            stream = &self._streams[self.stream]
+            limit = limit_of(&self._heap)
+            if stream.is_ready:
+                status = copy_ready(stream, out, limit, classes, self._exit_class, self._switch_class)
+                if status == TASK_EXITS:
+                    if not self._close_all(stream, out):
+                        return FULL
+                    stream.is_met = True
+                    continue
+                if status == SWITCHES:
+                    if self._looks_ahead is not NULL:
+                        self._look_at(stream, stream.at)
+                    stream.is_met = True
+                    continue
+                if status == SWITCHED:
+                    if not self._switched(stream, stream.at - 1):
+                        return NO_MEMORY
+                    continue
+            else:
+                status = self._run(stream, out, limit)
+            if status == TURN_OVER:
+                sink(&self._heap)
+            elif status == NEED_SYMBOL or status == FULL or status == NO_MEMORY:
+                return status
+            else:
+                pop(&self._heap)
+                if status != ENDED:
+                    return status
+        return DONE
+
+    # Over one stream, as long as its records are not later than `limit`.
+    cdef int _run(self, Stream* stream, Columns* out, int64_t limit) noexcept nogil:
+        cdef const uint8_t* record
+        cdef uint64_t time, word, address
+        cdef int64_t ts, left, length, first
+        cdef int64_t absolute = 0
+        cdef int32_t kind, number, class_id
+        cdef int32_t space = stream.spaces[stream.space_at]
+        cdef Cached* cached
+        cdef const Program* program
+        cdef bint swap = self._swap
+        cdef int matched
+        cdef int status
+        while True:
+            left = stream.end - stream.at
+            if left < RECORD_SIZE:
+                return self._at_end(stream, left)
+            record = stream.data + stream.at
+            time = load64(record, swap)
+            if time > <uint64_t>INT64_MAX:
+                return self._damage(stream, BAD_TIME)
+            ts = <int64_t>time
+            if stream.estimates is not NULL and stream.estimates.is_moved:
+                ts = stream.estimates.moved_to
+            if ts > limit:
+                stream.next_ts = ts
+                return TURN_OVER
+            if out.filled >= out.room or out.value_count > out.value_room:
+                stream.next_ts = ts
+                return FULL
+            word = load64(record + 8, swap)
+            if (word >> 3) & 7 != MAGIC:
+                return self._damage(stream, BAD_MAGIC)
+            stream.time = <int64_t>time
+            kind = word & 3
+            address = word >> 16
+            while ts >= stream.next_space and stream.space_at + 1 < stream.space_count:
+                stream.space_at += 1
+                space = stream.spaces[stream.space_at]
+                stream.next_space = (
+                    stream.times[stream.space_at + 1] if stream.space_at + 1 < stream.space_count else INT64_MAX
+                )
+            if kind > EXIT:
+                if kind == LOST:
+                    stream.adrift = True
+                    # 0 is "some records".
+                    out.values[out.value_count] = address if address else UINT64_MAX
+                    emit(out, ts, self._classes[CLASS_LOST], stream.thread, -1, -1, out.value_count)
+                    out.value_count += 1
+                    stream.at += RECORD_SIZE
+                    if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+                        return NO_MEMORY
+                    continue
+                status = self._event(stream, out, ts, word, left)
+                if status:
+                    return status
+                if stream.estimates is not NULL:
+                    settle(stream.estimates, kind, ts, False)
+                    self._looks_ahead = NULL
+                continue
+            cached = &self._functions.cache[cache_slot(address, space)]
+            if cached.address != address or cached.space != space:
+                status = self._functions.resolve(cached, address, space)
+                if status:
+                    stream.next_ts = ts
+                    return self._unresolved(status)
+            matched = True
+            if stream.tracked:
+                absolute = depth_of(stream, (word >> 6) & (DEPTHS - 1), kind)
+                if kind == ENTRY:
+                    if stream.depth > absolute:
+                        self._abandon(stream, out, ts)
+                        continue
+                elif stream.depth > absolute + 1 and not is_top_alone(stream, cached.site.name, absolute):
+                    self._abandon(stream, out, ts)
+                    continue
+            length = RECORD_SIZE
+            first = out.value_count
+            number = cached.site.entry if kind == ENTRY else cached.site.exit
+            program = NULL if number < 0 else &self._functions.programs[number]
+            if word & 4:
+                if program is NULL:
+                    return self._damage(stream, NO_SPECIFICATION)
+                length = decode_values(
+                    program, record, RECORD_SIZE, left, stream.segment << 32 | stream.at, swap, swap != HOST_IS_BIG,
+                    out.values, &out.value_count, &self.rounded,
+                )
+                if length < 0:
+                    return self._at_end(stream, left)
+            elif program is not NULL and program.count:
+                # The function has values, but none were recorded.
+                program = NULL
+            if stream.tracked:
+                matched = follow(stream, kind, absolute, cached.site.name)
+                if matched < 0:
+                    return NO_MEMORY
+            if kind == ENTRY:
+                class_id = self._classes[CLASS_ENTRY] if program is NULL else program.class_id
+                if cached.site.source >= 0:
+                    if program is NULL:
+                        class_id = self._classes[CLASS_ENTRY_WITH_SOURCE]
+                    out.values[out.value_count] = cached.site.source
+                    out.value_count += 1
+            elif matched:
+                class_id = self._classes[CLASS_EXIT] if program is NULL else program.class_id
+            else:
+                class_id = self._classes[CLASS_UNMATCHED] if program is NULL else program.unmatched
+            stream.at += length
+            if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+                return NO_MEMORY
+            if class_id < 0:
+                out.value_count = first
+                continue
+            emit(out, ts, class_id, stream.thread, cached.site.name, cached.site.category, first)
+            # An end that no record says has none.
+            out.size[out.filled - 1] = <uint32_t>((word >> 6) & (DEPTHS - 1)) + 1
+
+    cdef int _damage(self, Stream* stream, int reason) noexcept nogil:
+        self.reason = reason
+        self.offset = stream.at
+        self.time = stream.time
+        return DAMAGED
+
+    # The window ends within a record, or at its end.
+    cdef int _at_end(self, Stream* stream, int64_t left) noexcept nogil:
+        if not stream.final:
+            return NEED_WINDOW
+        return ENDED if left == 0 else self._damage(stream, TRUNCATED)
+
+    cdef inline int _unresolved(self, int status) noexcept nogil:
+        return NEED_SYMBOL if status == SITE_MISSING else NO_MEMORY
+
+    # The innermost function has been left without an exit. One whose entry is not known is just forgotten.
+    cdef void _abandon(self, Stream* stream, Columns* out, int64_t ts) noexcept nogil:
+        stream.depth -= 1
+        if stream.frames[stream.depth] != UNKNOWN:
+            emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
+
+    # A record is consumed: the time that it has at last. Whether there is memory for its stack.
+    cdef bint _settle(self, Stream* stream, uint64_t word, int64_t* ts) noexcept nogil:
+        cdef int kind = word & 3
+        ts[0] = settle(stream.estimates, kind, ts[0], self._looks_ahead is not NULL)
+        self._looks_ahead = stream if kind == ENTRY else NULL
+        return account(stream.estimates, kind, (word >> 6) & (DEPTHS - 1), word >> 16, ts[0], True)
+
+    # A task is switched: its next record may have to wait.
+    cdef void _move_next(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef Stream* task = self._switched_task(stream, at)
+        cdef const uint8_t* record
+        cdef uint64_t time, word
+        if task is NULL or task.end - task.at < RECORD_SIZE:
+            return
+        record = task.data + task.at
+        word = load64(record + 8, self._swap)
+        time = task.estimates.moved_to if task.estimates.is_moved else load64(record, self._swap)
+        if move_next(task.estimates, self._leaves(stream, at), stream.ts[at], word & 3, word >> 16, time):
+            task.next_ts = task.estimates.moved_to
+            replace(&self._heap, <int32_t>(task - self._streams))
+
+    # Replay looks ahead at a switch, and only then for what is next, which may now be a record of the task. The end of
+    # what the same task has begun is taken at once.
+    cdef void _look_at(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef const Stream* task = self._switched_task(stream, at)
+        if task is not NULL and task is not self._looks_ahead and self._is_shown(task, self._leaves(stream, at)):
+            self._looks_ahead = NULL
+            self._move_next(stream, at)
+
+    # Switches outside of functions are passed over.
+    cdef inline bint _is_shown(self, const Stream* task, bint leaves) noexcept nogil:
+        return task.estimates.depth > (0 if leaves else 1)
+
+    # A task has been switched. Whether there is memory for its stack.
+    cdef bint _switched(self, Stream* stream, int64_t at) noexcept nogil:
+        cdef Stream* task = self._switched_task(stream, at)
+        cdef bint leaves
+        if task is NULL:
+            return True
+        leaves = self._leaves(stream, at)
+        if self._is_shown(task, leaves):
+            self._looks_ahead = task if leaves else NULL
+        self._move_next(stream, at)
+        # No function has this address, as theirs are of 48 bits.
+        return account(task.estimates, ENTRY if leaves else EXIT, 0, ~<uint64_t>0, stream.ts[at], False)
+
+    cdef inline bint _leaves(self, const Stream* stream, int64_t at) noexcept nogil:
+        return (load16(stream.data + stream.start[at] + MISC_AT, self._swap) & SWITCH_OUT) != 0
+
+    # The stream of the task of a switch, NULL of one that has none.
+    cdef Stream* _switched_task(self, const Stream* stream, int64_t at) noexcept nogil:
+        cdef int32_t number
+        if stream.start[at] + <int64_t>SWITCH_END > stream.data_size:
+            return NULL
+        number = self._task_of(<int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap))
+        return NULL if number < 0 else &self._streams[number]
+
+    # The stream of a task, -1 of one that has none.
+    cdef inline int32_t _task_of(self, int32_t tid) noexcept nogil:
+        cdef int64_t low = 0
+        cdef int64_t high = self._tids.shape[0]
+        cdef int64_t middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._tids[middle] < tid:
+                low = middle + 1
+            else:
+                high = middle
+        return self._stream_of_tid[low] if low < self._tids.shape[0] and self._tids[low] == tid else -1
+
+    # A task exits, of which the next event of a stream tells: nothing leaves the functions that it is still in. Whether
+    # there was room for all their ends.
+    cdef bint _close_all(self, Stream* stream, Columns* out) noexcept nogil:
+        cdef int64_t ts = stream.ts[stream.at]
+        cdef int32_t thread = stream.threads[stream.at]
+        cdef int32_t number = self._stream_of_thread[thread] if 0 <= thread < self._stream_of_thread.shape[0] else -1
+        cdef Stream* task
+        if number < 0:
+            return True
+        task = &self._streams[number]
+        # A task with records behind its exit is another of this number, or its clock is another.
+        if not task.final or task.at < task.end:
+            return True
+        while task.depth:
+            if out.filled >= out.room:
+                stream.next_ts = ts
+                return False
+            self._abandon(task, out, ts)
+        return True
+
+    # An EVENT record.
+    cdef int _event(self, Stream* stream, Columns* out, int64_t ts, uint64_t word, int64_t left) noexcept nogil:
+        cdef const uint8_t* record = stream.data + stream.at
+        cdef uint64_t id = word >> 16
+        cdef int64_t length = RECORD_SIZE
+        cdef int64_t size = -1
+        cdef int64_t first = out.value_count
+        cdef int64_t at
+        cdef int32_t i
+        cdef const Event* event = NULL
+        cdef const uint8_t* data = record + RECORD_SIZE + 2
+        cdef Cached found
+        cdef int status
+        if word & 4:
+            if left < RECORD_SIZE + 2:
+                return self._at_end(stream, left)
+            size = load16(record + RECORD_SIZE, self._swap)
+            length += padded(2 + size, 8)
+            if left < length:
+                return self._at_end(stream, left)
+        at = self._event_at(id)
+        if at >= 0:
+            event = &self._events[at]
+        if event is not NULL and event.class_id < 0:
+            pass
+        elif event is not NULL and (size == event.words * event.width or (event.words == 0 and size < 0)):
+            for i in range(event.words):
+                out.values[out.value_count] = (
+                    load64(data + 8 * i, self._swap) if event.width == 8 else load32(data + 4 * i, self._swap)
+                )
+                out.value_count += 1
+            emit(out, ts, event.class_id, stream.thread, event.name, event.category, first)
+        elif event is not NULL and event.words == 0:
+            self._bytes(stream, out, RECORD_SIZE + 2, size)
+            emit(out, ts, self._classes[CLASS_USER_DATA], stream.thread, event.name, event.category, first)
+        elif id == WATCH_VAR and event is not NULL and (size == 9 or size == 10 or size == 12 or size == 16):
+            status = self._functions.resolve(&found, load64(data, self._swap), stream.spaces[stream.space_at])
+            if status:
+                stream.next_ts = ts
+                return self._unresolved(status)
+            i = 0 if size == 9 else 1 if size == 10 else 2 if size == 12 else 3
+            out.values[out.value_count] = integer(data + 8, size - 8, False, self._swap)
+            out.value_count += 1
+            emit(out, ts, self._classes[CLASS_WATCH + i], stream.thread, found.site.name, event.category, first)
+        else:
+            self._bytes(stream, out, 0, length)
+            emit(out, ts, self._classes[CLASS_NATIVE], stream.thread, -1, -1, first)
+        stream.at += length
+        return 0
+
+    cdef inline void _bytes(self, Stream* stream, Columns* out, int64_t offset, int64_t size) noexcept nogil:
+        out.values[out.value_count] = <uint64_t>(stream.segment << 32 | (stream.at + offset))
+        out.values[out.value_count + 1] = <uint64_t>size
+        out.value_count += 2
+
+    cdef inline int64_t _event_at(self, uint64_t id) noexcept nogil:
+        cdef int64_t low = 0
+        cdef int64_t high = self._event_count
+        cdef int64_t middle
+        while low < high:
+            middle = (low + high) >> 1
+            if self._events[middle].id < id:
+                low = middle + 1
+            else:
+                high = middle
+        return low if low < self._event_count and self._events[low].id == id else -1
+
+
+def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] columns):
+    cdef int64_t count = first.shape[0]
+    cdef int64_t words = columns.shape[0]
+    cdef int64_t i, k
+    cdef int64_t failed = -1
+    if columns.shape[1] != count:
+        raise ValueError("first and columns differ in length")
+    with nogil:
+        for i in range(count):
+            if first[i] < 0 or first[i] > values.shape[0] - words:
+                failed = i
+                break
+            if i + AHEAD < count:
+                # Words of a class lie far apart. Where they are is not known to be right yet: it is only fetched.
+                __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>first[i + AHEAD]))
+                __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>(first[i + AHEAD] + words - 1)))
+            for k in range(words):
+                columns[k, i] = values[first[i] + k]
+    if failed >= 0:
+        raise ValueError(f"event {failed} lies outside the values")

@@ -1,0 +1,85 @@
+"""Finding where a time begins in a task file: what is before it is passed over, but for the functions that are open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from converter.errors import TraceError
+from converter.formats.uftrace.directory import DataDirectory
+from converter.formats.uftrace.layout import RECORD_SIZE
+from converter.formats.uftrace.reading.scan_skip import OpenEntries
+from converter.formats.uftrace.reading.windows import Windows, window_size
+from converter.ir.trace import Narrowed
+
+_MOST_TIME: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where reading a task file begins, and the entries before it of what is open there."""
+
+    place: int = 0
+    entries: bytes = b""
+
+
+class TaskSeeking:
+    """The task files of a directory by the times of their records, which are in order."""
+
+    def __init__(self, directory: DataDirectory, tids: Sequence[int]) -> None:
+        self._directory = directory
+        self._tids = tids
+        self._beginnings: dict[int, Beginning] = {}
+
+    def first(self) -> int | None:
+        """None: there are other files, too."""
+        return None
+
+    def last(self) -> int | None:
+        """Likewise."""
+        return None
+
+    def narrow(self, start: int, end: int) -> Narrowed:
+        """Leave out records before a time. Those behind `end` nobody reads in any case."""
+        del end
+        if start > 0:
+            self._beginnings = {
+                tid: self._beginning(f"{tid}.dat", min(start, _MOST_TIME)) for tid in self._tids
+            }
+        leaves_out = any(one.place > len(one.entries) for one in self._beginnings.values())
+        return Narrowed(leaves_out=leaves_out, goes_on=False)
+
+    def windows(self, tid: int, size: int) -> Windows:
+        """What there is to read of the file of a task.
+
+        Raises:
+            TraceError: it cannot be opened.
+
+        """
+        name = f"{tid}.dat"
+        windows = Windows(self._directory.open(name), name, size)
+        beginning = self._beginnings.get(tid)
+        if beginning is not None:
+            windows.begin_at(beginning.place, beginning.entries)
+        return windows
+
+    def _beginning(self, name: str, start: int) -> Beginning:
+        """The first record from a time on; the file's first where that can only be told by decoding what is before."""
+        entries = OpenEntries(big_endian=self._directory.header.big_endian)
+        try:
+            with self._directory.open(name) as source:
+                windows = Windows(source, name, window_size(1))
+                consumed, final = 0, False
+                while not final:
+                    window, final = windows.next(consumed)
+                    consumed = entries.follow(window, windows.start, start)
+                    if consumed < 0:
+                        return Beginning()
+                    if consumed + RECORD_SIZE <= len(window):
+                        break
+                open_there = (source.read(place, RECORD_SIZE) for place in entries.places())
+                return Beginning(windows.start + consumed, b"".join(open_there))
+        except TraceError:
+            # Reading the file says so.
+            return Beginning()

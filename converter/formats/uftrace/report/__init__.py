@@ -1,0 +1,1 @@
+"""Prints uftrace directories as `uftrace replay` does."""

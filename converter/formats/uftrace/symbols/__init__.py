@@ -1,0 +1,1 @@
+"""Symbols of programs: symbol files, debug information, demangled names."""

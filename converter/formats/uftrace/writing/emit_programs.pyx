@@ -1,0 +1,196 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Programs that write the records of event classes: what a record's head is followed by, and the columns it is from."""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+from converter.kernels.byte_order cimport HOST_IS_BIG, store16
+from converter.kernels.column_view cimport (
+    ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, put_number, text_of,
+)
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.output cimport Output, put16, put_bytes, put_zeros
+from converter.kernels.strings cimport StringTable
+from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
+from converter.formats.uftrace.arguments.values cimport padded
+
+# What each operation takes.
+cdef Takes[O_BYTES + 1] TAKES
+TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
+
+
+cdef class Programs:
+    def __cinit__(self, StringTable strings not None, *args):
+        self._strings = strings
+        self._columns = []
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._program_count):
+            free(self._programs[i].operations)
+        free(self._programs)
+
+    def add_program(self, int32_t record, bint named, operations, int64_t event=0, *, bint placed=False):
+        """A program for a class; its number."""
+        cdef Program program
+        cdef BoundColumns columns
+        cdef void* moved
+        cdef int64_t i
+        memset(&program, 0, sizeof(Program))
+        if not P_ENTRY <= record <= P_VARIABLE or len(operations) > MAX_OPERATIONS or not 0 <= event < 1 << 48:
+            raise ValueError("no record is like this")
+        if record in (P_ENTRY, P_USER_EVENT, P_VARIABLE) and not named:
+            raise ValueError("the record has a name")
+        if placed and record != P_ENTRY:
+            raise ValueError("only entries have a place in the source")
+        if record == P_USER_EVENT and len(operations) > 1:
+            raise ValueError("an event has one value at most")
+        if record in (P_LOST, P_RAW, P_VARIABLE):
+            if named != (record == P_VARIABLE) or len(operations) != 1:
+                raise ValueError("the record has one value")
+        for code, width in operations:
+            if not O_VALUE <= code <= O_BYTES or not 0 <= width <= MAX_TEXT:
+                raise ValueError(f"no operation {code} of width {width}")
+            if code == O_VALUE and width not in (1, 2, 4, 8):
+                raise ValueError(f"no value of {width} bytes")
+            if code != (O_BYTES if record in (P_RAW, P_USER_EVENT) else O_VALUE) and record not in (P_ENTRY, P_EXIT):
+                raise ValueError("only functions have texts")
+        if record == P_LOST and operations[0][1] != 8:
+            raise ValueError("a count has 8 bytes")
+        columns = BoundColumns(len(operations) + (2 if named else 0) + placed)
+        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
+        if moved is NULL:
+            raise MemoryError
+        self._programs = <Program*>moved
+        program.record = record
+        program.named = named
+        program.leading = (2 if named else 0) + placed
+        program.event = event
+        program.count = len(operations)
+        program.operations = <Operation*>calloc(program.count + 1, sizeof(Operation))
+        if program.operations is NULL:
+            raise MemoryError
+        program.views = columns.views
+        self._columns.append(columns)
+        self._programs[self._program_count] = program
+        self._program_count += 1
+        for i in range(program.count):
+            program.operations[i].code, program.operations[i].width = operations[i]
+        return self._program_count - 1
+
+    def bind(self, int64_t number, int64_t rows, columns):
+        """Columns for the next `emit`."""
+        cdef Program* program
+        cdef BoundColumns bound
+        cdef ColumnView* view
+        cdef int64_t i, leading
+        cdef Operation operation
+        if not 0 <= number < self._program_count or not 0 <= rows < 1 << 62:
+            raise ValueError(f"no program {number}, or {rows} rows")
+        program = &self._programs[number]
+        leading = program.leading
+        if len(columns) != leading + program.count:
+            raise ValueError(f"{len(columns)} columns for {leading + program.count} fields")
+        program.rows = 0
+        bound = self._columns[number]
+        bound.release()
+        for i in range(leading + program.count):
+            # Names are ids, whatever else texts may be.
+            operation = program.operations[i - leading] if i >= leading else Operation(O_VALUE, 4)
+            view = bound.bind(
+                i, TAKES[operation.code], operation.width if operation.code == O_VALUE else 1, columns[i], rows
+            )
+            if view.length != rows:
+                raise ValueError(f"column {i} has {view.length} values for {rows} rows")
+            if view.offsets is not NULL:
+                bound.check_list(i)
+        program.rows = rows
+
+    def release(self):
+        """Let go of the columns that were bound."""
+        cdef int64_t i
+        for i in range(self._program_count):
+            self._programs[i].rows = 0
+            (<BoundColumns>self._columns[i]).release()
+
+    cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil:
+        cdef const uint8_t* data = NULL
+        cdef int64_t length = 0
+        cdef int64_t sum = 0
+        cdef int64_t i
+        cdef int64_t leading = program.leading
+        cdef Operation* operation
+        cdef bint function = program.record == P_ENTRY or program.record == P_EXIT
+        for i in range(program.count):
+            operation = &program.operations[i]
+            if operation.code == O_VALUE:
+                sum += padded(operation.width, 4) if function else operation.width
+                continue
+            if not text_of(&program.views[leading + i], self._strings, self._string_count, row, &data, &length):
+                return S_BAD_COLUMN
+            if program.record == P_RAW:
+                if length < RECORD_SIZE or length % 8:
+                    return S_BAD_VALUE
+                sum = length
+            elif program.record == P_USER_EVENT:
+                if length > MAX_TEXT:
+                    return S_TEXT_TOO_LONG
+                sum = 2 + length
+            elif operation.code == O_TEXT:
+                if length > MAX_TEXT:
+                    return S_TEXT_TOO_LONG
+                sum += padded(2 + length, 4)
+            else:
+                if length != operation.width:
+                    return S_BAD_VALUE
+                sum += padded(length, 4)
+        if program.record == P_LOST:
+            sum = 0
+        elif program.record == P_EVENT:
+            sum += 2
+        elif program.record == P_VARIABLE:
+            sum += 2 + ADDRESS_SIZE
+        size[0] = padded(sum, 8)
+        return S_OK
+
+    cdef void _put_values(self, Output* out, Program* program, int64_t row, int64_t size) noexcept nogil:
+        cdef int64_t end = out.used + size
+        cdef const uint8_t* data = NULL
+        cdef int64_t length = 0
+        cdef int64_t i
+        cdef int64_t leading = program.leading
+        cdef const Operation* operation
+        cdef const ColumnView* view
+        if not size:
+            return
+        for i in range(program.count):
+            operation = &program.operations[i]
+            view = &program.views[leading + i]
+            if operation.code == O_VALUE:
+                length = operation.width
+                put_number(out, view, row, operation.width, HOST_IS_BIG)
+            else:
+                text_of(view, self._strings, self._string_count, row, &data, &length)
+                if operation.code == O_TEXT:
+                    put16(out, <uint16_t>length, HOST_IS_BIG)
+                put_bytes(out, data, length)
+                if operation.code == O_TEXT:
+                    length += 2
+            if length & 3:
+                put_zeros(out, -length & 3)
+        put_zeros(out, end - out.used)
+
+    cdef void _put_data(
+        self, Output* out, Program* program, int64_t row, int64_t size, int64_t length
+    ) noexcept nogil:
+        cdef int64_t first = out.used
+        cdef int64_t i
+        cdef int64_t leading = program.leading
+        if not size:
+            return
+        out.used += 2 + length
+        for i in range(program.count):
+            put_number(out, &program.views[leading + i], row, program.operations[i].width, HOST_IS_BIG)
+        store16(out.data + first, <uint16_t>(out.used - first - 2), HOST_IS_BIG)
+        put_zeros(out, first + size - out.used)

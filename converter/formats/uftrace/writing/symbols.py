@@ -1,0 +1,146 @@
+"""The program that stands for a trace's slices: its symbols, and what each carries.
+
+A record names its function and nothing else. What values follow it is told by the debug information of the function's
+module, by address, so that functions of one name can differ in their values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from posixpath import basename
+from typing import Final, NamedTuple
+
+from converter.errors import UnsupportedError
+from converter.formats.uftrace.layout import symbol_address
+from converter.formats.uftrace.mapping import CATEGORY, NAME, SOURCE_LINE
+from converter.formats.uftrace.side_table import Signature
+from converter.formats.uftrace.writing.emit import BYTES, TEXT, VALUE
+from converter.formats.uftrace.writing.tasks import PROGRAM
+from converter.ir.events import EventClass
+from converter.ir.field_classes import (
+    BooleanClass,
+    BytesClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
+
+#: The files of the program.
+SYMBOLS_FILE: Final = f"{basename(PROGRAM)}.sym"
+DEBUG_FILE: Final = f"{basename(PROGRAM)}.dbg"
+
+_NAMES: Final = (NAME, CATEGORY)
+#: What would end a name's line, or be taken for a mangled C++ name.
+_UNPRINTABLE: Final = re.compile(r"[\0\r\n]")
+#: A place in the source: file and line.
+_PLACE: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
+_NO_NAME: Final = "(no name)"
+
+
+def is_named(signature: Signature) -> bool:
+    """Whether a class's first fields are the function's name and category."""
+    return signature[:2] == _NAMES
+
+
+def has_place(signature: Signature) -> bool:
+    """Whether the last field of a begin is the function's place in the source."""
+    return signature[-1:] == (SOURCE_LINE,)
+
+
+def values_of(signature: Signature) -> Signature:
+    """The fields whose values stand behind the record."""
+    return signature[2:] if is_named(signature) else signature
+
+
+def operation(field_class: FieldClass, size: int) -> tuple[int, int] | None:
+    """How the emitter writes a value (of `size` bytes, for bytes); None for what no record has."""
+    match field_class:
+        case IntegerClass() | FloatClass():
+            return VALUE, field_class.dtype.itemsize
+        case BooleanClass():
+            return VALUE, 1
+        case StringClass():
+            return TEXT, 0
+        case BytesClass():
+            return BYTES, size
+    return None
+
+
+def specification(field_class: FieldClass, size: int) -> str:
+    """The format of a value in a specification (utils/argspec.c)."""
+    match field_class:
+        case IntegerClass(bits=bits, signed=signed, style=style):
+            width = 8 * field_class.dtype.itemsize
+            if style is Style.CHARACTER and bits == 8:
+                return "c"
+            if style is Style.POINTER and width == 64:
+                return "p"
+            if style in (Style.HEXADECIMAL, Style.POINTER, Style.OBJECT_ID, Style.SYMBOL):
+                return f"x{width}"
+            return f"{'i' if signed else 'u'}{width}"
+        case FloatClass(bits):
+            return f"f{bits}"
+        case BooleanClass():
+            return "u8"
+        case BytesClass():
+            return f"t{size}"
+    return "s"
+
+
+def check_values(event_class: EventClass) -> None:
+    """UnsupportedError where an argument can be in no record."""
+    for field in values_of(event_class.fields):
+        if operation(field.type, 0) is None:
+            raise UnsupportedError(
+                f"no record holds the field {field.name!r}",
+                format="uftrace",
+                field=event_class.kind.name.lower(),
+            )
+
+
+class ShownSymbol(NamedTuple):
+    """A function as tools see it: its name, the formats of its arguments and of what it returns, and where it is."""
+
+    name: bytes
+    arguments: list[str]
+    returned: list[str]
+    source: str
+
+    @property
+    def has_details(self) -> bool:
+        """Whether the debug information says anything of it."""
+        return bool(self.arguments or self.returned or _PLACE.fullmatch(self.source))
+
+
+def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
+    """The .sym file, in the form without sizes, which all versions read."""
+    yield f"# symbols: {len(symbols) + 1}\n# path name: {PROGRAM}\n".encode("ascii")
+    # `uftrace graph` looks for this one where stacks are deep, and crashes without it.
+    yield b"%016x T _start\n" % symbol_address(-1)
+    for number, symbol in enumerate(symbols):
+        yield b"%016x T %b\n" % (symbol_address(number), _printable(symbol.name))
+    yield b"%016x ? __sym_end\n" % symbol_address(len(symbols))
+
+
+def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
+    """The .dbg file: the formats of the values of each function, and its place in the source, where there are any."""
+    yield f"# path name: {PROGRAM}\n".encode("ascii")
+    for number, symbol in enumerate(symbols):
+        if not symbol.has_details:
+            continue
+        yield b"F: %x %b\n" % (symbol_address(number), _printable(symbol.name))
+        if place := _PLACE.fullmatch(symbol.source):
+            yield f"L: {place[2]} {place[1]}\n".encode("utf-8", "surrogateescape")
+        if symbol.arguments:
+            listed = ",".join(f"arg{i}/{format}" for i, format in enumerate(symbol.arguments, 1))
+            yield f"A: @{listed}\n".encode("ascii")
+        if symbol.returned:
+            yield f"R: @retval/{symbol.returned[0]}\n".encode("ascii")
+
+
+def _printable(name: bytes) -> bytes:
+    text = _UNPRINTABLE.sub(" ", name.decode("utf-8", "surrogateescape")).strip() or _NO_NAME
+    return text.encode("utf-8", "surrogateescape")

@@ -20,7 +20,7 @@ from converter.streaming.pipeline import Pipeline
 
 #: Formats with a report of their own: a module whose ``print_report(trace, write)`` writes it, or gives False.
 _OWN_REPORTS = {
-    "aix": "converter.formats.aix.report_lines",
+    "aix": "converter.formats.aix.report.lines",
     "trace_cmd": "converter.formats.trace_cmd.report.lines",
     "uftrace": "converter.formats.uftrace.report.lines",
 }

@@ -11,7 +11,7 @@ from support.small_traces import trace_of
 
 import converter
 from converter.cli import main
-from converter.formats.aix import report_text
+from converter.formats.aix.reading import report_text
 from converter.ir.collect import collect
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass

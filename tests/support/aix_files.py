@@ -12,8 +12,8 @@ from hypothesis.strategies import DrawFn
 from support.strategies import batch_of
 
 from converter.formats.aix.layout import MAGIC
-from converter.formats.aix.reader import read
-from converter.formats.aix.writer import write
+from converter.formats.aix.reading.reader import read
+from converter.formats.aix.writing.writer import write
 from converter.ir.collect import with_batches
 from converter.ir.columns import value
 from converter.ir.events import EventClass

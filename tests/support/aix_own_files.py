@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from support.aix_files import entry_64, stream
 
+from converter.formats.aix.entries.scan import DECLARATION, HEADER
 from converter.formats.aix.layout import OWN_MAGIC
-from converter.formats.aix.scan import DECLARATION, HEADER
 
 
 def with_declarations(*lines: str, events: bytes = b"") -> bytes:

@@ -19,8 +19,8 @@ from support.strategies import batch_of
 from support.trcfmt_templates import EXPRESSED, KERNEL, MOVING, OTHERS
 from support.trcrpt_reports import LINES, WIDTHS, report
 
+from converter.formats.aix.entries.scan import HEADER
 from converter.formats.aix.layout import OWN_MAGIC
-from converter.formats.aix.scan import HEADER
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass

@@ -27,7 +27,7 @@ def sniff(head: bytes) -> bool:
     # What every report's heading has; most that has not is looked at for what it is not.
     if b"SYSCALL" not in head:
         return False
-    from converter.formats.aix import report_text
+    from converter.formats.aix.reading import report_text
 
     return report_text.sniff(head)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from converter.formats.aix.encoding import MAX_NODES, can_be_held
+from converter.formats.aix.entries.encoding import MAX_NODES, can_be_held
 from converter.ir.events import EventClass
 from converter.ir.field_classes import Style, media_types_of
 from converter.ir.kinds import Kind

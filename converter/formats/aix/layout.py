@@ -1,4 +1,4 @@
-"""What the bytes of a raw stream are, apart from its entries, which `formats/aix/words.pxd` declares.
+"""What the bytes of a raw stream are, apart from its entries, which `formats/aix/entries/words.pxd` declares.
 
 Facts are from the comment block of IBM's "Example Trace Format File" (AIX Files Reference, trcfmt): section I.A has the
 32-bit entries, I.B the 64-bit ones, I.C what becomes of data from the other environment.

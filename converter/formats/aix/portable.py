@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from converter.formats.aix.streams import TEMPLATES_SUFFIX, Stream, warn_of
-from converter.formats.aix.survey import survey
+from converter.formats.aix.entries.prescan import survey
+from converter.formats.aix.entries.streams import TEMPLATES_SUFFIX, Stream, warn_of
 from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.sink import Sink

@@ -26,10 +26,10 @@ from support.reports import reported
 from support.strategies import batch_of
 
 from converter.errors import TraceError
+from converter.formats.aix.entries.scan import HEADER
+from converter.formats.aix.entries.values import ARRAY, NUMBER, OPTIONAL, VARIANT, Columns
 from converter.formats.aix.layout import OWN_MAGIC
-from converter.formats.aix.report_lines import print_report
-from converter.formats.aix.scan import HEADER
-from converter.formats.aix.values import ARRAY, NUMBER, OPTIONAL, VARIANT, Columns
+from converter.formats.aix.report.lines import print_report
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

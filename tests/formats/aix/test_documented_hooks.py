@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from support.aix_files import VARIANTS, opened, rows, stream, trace_of_rows, written
 
-from converter.formats.aix.scan import presented
+from converter.formats.aix.entries.scan import presented
 from converter.ir.canonical import difference
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass

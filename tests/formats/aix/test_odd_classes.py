@@ -4,7 +4,7 @@ import pytest
 
 import converter
 from converter.building.builder import TraceBuilder
-from converter.formats.aix.encoding import MAX_DEPTH, MAX_NODES
+from converter.formats.aix.entries.encoding import MAX_DEPTH, MAX_NODES
 
 
 def written(trace, path):

@@ -28,12 +28,12 @@ from support.strategies import clocks, fitted_traces, traces
 from converter.errors import UnsupportedError
 from converter.formats.aix import FORMAT
 from converter.formats.aix.capabilities import capabilities
-from converter.formats.aix.declarations import Declarations
-from converter.formats.aix.event_texts import entry_of
+from converter.formats.aix.entries.scan import presented
 from converter.formats.aix.layout import FIRST_HOOK
-from converter.formats.aix.scan import presented
+from converter.formats.aix.reading.event_texts import entry_of
+from converter.formats.aix.side_table import Declarations
 from converter.formats.aix.trcfmt import Environment, evaluate, parse
-from converter.formats.aix.user_templates import place_of
+from converter.formats.aix.writing.user_templates import place_of
 from converter.formats.ftrace.capabilities import capabilities as trace_cmd_capabilities
 from converter.formats.trace_cmd.reading.reader import read as read_trace_cmd
 from converter.formats.trace_cmd.writing.writer import write as write_trace_cmd
@@ -365,7 +365,7 @@ def test_templates_appear_beside_a_file(tmp_path):
 
     trace = trace_of_rows(EVERYTHING, rows=[(0, 5, 1, -1, -1, EVERYTHING_VALUES)])
     with open_sink(tmp_path / "out.aix") as sink:
-        from converter.formats.aix.writer import write
+        from converter.formats.aix.writing.writer import write
 
         write(trace, sink, "64")
     assert (tmp_path / "out.aix.trcfmt").read_bytes().startswith(b"# traceconv 1\n")

@@ -6,8 +6,8 @@ import math
 import struct
 import time
 
-from converter.formats.aix.errno import ERRNO_NAMES
 from converter.formats.aix.trcfmt.entry import Value
+from converter.formats.aix.trcfmt.errno import ERRNO_NAMES
 from converter.formats.aix.trcfmt.model import Format
 
 _ALL_BITS = (1 << 64) - 1

@@ -1,0 +1,1 @@
+"""Entries of an AIX trace stream, and how values are encoded in them."""

@@ -1,0 +1,176 @@
+"""The streams of a trace: one file, or the files of its CPUs beside each other; windows of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from converter.errors import TraceError, note, too_many_holes
+from converter.formats.aix.entries.scan import BAD, DONE, FULL, INCOMPLETE, find_entry, presented
+from converter.formats.aix.layout import MAGIC
+from converter.ir.trace import Trace
+from converter.limits import limit
+from converter.storage.source import Source
+
+#: Bytes of a stream that are decoded at a time.
+WINDOW: Final = 4 << 20
+#: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
+_MAX_ENTRY_32: Final = 16 + (1 << 16)
+#: How much is searched at first for where reading goes on behind damage.
+_SEARCHED: Final = 1 << 18
+#: What names of files of templates have behind that of the trace.
+TEMPLATES_SUFFIX: Final = ".trcfmt"
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A raw stream. `cpu` is that of its file's name, -1 for the only file."""
+
+    source: Source
+    bits: int
+    cpu: int = -1
+
+    @property
+    def start(self) -> int:
+        """Where its entries begin."""
+        return len(MAGIC) if self.bits == 64 else 0
+
+    def windows(
+        self,
+        scan: Callable[[memoryview, int], tuple[int, int, int]],
+        damage: Callable[[TraceError], None],
+        *,
+        own: bool,
+        room: int = WINDOW,
+    ) -> Iterator[tuple[memoryview, int]]:
+        """Windows of the stream, each with its offset, from its first entry to its last whole one.
+
+        `scan` looks at a window at an offset and says how that ended, how much of it need not be looked at again, and
+        how many bytes there must be from there on. A window is yielded after it was looked at, as far as it was.
+        Where no entry is, or the last is not whole, that is `damage`; the next is where entries follow each other.
+
+        Raises:
+            TraceError: the file has become shorter, or has more damage than reading goes on behind.
+
+        """
+        source = self.source
+        offset, wanted = self.start, room
+        holes = 0
+        while offset < source.size:
+            # Not cleared first, as a bytearray is.
+            buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
+            window = buffer[: source.read_into(offset, buffer)]
+            status, consumed, needed = scan(window, offset)
+            yield window[:consumed], offset
+            offset += consumed
+            wanted = room
+            if status == INCOMPLETE and len(window) == len(buffer):
+                if offset + needed <= source.size:
+                    wanted = max(room, needed)
+                    continue
+                error = TraceError(
+                    path=source.name,
+                    offset=offset,
+                    field="entry",
+                    expected=f"at least {needed:,} bytes",
+                    found=f"{source.size - offset:,} before the end of the file",
+                )
+            elif status == BAD:
+                error = TraceError(
+                    path=source.name,
+                    offset=offset,
+                    field="hook word",
+                    expected="an entry of one of the documented types",
+                    found=source.read(offset, 8),
+                )
+            else:
+                assert status in (DONE, FULL, INCOMPLETE)
+                if len(window) < len(buffer) and status != FULL:
+                    raise TraceError(
+                        "the file has become shorter while it was read",
+                        path=source.name,
+                        offset=offset,
+                    )
+                continue
+            found = self._next_entry(offset + 4, own=own)
+            if found is None:
+                raise error
+            holes += 1
+            if holes > limit("holes"):
+                damage(error)
+                raise too_many_holes(offset).within(path=source.name)
+            error.message = f"entries go on at {found:#x}"
+            damage(error)
+            offset = found
+
+    def _next_entry(self, offset: int, *, own: bool) -> int | None:
+        """Where entries follow each other from a place on."""
+        size = _SEARCHED
+        while offset < self.source.size:
+            data = self.source.read(offset, size)
+            found = find_entry(self.bits, own, data, 0)
+            if found >= 0:
+                return offset + found
+            # What begins near the end may go on behind it.
+            offset += max(len(data) - _MAX_ENTRY_32, 4) if len(data) == size else len(data)
+            size = min(4 * size, WINDOW)
+        return None
+
+
+def warn_of(trace: Trace, name: str, damage: TraceError) -> None:
+    """Keep damage as a warning; each pass finds the same."""
+    warning = damage.within(format="aix", path=name).to_warning()
+    note(trace.warnings, warning)
+
+
+def companions(source: Source, bits: int) -> list[Stream]:
+    """The stream of a file and those of the CPUs, in files that have its name and a hyphen and a number."""
+    first = Stream(source, bits)
+    folder = source.beside()
+    if folder is None:
+        return [first]
+    try:
+        names = folder.listdir()
+    except TraceError:  # a folder that may be searched but not listed
+        return [first]
+    pattern = re.compile(re.escape(os.path.basename(source.name)) + r"-(\d{1,5})")
+    found = []
+    for name in names:
+        match = pattern.fullmatch(name)
+        if match is not None:
+            file = folder.open(name)
+            if not file.is_directory and _is_stream(file, bits):
+                found.append(Stream(file, bits, int(match[1])))
+    return [first, *sorted(found, key=lambda stream: stream.cpu)]
+
+
+def _is_stream(file: Source, bits: int) -> bool:
+    if bits == 64:
+        return file.read(0, len(MAGIC)) == MAGIC
+    try:
+        presented(bits, file.read(0, _MAX_ENTRY_32))
+    except ValueError:
+        return False
+    return True
+
+
+def read_beside(source: Source, name: str) -> bytes | None:
+    """A small file beside another, None where there is none."""
+    folder = source.beside()
+    try:
+        if folder is None or name not in folder.listdir():
+            return None
+    except TraceError:
+        return None
+    with folder.open(name) as file:
+        return None if file.is_directory else file.read(0, limit("aix.template-file") + 1)
+
+
+def names_of(streams: list[Stream]) -> list[Any]:
+    """The names of the files, without folders."""
+    return [os.path.basename(stream.source.name) for stream in streams]

@@ -1,0 +1,1 @@
+"""Prints AIX trace files as trcrpt does."""

@@ -30,7 +30,7 @@ _TRANSLATED = "build/cython"
 #: Modules whose kernels -O3 makes faster by more than it costs.
 _O3 = frozenset(
     # JSON is scanned byte by byte: 5 % fewer instructions.
-    {"converter.formats.chrome.scan", "converter.formats.chrome.scan_values"}
+    {"converter.formats.chrome.json.scan", "converter.formats.chrome.json.scan_values"}
 )
 #: More of what compiler and linker are told, for kernels that watch themselves (`tests/instrumented.py`).
 _FLAGS = os.environ.get("TRACECONV_KERNEL_FLAGS", "").split()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import converter
-from converter.formats.chrome import writer as chrome
+from converter.formats.chrome.writing import writer as chrome
 from converter.formats.fxt import writer as fxt
 from converter.formats.perfetto.writing import writer as perfetto
 from converter.ir.trace import Trace

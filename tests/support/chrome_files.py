@@ -9,8 +9,8 @@ from typing import Any
 from support.small_traces import fields_at
 
 from converter.formats.chrome.mapping import CAPABILITIES
-from converter.formats.chrome.reader import read
-from converter.formats.chrome.writer import write
+from converter.formats.chrome.reading.reader import read
+from converter.formats.chrome.writing.writer import write
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.projection.project import project

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from converter.formats.chrome.mapping import CAPABILITIES
-from converter.formats.chrome.reader import read
-from converter.formats.chrome.writer import write
+from converter.formats.chrome.reading.reader import read
+from converter.formats.chrome.writing.writer import write
 from converter.ir.canonical import difference
 from converter.projection.project import project
 from converter.storage.opening import open_source

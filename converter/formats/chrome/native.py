@@ -14,9 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.layout import NATIVE_RECORD, ClassKey
 from converter.formats.chrome.mapping import PHASE_TABLE
-from converter.formats.chrome.scan import EventScanner
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Table

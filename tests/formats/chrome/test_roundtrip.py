@@ -15,8 +15,8 @@ from support.strategies import fitted_traces, traces
 
 from converter.errors import TraceError
 from converter.formats.chrome.mapping import CAPABILITIES
-from converter.formats.chrome.reader import read
-from converter.formats.chrome.writer import write
+from converter.formats.chrome.reading.reader import read
+from converter.formats.chrome.writing.writer import write
 from converter.ir.canonical import difference
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.project import project

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from converter.cli.reporting import write_report
-from converter.formats.chrome import reader as chrome
+from converter.formats.chrome.reading import reader as chrome
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
 from converter.reading import read

@@ -6,7 +6,7 @@ import json
 import re
 
 from converter.formats.chrome import TRACE_MEMBERS
-from converter.formats.chrome.scan_values import end_of_value
+from converter.formats.chrome.json.scan_values import end_of_value
 from converter.limits import limit
 
 _OBJECT = re.compile(rb'[,\[\s]\s*(\{)\s*"')

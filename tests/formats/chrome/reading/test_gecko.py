@@ -17,7 +17,7 @@ from support.trace_processor_versions import Feature, shows
 
 from converter import convert, open_trace, read
 from converter.errors import TraceError
-from converter.formats.chrome import reader
+from converter.formats.chrome.reading import reader
 from converter.ir.kinds import Kind
 from converter.limits import limited
 from converter.projection import call_stacks

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.chrome import emit_programs as op
-from converter.formats.chrome.emit_programs import Program
+from converter.formats.chrome.json.value_text import tells_itself
 from converter.formats.chrome.layout import EVENT_ARGUMENTS, SWITCH_RECORD, Phase
 from converter.formats.chrome.mapping import (
     CATEGORY,
@@ -23,7 +22,8 @@ from converter.formats.chrome.mapping import (
     WAKEUPS,
 )
 from converter.formats.chrome.phases import PHASES, STATE_PHASE
-from converter.formats.chrome.value_text import tells_itself
+from converter.formats.chrome.writing import emit_programs as op
+from converter.formats.chrome.writing.emit_programs import Program
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

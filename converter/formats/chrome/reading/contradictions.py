@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.chrome.classes import Part, Plan
-from converter.formats.chrome.columns import Positions, Scanned, class_of_node, is_by_value
+from converter.formats.chrome.reading.classes import Part, Plan
+from converter.formats.chrome.reading.columns import Positions, Scanned, class_of_node, is_by_value
 from converter.ir.columns import Column
 from converter.kernels.strings import StringTable
 

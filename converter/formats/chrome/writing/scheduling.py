@@ -19,7 +19,7 @@ from converter.errors import OutputError
 from converter.formats.chrome.layout import DERIVED_TEXT
 from converter.formats.chrome.mapping import SWITCH_FIELDS, WAKEUPS
 from converter.formats.chrome.metadata import FIRST_TEXT_ID
-from converter.formats.chrome.sched_lines import LineColumns, SchedLines
+from converter.formats.chrome.writing.sched_lines import LineColumns, SchedLines
 from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass

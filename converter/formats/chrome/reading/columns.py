@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.chrome.json.scan_values import copy_spans, slots_at
+from converter.formats.chrome.json.value_text import value_text
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
 from converter.formats.chrome.mapping import LEAF_CLASSES
-from converter.formats.chrome.scan_values import copy_spans, slots_at
-from converter.formats.chrome.value_text import value_text
 from converter.ir.columns import (
     Column,
     ListColumn,

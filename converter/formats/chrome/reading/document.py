@@ -12,10 +12,10 @@ from enum import Enum, auto
 from typing import Any
 
 from converter.errors import TraceError, TruncatedError, too_many_holes
+from converter.formats.chrome.json.scan import EventScanner
+from converter.formats.chrome.json.scan_values import end_of_value
 from converter.formats.chrome.layout import BYTE_ORDER_MARK, SPACE, TRACE_EVENTS
-from converter.formats.chrome.resuming import LARGEST, LONGEST, MEMBER, Search
-from converter.formats.chrome.scan import EventScanner
-from converter.formats.chrome.scan_values import end_of_value
+from converter.formats.chrome.reading.resync import LARGEST, LONGEST, MEMBER, Search
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from converter.formats.chrome.json_text cimport (
+from converter.formats.chrome.json.text cimport (
     FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact, good_escapes, hexadecimal,
     is_hexadecimal, number_end, parse_ticks, runs_to_end, skip_space, special_end, special_number,
     string_end, word_end,

@@ -7,7 +7,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from numpy import ndarray
 
-from converter.formats.chrome.emit_text cimport put_address, put_float, put_string, put_unsigned
+from converter.formats.chrome.writing.emit_text cimport put_address, put_float, put_string, put_unsigned
 from converter.kernels.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
 )

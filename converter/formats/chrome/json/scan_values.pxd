@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.chrome.json_text cimport Scanned
+from converter.formats.chrome.json.text cimport Scanned
 from converter.kernels.output cimport Output
 from converter.kernels.strings cimport StringTable
 

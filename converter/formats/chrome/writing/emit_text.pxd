@@ -4,7 +4,7 @@ from libc.math cimport isfinite, isnan, signbit
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.chrome.json_text cimport (
+from converter.formats.chrome.json.text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
 from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64, store32, store64

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
-from converter.formats.chrome.gecko_batches import MarkerTracks, Samples, sample_batches
-from converter.formats.chrome.gecko_tables import (
+from converter.formats.chrome.reading.gecko_batches import MarkerTracks, Samples, sample_batches
+from converter.formats.chrome.reading.gecko_tables import (
     NANOSECONDS,
     columns,
     dictionary,

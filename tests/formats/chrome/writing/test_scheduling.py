@@ -11,14 +11,14 @@ import pytest
 from support.chrome_files import event, load
 from support.small_traces import event_class, trace_of
 
-from converter.formats.chrome import document as document_module
-from converter.formats.chrome import reader as reader_module
-from converter.formats.chrome import scheduling
 from converter.formats.chrome.layout import DERIVED_TEXT
 from converter.formats.chrome.mapping import CAPABILITIES
-from converter.formats.chrome.reader import read
-from converter.formats.chrome.sched_lines import LineColumns, SchedLines
-from converter.formats.chrome.writer import write
+from converter.formats.chrome.reading import document as document_module
+from converter.formats.chrome.reading import reader as reader_module
+from converter.formats.chrome.reading.reader import read
+from converter.formats.chrome.writing import scheduling
+from converter.formats.chrome.writing.sched_lines import LineColumns, SchedLines
+from converter.formats.chrome.writing.writer import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass, Label, StringClass

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.chrome.columns import Positions, Scanned, class_of_node, declared_column
 from converter.formats.chrome.layout import (
     BIND_POINT,
     ClassKey,
@@ -39,6 +38,12 @@ from converter.formats.chrome.mapping import (
     is_writable,
 )
 from converter.formats.chrome.phases import KIND_OF_PHASE, PHASES, STATE_PHASE
+from converter.formats.chrome.reading.columns import (
+    Positions,
+    Scanned,
+    class_of_node,
+    declared_column,
+)
 from converter.ir.columns import Column, concatenate, take
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass

@@ -15,9 +15,9 @@ from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
 
 from converter.errors import UnsupportedError
+from converter.formats.chrome.json.value_text import tells_itself
 from converter.formats.chrome.mapping import CAPABILITIES
-from converter.formats.chrome.reader import read
-from converter.formats.chrome.value_text import tells_itself
+from converter.formats.chrome.reading.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
@@ -41,7 +41,7 @@ from converter.projection.project import project
 from converter.projection.timeline_fields import JSON_TEXT
 from converter.storage.opening import open_source
 
-SCHEMA = Path(__file__).parents[3] / "schemas" / "chrome" / "trace_event.schema.json"
+SCHEMA = Path(__file__).parents[4] / "schemas" / "chrome" / "trace_event.schema.json"
 NAME = Field("name", StringClass(), Role.NAME)
 
 

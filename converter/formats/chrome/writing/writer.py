@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.chrome.emit import TEXT_PADDING, Emitter
-from converter.formats.chrome.emit_programs import Program, bind_plain, release_all
 from converter.formats.chrome.layout import (
     BIND_POINT,
     DISPLAY_TIME_UNIT,
@@ -25,9 +23,11 @@ from converter.formats.chrome.layout import (
 )
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
-from converter.formats.chrome.programs import Bindable, Outline, bindable, untold
-from converter.formats.chrome.scheduling import LinePrinter, SchedulingText
 from converter.formats.chrome.times import Scale
+from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
+from converter.formats.chrome.writing.emit_programs import Program, bind_plain, release_all
+from converter.formats.chrome.writing.programs import Bindable, Outline, bindable, untold
+from converter.formats.chrome.writing.scheduling import LinePrinter, SchedulingText
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.text import is_unicode

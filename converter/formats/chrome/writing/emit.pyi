@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.formats.chrome.emit_programs import Program
+from converter.formats.chrome.writing.emit_programs import Program
 from converter.kernels.strings import StringTable
 
 #: How many bytes must follow the texts of threads.

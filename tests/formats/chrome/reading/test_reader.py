@@ -13,9 +13,10 @@ from support.chrome_files import FEATURES, FIXTURES, dump, event, events, load, 
 from support.small_traces import fields_at
 
 from converter.errors import TraceError
-from converter.formats.chrome import FORMAT, reader
-from converter.formats.chrome.document import Document
+from converter.formats.chrome import FORMAT
 from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT, WAKEUPS
+from converter.formats.chrome.reading import reader
+from converter.formats.chrome.reading.document import Document
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass

@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.chrome import is_profile
-from converter.formats.chrome.classes import Plan, Rows, plan_of
-from converter.formats.chrome.columns import Scanned
-from converter.formats.chrome.contradictions import checked, is_checked
-from converter.formats.chrome.document import WINDOW, Document, Step
+from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.layout import (
     DERIVED_TEXT,
     DISPLAY_TIME_UNIT,
@@ -27,7 +24,10 @@ from converter.formats.chrome.layout import (
 from converter.formats.chrome.mapping import PHASE_TABLE
 from converter.formats.chrome.metadata import Tables
 from converter.formats.chrome.native import unwrapped
-from converter.formats.chrome.scan import EventScanner
+from converter.formats.chrome.reading.classes import Plan, Rows, plan_of
+from converter.formats.chrome.reading.columns import Scanned
+from converter.formats.chrome.reading.contradictions import checked, is_checked
+from converter.formats.chrome.reading.document import WINDOW, Document, Step
 from converter.formats.chrome.times import (
     MAX_DECIMALS,
     MAX_GUESSED_DECIMALS,
@@ -76,7 +76,7 @@ def read(source: Source) -> Trace:
             found="text in UTF-16 or UTF-32 (`iconv -f UTF-16 -t UTF-8` makes it UTF-8)",
         )
     if is_profile(head):
-        from converter.formats.chrome.gecko import read_profile  # of no use to others
+        from converter.formats.chrome.reading.gecko import read_profile  # of no use to others
 
         return read_profile(source, read_events)
     return read_events(source)

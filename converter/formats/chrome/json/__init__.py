@@ -1,0 +1,1 @@
+"""JSON text, scanned into columns."""

@@ -1,0 +1,5 @@
+"""Writes Chrome JSON."""
+
+from converter.formats.chrome.writing.writer import write
+
+__all__ = ["write"]

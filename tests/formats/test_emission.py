@@ -10,7 +10,7 @@ import pytest
 
 import converter
 from converter.formats.chrome.writing import writer as chrome
-from converter.formats.fxt import writer as fxt
+from converter.formats.fxt.writing import writer as fxt
 from converter.formats.perfetto.writing import writer as perfetto
 from converter.ir.trace import Trace
 from converter.storage.workers import use_workers

@@ -1,7 +1,7 @@
 """Blocks of output are used again, but not while somebody has them."""
 
-from converter.formats.fxt.emit import Emitter
-from converter.formats.fxt.emit_provider import Provider
+from converter.formats.fxt.writing.emit import Emitter
+from converter.formats.fxt.writing.emit_provider import Provider
 from converter.kernels.strings import StringTable
 
 

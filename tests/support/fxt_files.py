@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from converter.formats.fxt.layout import layout
-from converter.formats.fxt.reader import read
+from converter.formats.fxt.reading.reader import read
 from converter.formats.fxt.record_types import (
     INLINE,
     MAGIC,
@@ -17,7 +17,7 @@ from converter.formats.fxt.record_types import (
     MetadataType,
     RecordType,
 )
-from converter.formats.fxt.writer import write
+from converter.formats.fxt.writing.writer import write
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Trace

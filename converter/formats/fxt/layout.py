@@ -2,7 +2,7 @@
 
 Declared from the "Fuchsia trace format" reference, section by section in its spelling. Files consist of records for
 which a declaration takes about 20 us each, so these parse what is rare (metadata); events go through
-`converter.formats.fxt.scan` and `emit`. Those the tests hold against these declarations, and so what `writer` itself
+`converter.formats.fxt.reading.scan` and `emit`. Those the tests hold against these declarations, and so what `writer` itself
 puts together.
 """
 

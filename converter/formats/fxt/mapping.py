@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import IntEnum, unique
 from typing import Final, NamedTuple
 
-from converter.formats.fxt.conventions import ADAPTERS
+from converter.formats.fxt.adapters import ADAPTERS
 from converter.formats.fxt.record_types import (
     MAX_ARGUMENTS,
     MAX_STRING_BYTES,

@@ -22,7 +22,7 @@ from support.fxt_files import (
 )
 
 from converter.errors import TraceError
-from converter.formats.fxt import reader
+from converter.formats.fxt.reading import reader
 from converter.formats.fxt.record_types import EventType
 from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from support.fxt_files import event, start
 
-from converter.formats.fxt.emit import BAD_COLUMN, Emitter
-from converter.formats.fxt.emit_provider import Provider
 from converter.formats.fxt.mapping import BLOB, Codec
+from converter.formats.fxt.reading.scan import DONE, Scanner
 from converter.formats.fxt.record_types import EventType
-from converter.formats.fxt.scan import DONE, Scanner
+from converter.formats.fxt.writing.emit import BAD_COLUMN, Emitter
+from converter.formats.fxt.writing.emit_provider import Provider
 from converter.ir.tables import Table
 from converter.kernels.strings import StringTable
 

@@ -23,7 +23,7 @@ from support.fxt_files import (
     thread,
 )
 
-from converter.formats.fxt import reader
+from converter.formats.fxt.reading import reader
 from converter.formats.fxt.record_types import ArgumentType, EventType
 from converter.ir.trace import NANOSECONDS
 

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t
 
-from converter.formats.fxt.emit_programs cimport Program
-from converter.formats.fxt.emit_slots cimport StringSlots, ThreadSlots
+from converter.formats.fxt.writing.emit_programs cimport Program
+from converter.formats.fxt.writing.emit_slots cimport StringSlots, ThreadSlots
 from converter.kernels.columns cimport BoundColumns
 from converter.kernels.output cimport Blocks
 from converter.kernels.strings cimport StringTable

@@ -8,16 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
-from converter.formats.fxt.emit import (
-    BAD_COLUMN,
-    BAD_RECORD,
-    MUST_FOLLOW,
-    OK,
-    RECORD_TOO_LARGE,
-    TEXT_TOO_LONG,
-    Emitter,
-)
-from converter.formats.fxt.emit_provider import Provider, without_program
 from converter.formats.fxt.mapping import (
     EXTENSION,
     LARGE,
@@ -35,6 +25,16 @@ from converter.formats.fxt.record_types import (
     MetadataType,
     RecordType,
 )
+from converter.formats.fxt.writing.emit import (
+    BAD_COLUMN,
+    BAD_RECORD,
+    MUST_FOLLOW,
+    OK,
+    RECORD_TOO_LARGE,
+    TEXT_TOO_LONG,
+    Emitter,
+)
+from converter.formats.fxt.writing.emit_provider import Provider, without_program
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.kinds import Kind

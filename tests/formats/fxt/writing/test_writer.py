@@ -29,7 +29,6 @@ from support.fxt_files import (
 )
 
 from converter.errors import UnsupportedError
-from converter.formats.fxt import writer
 from converter.formats.fxt.layout import layout
 from converter.formats.fxt.mapping import (
     BLOB,
@@ -43,6 +42,7 @@ from converter.formats.fxt.mapping import (
     argument_field,
 )
 from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
+from converter.formats.fxt.writing import writer
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.columns import Column, ListColumn, list_of_bytes

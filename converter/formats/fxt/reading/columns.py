@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.fxt.mapping import Codec
-from converter.formats.fxt.scan_columns import (
+from converter.formats.fxt.reading.scan_columns import (
     gather_arguments,
     gather_payloads,
     gather_texts,

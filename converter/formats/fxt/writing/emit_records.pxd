@@ -6,15 +6,15 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.fxt.emit cimport (
+from converter.formats.fxt.writing.emit cimport (
     BAD_COLUMN, BAD_RECORD, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG,
 )
-from converter.formats.fxt.emit_arguments cimport One, Rows, listed_size, put_arguments
-from converter.formats.fxt.emit_output cimport (
+from converter.formats.fxt.writing.emit_arguments cimport One, Rows, listed_size, put_arguments
+from converter.formats.fxt.writing.emit_output cimport (
     Records, begin_record, put_stream, put_word, record_size, reserve, set_size,
 )
-from converter.formats.fxt.emit_programs cimport Program, first_argument, number_of
-from converter.formats.fxt.emit_references cimport Emission, reference
+from converter.formats.fxt.writing.emit_programs cimport Program, first_argument, number_of
+from converter.formats.fxt.writing.emit_references cimport Emission, reference
 from converter.formats.fxt.words cimport (
     BLOB, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING, SHAPE_BLOB,
     SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING,

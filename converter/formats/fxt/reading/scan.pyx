@@ -15,16 +15,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 import numpy as np
 import os
 
-from converter.formats.fxt.scan_classes cimport classes_free, Signature
-from converter.formats.fxt.scan_providers cimport (
+from converter.formats.fxt.reading.scan_classes cimport classes_free, Signature
+from converter.formats.fxt.reading.scan_providers cimport (
     NO_PROVIDER, providers_enter, providers_free, TOO_MANY,
 )
-from converter.formats.fxt.scan_records cimport (
+from converter.formats.fxt.reading.scan_records cimport (
     scan_blob, scan_event, scan_initialization, scan_kernel_object, scan_large, scan_log, scan_metadata,
     scan_native, scan_profiler, scan_scheduling, scan_string, scan_thread, scan_userspace_object,
 )
-from converter.formats.fxt.scan_threads cimport Namings, threads_free, threads_init
-from converter.formats.fxt.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
+from converter.formats.fxt.reading.scan_threads cimport Namings, threads_free, threads_init
+from converter.formats.fxt.reading.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
 from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,

@@ -6,9 +6,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.formats.fxt.scan_providers cimport providers_enter, providers_set_rate, providers_set_string
-from converter.formats.fxt.scan_threads cimport threads_rename
-from converter.formats.fxt.scan_window cimport (
+from converter.formats.fxt.reading.scan_providers cimport providers_enter, providers_set_rate, providers_set_string
+from converter.formats.fxt.reading.scan_threads cimport threads_rename
+from converter.formats.fxt.reading.scan_window cimport (
     ABSENT, ARGUMENT_KOID, MALFORMED, Window, arguments_of, commit, koids_of, next_values, text_of, thread_of, time_of,
     timed_of,
 )

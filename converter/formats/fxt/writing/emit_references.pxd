@@ -5,10 +5,10 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, MUST_FOLLOW, NO_MEMORY, OK, TEXT_TOO_LONG
-from converter.formats.fxt.emit_output cimport Records, reserve
-from converter.formats.fxt.emit_programs cimport CODEC_STRING, MAX_COLUMNS, Program, first_argument
-from converter.formats.fxt.emit_slots cimport (
+from converter.formats.fxt.writing.emit cimport BAD_COLUMN, MUST_FOLLOW, NO_MEMORY, OK, TEXT_TOO_LONG
+from converter.formats.fxt.writing.emit_output cimport Records, reserve
+from converter.formats.fxt.writing.emit_programs cimport CODEC_STRING, MAX_COLUMNS, Program, first_argument
+from converter.formats.fxt.writing.emit_slots cimport (
     NEWLY, StringSlots, THREAD_BYTES, ThreadSlots, put_thread, register_string, string_slot,
 )
 from converter.formats.fxt.words cimport (

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceWarning, note, too_many_holes
-from converter.formats.fxt.columns import WindowValues
 from converter.formats.fxt.mapping import (
     EXTENDED,
     EXTENSION,
@@ -17,9 +16,10 @@ from converter.formats.fxt.mapping import (
     Codec,
     argument_field,
 )
-from converter.formats.fxt.record_types import RecordType
-from converter.formats.fxt.resuming import Search
-from converter.formats.fxt.scan import (
+from converter.formats.fxt.reading.columns import WindowValues
+from converter.formats.fxt.reading.prescan import survey
+from converter.formats.fxt.reading.resync import Search
+from converter.formats.fxt.reading.scan import (
     DONE,
     FULL,
     INCOMPLETE,
@@ -28,7 +28,7 @@ from converter.formats.fxt.scan import (
     ZERO_SIZE,
     Scanner,
 )
-from converter.formats.fxt.survey import survey
+from converter.formats.fxt.record_types import RecordType
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.trace import Process, Thread, Trace

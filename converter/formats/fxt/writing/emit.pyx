@@ -10,15 +10,15 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-from converter.formats.fxt.emit_arguments cimport (
+from converter.formats.fxt.writing.emit_arguments cimport (
     COLUMNS, CPU, GROUP, One, PROGRAM, ROW, Rows, SLOT, THREAD, TS, put_records, size_of,
 )
-from converter.formats.fxt.emit_output cimport BLOCK, Records, begin_record, put_stream, put_word, reserve, set_size
-from converter.formats.fxt.emit_programs cimport Program
-from converter.formats.fxt.emit_provider cimport Provider
-from converter.formats.fxt.emit_records cimport emit_record
-from converter.formats.fxt.emit_references cimport Emission, register_all, register_thread
-from converter.formats.fxt.emit_slots cimport next_thread_slot, register_string, string_slot
+from converter.formats.fxt.writing.emit_output cimport BLOCK, Records, begin_record, put_stream, put_word, reserve, set_size
+from converter.formats.fxt.writing.emit_programs cimport Program
+from converter.formats.fxt.writing.emit_provider cimport Provider
+from converter.formats.fxt.writing.emit_records cimport emit_record
+from converter.formats.fxt.writing.emit_references cimport Emission, register_all, register_thread
+from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, register_string, string_slot
 from converter.formats.fxt.words cimport (
     INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_NATIVE, rarely,
 )

@@ -12,6 +12,8 @@ from construct import ConstructError
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.fxt.layout import Layout, layout
 from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
+from converter.formats.fxt.reading.resync import Search
+from converter.formats.fxt.reading.scan import Survey
 from converter.formats.fxt.record_types import (
     MAGIC,
     MAX_RECORD_BYTES,
@@ -19,8 +21,6 @@ from converter.formats.fxt.record_types import (
     MetadataType,
     RecordType,
 )
-from converter.formats.fxt.resuming import Search
-from converter.formats.fxt.scan import Survey
 from converter.ir.trace import ClockDomain, known_epoch
 from converter.storage.source import Source
 

@@ -1,4 +1,4 @@
-from converter.formats.fxt.emit_provider import Provider
+from converter.formats.fxt.writing.emit_provider import Provider
 
 #: What `Emitter.emit` says: OK, or why the event that it stopped at cannot be written.
 OK: int

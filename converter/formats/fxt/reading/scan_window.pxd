@@ -5,9 +5,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.formats.fxt.scan_classes cimport Classes, classes_find
-from converter.formats.fxt.scan_providers cimport Providers, providers_time
-from converter.formats.fxt.scan_threads cimport Threads, threads_find
+from converter.formats.fxt.reading.scan_classes cimport Classes, classes_find
+from converter.formats.fxt.reading.scan_providers cimport Providers, providers_time
+from converter.formats.fxt.reading.scan_threads cimport Threads, threads_find
 from converter.formats.fxt.words cimport INLINE, SHAPE_EXTENDED, load, padded, span
 from converter.kernels.numbers cimport FAILED
 from converter.kernels.strings cimport StringTable

@@ -8,9 +8,9 @@ from libc.string cimport memset
 
 import numpy as np
 
-from converter.formats.fxt.emit_arguments cimport COLUMNS, PROGRAM, THREAD, regular_size
-from converter.formats.fxt.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, has_thread, shape_fits
-from converter.formats.fxt.emit_slots cimport next_thread_slot, slots_forget, slots_free, strings_follow, thread_add
+from converter.formats.fxt.writing.emit_arguments cimport COLUMNS, PROGRAM, THREAD, regular_size
+from converter.formats.fxt.writing.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, has_thread, shape_fits
+from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, slots_forget, slots_free, strings_follow, thread_add
 from converter.kernels.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, id_of,
 )

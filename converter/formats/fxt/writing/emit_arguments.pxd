@@ -6,14 +6,14 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.fxt.emit cimport BAD_COLUMN, MUST_FOLLOW, RECORD_TOO_LARGE, TEXT_TOO_LONG
-from converter.formats.fxt.emit_output cimport store_stream
-from converter.formats.fxt.emit_programs cimport (
+from converter.formats.fxt.writing.emit cimport BAD_COLUMN, MUST_FOLLOW, RECORD_TOO_LARGE, TEXT_TOO_LONG
+from converter.formats.fxt.writing.emit_output cimport store_stream
+from converter.formats.fxt.writing.emit_programs cimport (
     CODEC_BOOLEAN, CODEC_F64, CODEC_I32, CODEC_NULL, CODEC_STRING, CODEC_U32, CODEC_U64, CODEC_UNKNOWN, Program,
     first_argument,
 )
-from converter.formats.fxt.emit_references cimport Emission, reference
-from converter.formats.fxt.emit_slots cimport NEWLY, THREAD_BYTES, put_thread
+from converter.formats.fxt.writing.emit_references cimport Emission, reference
+from converter.formats.fxt.writing.emit_slots cimport NEWLY, THREAD_BYTES, put_thread
 from converter.formats.fxt.words cimport (
     EVENT, INLINE, MAX_RECORD, MAX_TEXT, SCHEDULING, SHAPE_SWITCH, SHAPE_WAKEUP, padded, rarely,
 )

@@ -298,14 +298,14 @@ def sample(**options):
 
 def opened(folder):
     """The trace in a folder; the source stays open."""
-    from converter.formats.lttng_legacy.reader import read
+    from converter.formats.lttng_legacy.reading.reader import read
 
     return read(open_source(str(folder)))
 
 
 def written(trace, folder, variant=""):
     """Write a trace to a folder."""
-    from converter.formats.lttng_legacy.writer import write
+    from converter.formats.lttng_legacy.writing.writer import write
 
     with open_sink(str(folder), directory=True, force=True) as sink:
         write(trace, sink, variant)

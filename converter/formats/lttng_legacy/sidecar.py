@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from converter.errors import TraceError
-from converter.formats.lttng_legacy.declarations import Declaration, are_sizes
 from converter.formats.lttng_legacy.layout import Version, check_geometry, versions
+from converter.formats.lttng_legacy.marker_declarations import Declaration, are_sizes
 from converter.formats.lttng_legacy.marker_formats import TypeSizes
 from converter.formats.lttng_legacy.recording import MAX_CPU
 

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 
-from converter.formats.lttng_legacy.markers import MarkerTable
+from converter.formats.lttng_legacy.reading.markers import MarkerTable
 
 class RecordWalk:
     """Blocks and records of a file, one after the other; what a scanner makes columns of."""

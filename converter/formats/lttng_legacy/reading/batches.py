@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceWarning, too_many_holes
-from converter.formats.lttng_legacy.classes import Classes, Records
-from converter.formats.lttng_legacy.markers import ThreadIndex
+from converter.formats.lttng_legacy.reading.classes import Classes, Records
+from converter.formats.lttng_legacy.reading.markers import ThreadIndex
+from converter.formats.lttng_legacy.reading.scan import DONE, NEEDS_DATA, Scanner
 from converter.formats.lttng_legacy.recording import ChannelFile, Recording
-from converter.formats.lttng_legacy.scan import DONE, NEEDS_DATA, Scanner
 from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind

@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 import numpy as np
 
-from converter.formats.lttng_legacy.emit_blocks cimport (
+from converter.formats.lttng_legacy.writing.emit_blocks cimport (
     BlockForm, close_block, FINE, open_block, OUT_OF_MEMORY, OUT_OF_RANGE, PAGE, Stream, TOO_LARGE,
     UNREPRESENTABLE,
 )

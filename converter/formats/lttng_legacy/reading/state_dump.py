@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from converter.formats.lttng_legacy.classes import Classes, ClassSource, rows_of
-from converter.formats.lttng_legacy.declarations import Marker
-from converter.formats.lttng_legacy.decode import Decoder
 from converter.formats.lttng_legacy.mapping import NumberNames
+from converter.formats.lttng_legacy.marker_declarations import Marker
+from converter.formats.lttng_legacy.reading.batches import Decoder
+from converter.formats.lttng_legacy.reading.classes import Classes, ClassSource, rows_of
 from converter.formats.lttng_legacy.recording import ChannelFile, Recording
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role

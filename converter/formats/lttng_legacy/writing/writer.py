@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.lttng_legacy.layout import Version
-from converter.formats.lttng_legacy.native_output import is_native, write_native
-from converter.formats.lttng_legacy.new_output import write_new
 from converter.formats.lttng_legacy.portable import parts_of, travelled_files
 from converter.formats.lttng_legacy.recording import Recording
 from converter.formats.lttng_legacy.sidecar import parse_sidecar
+from converter.formats.lttng_legacy.writing.native_recording import is_native, write_native
+from converter.formats.lttng_legacy.writing.new_recording import write_new
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 

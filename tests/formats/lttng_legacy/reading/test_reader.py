@@ -9,7 +9,7 @@ from support.lttng_legacy_files import FIXTURES, START, Trace, events, opened, s
 
 import converter
 from converter.errors import TraceError
-from converter.formats.lttng_legacy import decode
+from converter.formats.lttng_legacy.reading import batches as decode
 from converter.ir.canonical import canonical
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role

@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.emit import (
+from converter.formats.lttng_legacy.layout import MAGIC, Version
+from converter.formats.lttng_legacy.marker_formats import MarkerField
+from converter.formats.lttng_legacy.programs import compile_program
+from converter.formats.lttng_legacy.writing.emit import (
     INLINE,
     INTEGER,
     LOST,
@@ -21,9 +24,6 @@ from converter.formats.lttng_legacy.emit import (
     MarkerColumns,
     MarkerProgram,
 )
-from converter.formats.lttng_legacy.layout import MAGIC, Version
-from converter.formats.lttng_legacy.marker_formats import MarkerField
-from converter.formats.lttng_legacy.programs import compile_program
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch
 from converter.kernels.strings import StringTable

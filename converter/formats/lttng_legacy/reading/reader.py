@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from converter.errors import TraceError, TraceWarning, note
-from converter.formats.lttng_legacy.classes import Classes, ClassSource, rows_of
-from converter.formats.lttng_legacy.declarations import (
+from converter.formats.lttng_legacy.layout import MACHINES, Version
+from converter.formats.lttng_legacy.mapping import NumberNames
+from converter.formats.lttng_legacy.marker_declarations import (
     Declaration,
     declaration_of,
     markers,
 )
-from converter.formats.lttng_legacy.decode import Decoder, damage_of
-from converter.formats.lttng_legacy.layout import MACHINES, Version
-from converter.formats.lttng_legacy.mapping import NumberNames
-from converter.formats.lttng_legacy.markers import ThreadIndex
+from converter.formats.lttng_legacy.reading.batches import Decoder, damage_of
+from converter.formats.lttng_legacy.reading.classes import Classes, ClassSource, rows_of
+from converter.formats.lttng_legacy.reading.markers import ThreadIndex
+from converter.formats.lttng_legacy.reading.state_dump import first_threads, read_state_dump
+from converter.formats.lttng_legacy.reading.tasks import Follower, Tasks
 from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, Recording
 from converter.formats.lttng_legacy.sidecar import Held
-from converter.formats.lttng_legacy.state_dump import first_threads, read_state_dump
-from converter.formats.lttng_legacy.tasks import Follower, Tasks
 from converter.formats.side_table import SideTable, parse_side_table
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace, known_epoch

@@ -8,10 +8,10 @@ size take no more memory than a window. Behind damage it goes on where blocks or
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from converter.formats.lttng_legacy.headers cimport period
-from converter.formats.lttng_legacy.markers cimport (
+from converter.formats.lttng_legacy.reading.markers cimport (
     HEARTBEAT, HEARTBEAT_64, Marker, MarkerTable, ON_THREAD, ThreadIndex,
 )
-from converter.formats.lttng_legacy.scan_records cimport BLOCK_END, INCOMPLETE, RECORD, Record, RecordWalk
+from converter.formats.lttng_legacy.reading.scan_records cimport BLOCK_END, INCOMPLETE, RECORD, Record, RecordWalk
 from converter.kernels.byte_order cimport load32, load64
 
 cdef enum:

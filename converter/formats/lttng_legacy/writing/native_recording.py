@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.blocks import (
+from converter.formats.lttng_legacy.mapping import DISCARDED, NATIVE
+from converter.formats.lttng_legacy.marker_declarations import (
+    SET_MARKER_FORMAT,
+    SET_MARKER_ID,
+    build_declaration,
+    markers,
+)
+from converter.formats.lttng_legacy.marker_formats import MarkerField
+from converter.formats.lttng_legacy.recording import MAX_CPU, METADATA_CHANNELS, without_flight
+from converter.formats.lttng_legacy.sidecar import Held, HeldClass
+from converter.formats.lttng_legacy.writing.blocks import (
     LOST_PROGRAM,
     OWN_BLOCK_SIZE,
     RAW_PROGRAM,
@@ -17,17 +27,7 @@ from converter.formats.lttng_legacy.blocks import (
     PayloadProgram,
     payload_program,
 )
-from converter.formats.lttng_legacy.declarations import (
-    SET_MARKER_FORMAT,
-    SET_MARKER_ID,
-    build_declaration,
-    markers,
-)
-from converter.formats.lttng_legacy.emit import MarkerColumns
-from converter.formats.lttng_legacy.mapping import DISCARDED, NATIVE
-from converter.formats.lttng_legacy.marker_formats import MarkerField
-from converter.formats.lttng_legacy.recording import MAX_CPU, METADATA_CHANNELS, without_flight
-from converter.formats.lttng_legacy.sidecar import Held, HeldClass
+from converter.formats.lttng_legacy.writing.emit import MarkerColumns
 from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind

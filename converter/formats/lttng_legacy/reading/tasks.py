@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.lttng_legacy.classes import Classes, ClassSource
-from converter.formats.lttng_legacy.scan_state import CpuState
+from converter.formats.lttng_legacy.reading.classes import Classes, ClassSource
+from converter.formats.lttng_legacy.reading.scan_state import CpuState
 from converter.ir.columns import ListColumn
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass, Table

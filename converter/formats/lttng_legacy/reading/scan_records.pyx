@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.lttng_legacy.headers cimport EventHeader, HEADER_2, HEADER_32, read_header
-from converter.formats.lttng_legacy.markers cimport Marker, MarkerTable
+from converter.formats.lttng_legacy.reading.markers cimport Marker, MarkerTable
 from converter.formats.lttng_legacy.payload cimport padding, walk
 from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64
 

@@ -8,23 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.blocks import (
-    FIXED_BLOCK_SIZE,
-    LOST_PROGRAM,
-    OWN_BLOCK_SIZE,
-    BlockFiles,
-    Geometry,
-    PayloadProgram,
-    payload_program,
-)
-from converter.formats.lttng_legacy.declarations import (
-    SET_MARKER_FORMAT,
-    SET_MARKER_ID,
-    Declaration,
-    build_declaration,
-    core_markers,
-)
-from converter.formats.lttng_legacy.emit import MarkerColumns
 from converter.formats.lttng_legacy.layout import MACHINES, Version
 from converter.formats.lttng_legacy.mapping import (
     CONTEXT,
@@ -34,8 +17,25 @@ from converter.formats.lttng_legacy.mapping import (
     own_class,
     own_marker_name,
 )
+from converter.formats.lttng_legacy.marker_declarations import (
+    SET_MARKER_FORMAT,
+    SET_MARKER_ID,
+    Declaration,
+    build_declaration,
+    core_markers,
+)
 from converter.formats.lttng_legacy.marker_formats import build_format, parse_format
 from converter.formats.lttng_legacy.recording import TABLES_NAME
+from converter.formats.lttng_legacy.writing.blocks import (
+    FIXED_BLOCK_SIZE,
+    LOST_PROGRAM,
+    OWN_BLOCK_SIZE,
+    BlockFiles,
+    Geometry,
+    PayloadProgram,
+    payload_program,
+)
+from converter.formats.lttng_legacy.writing.emit import MarkerColumns
 from converter.formats.side_table import print_side_table
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass

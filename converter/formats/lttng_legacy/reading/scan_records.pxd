@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from converter.formats.lttng_legacy.headers cimport HeaderForm
-from converter.formats.lttng_legacy.markers cimport MarkerTable
+from converter.formats.lttng_legacy.reading.markers cimport MarkerTable
 
 cdef enum:
     # What became of a record.

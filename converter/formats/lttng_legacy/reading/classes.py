@@ -9,13 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.lttng_legacy.declarations import (
-    HEARTBEAT_32,
-    HEARTBEAT_64,
-    Marker,
-    core_markers,
-    too_many_fields,
-)
 from converter.formats.lttng_legacy.mapping import (
     CONTEXT,
     DISCARDED,
@@ -25,15 +18,22 @@ from converter.formats.lttng_legacy.mapping import (
     kernel_class,
     own_class,
 )
+from converter.formats.lttng_legacy.marker_declarations import (
+    HEARTBEAT_32,
+    HEARTBEAT_64,
+    Marker,
+    core_markers,
+    too_many_fields,
+)
 from converter.formats.lttng_legacy.marker_formats import TypeSizes
-from converter.formats.lttng_legacy.markers import MarkerTable
-from converter.formats.lttng_legacy.payloads import Payloads
 from converter.formats.lttng_legacy.programs import (
     FieldPlace,
     Program,
     compile_program,
     step_array,
 )
+from converter.formats.lttng_legacy.reading.markers import MarkerTable
+from converter.formats.lttng_legacy.reading.payloads import Payloads
 from converter.formats.lttng_legacy.recording import ChannelFile
 from converter.formats.lttng_legacy.sidecar import HeldClass
 from converter.ir.columns import Column, ListColumn, value

@@ -3,8 +3,8 @@ from collections.abc import Sequence
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from converter.formats.lttng_legacy.markers import MarkerTable, ThreadIndex
-from converter.formats.lttng_legacy.scan_records import RecordWalk
+from converter.formats.lttng_legacy.reading.markers import MarkerTable, ThreadIndex
+from converter.formats.lttng_legacy.reading.scan_records import RecordWalk
 
 DONE: int
 FULL: int

@@ -10,7 +10,7 @@ from converter.errors import ArgumentError
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FieldClass, IntegerClass
 from converter.ir.kinds import REQUIRED_ROLES, Role
-from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 
 #: What the kernel declares as int: numbers of tasks, interrupts and CPUs, priorities.
 _INT = IntegerClass(32, signed=True)

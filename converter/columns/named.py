@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from converter.ir.trace import Trace
-from converter.projection.clock_rates import in_nanoseconds
+from converter.projection.passes.clock_rates import in_nanoseconds
 from converter.selection.select import selected
 from converter.selection.selection import Selection
 

@@ -35,7 +35,7 @@ from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.merging.machines import shifted
 from converter.merging.tables import MergedTables, Source
-from converter.projection.assembly import stored_alike
+from converter.projection.engine.assembly import stored_alike
 from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
 _Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]

@@ -23,9 +23,9 @@ from converter.merging.machines import host_recordings, ids_of, machine_names, m
 from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
 from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
-from converter.projection.clock_rates import at_rate
 from converter.projection.losses import LossKind, LossReport
 from converter.projection.metadata import LeftBehind
+from converter.projection.passes.clock_rates import at_rate
 
 _SECOND: Final = 1_000_000_000
 #: Times are of 64 bits.

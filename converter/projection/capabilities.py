@@ -13,8 +13,8 @@ from converter.ir.distinct_values import ByValue
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
+from converter.projection.engine.pieces import Piece, Place, Thunk
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
-from converter.projection.pieces import Piece, Place, Thunk
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.pieces import CONTEXT_ROLES, Piece
+from converter.projection.engine.pieces import CONTEXT_ROLES, Piece
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Final
 
 from converter.ir.kinds import Kind
-from converter.projection.planned import LossTally
+from converter.projection.engine.planned import LossTally
 
 
 @unique

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from converter.ir.events import class_label
 from converter.ir.kinds import Kind
-from converter.projection.atrace import lower_mark
 from converter.projection.capabilities import Lowering, Projection
+from converter.projection.domain.atrace import lower_mark
+from converter.projection.domain.linux_timeline import LINUX_LOWERINGS, superseded
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.placing import is_absent
 from converter.projection.instants import as_instant, as_typed, lower_to_instant
-from converter.projection.linux_timeline import LINUX_LOWERINGS, superseded
-from converter.projection.pieces import Piece
-from converter.projection.placing import is_absent
 
 
 def lower_message(piece: Piece, projection: Projection) -> list[Piece] | None:

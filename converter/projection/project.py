@@ -19,25 +19,25 @@ from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
-from converter.projection.assembly import assemble
 from converter.projection.capabilities import Capabilities
-from converter.projection.class_plans import FEWEST_ROWS, Numbered, Rehearsal
-from converter.projection.learned_names import LearnedNames
+from converter.projection.domain.symbol_names import addresses_by_style, addresses_of, names_lost
+from converter.projection.domain.task_states import TaskStates
+from converter.projection.engine.assembly import assemble
+from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, Rehearsal
+from converter.projection.engine.piece_projection import PieceProjection
+from converter.projection.engine.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
+from converter.projection.engine.placing import Placing, is_absent
+from converter.projection.engine.planned import ClassPlan, occurring, placed_parts
+from converter.projection.engine.rows import Places, cpus_of, threads_of
+from converter.projection.engine.tables import TargetTables
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
 from converter.projection.metadata import TargetMetadata, held_clock, latest_tick
-from converter.projection.piece_projection import PieceProjection
-from converter.projection.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
-from converter.projection.placing import Placing, is_absent
-from converter.projection.planned import ClassPlan, occurring, placed_parts
+from converter.projection.passes.learned_names import LearnedNames
 from converter.projection.preparation import prepared
-from converter.projection.rows import Places, cpus_of, threads_of
-from converter.projection.symbol_names import addresses_by_style, addresses_of, names_lost
-from converter.projection.tables import TargetTables
-from converter.projection.task_states import TaskStates
 
 if TYPE_CHECKING:
-    from converter.projection.end_names import EndNames
-    from converter.projection.slice_depths import NestedTooDeep
+    from converter.projection.passes.slices.end_names import EndNames
+    from converter.projection.passes.slices.slice_depths import NestedTooDeep
 
 #: By class, and by whether all its events in a batch are on threads.
 _Plans = dict[tuple[int, bool], ClassPlan | None]
@@ -68,7 +68,7 @@ def projected(
     """What `project` makes of a trace that is prepared: the stage that may be a batch behind that."""
     target = Projector(prepared, capabilities, format_name, report).target
     if capabilities.gap_reach is not None:
-        from converter.projection.gaps import before_events
+        from converter.projection.passes.gaps import before_events
 
         target = before_events(target, capabilities.gap_reach, report)
     return target
@@ -108,12 +108,12 @@ class Projector:
         # In what was read from the same format they were not shown, either.
         self._too_deep: NestedTooDeep | None = None
         if capabilities.max_depth is not None and source.format != format_name:
-            from converter.projection.slice_depths import NestedTooDeep
+            from converter.projection.passes.slices.slice_depths import NestedTooDeep
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
         self._end_names: EndNames | None = None
         if capabilities.named_ends and source.format != format_name:
-            from converter.projection.end_names import EndNames
+            from converter.projection.passes.slices.end_names import EndNames
 
             self._end_names = EndNames(self.target, report)
         # By what they were made by besides that; None for classes of which there is no plan.

@@ -14,7 +14,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.messages import MESSAGES, identities
+from converter.projection.passes.messages import MESSAGES, identities
 
 Mask = NDArray[np.bool_]
 _Places = NDArray[np.signedinteger[Any]]

@@ -19,7 +19,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.marks import parse_marker_ids, parse_marker_texts
+from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
 from converter.selection.stacks import BEGIN, END, VALUE
 
 _Numbers = NDArray[np.uint64]

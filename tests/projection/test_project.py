@@ -31,11 +31,11 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
 from converter.kernels.strings import StringTable
-from converter.projection.assembly import stored_alike
 from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.engine.assembly import stored_alike
+from converter.projection.engine.types import fitted_class
 from converter.projection.losses import LossClass, LossKind
 from converter.projection.project import project
-from converter.projection.types import fitted_class
 
 U8, U32, I32, U64, I64 = (
     IntegerClass(8),

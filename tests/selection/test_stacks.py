@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.projection.open_slices import OpenSlices
+from converter.projection.passes.slices.open_slices import OpenSlices
 from converter.selection.stacks import BEGIN, END, UNMATCHED, VALUE, Stacks
 
 #: Deep enough that walking over all of it for each end would take minutes.

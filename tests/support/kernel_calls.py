@@ -363,9 +363,9 @@ KERNELS = kernels()
 TABLES = {
     "converter.formats.ftrace.event_format.record_tables",
     "converter.ir.tables",
-    "converter.projection.in_place",
-    "converter.projection.planned",
-    "converter.projection.rows",
+    "converter.projection.engine.in_place",
+    "converter.projection.engine.planned",
+    "converter.projection.engine.rows",
 }
 #: What other kernels find in batches, or are given by tables, where nothing can stand before it.
 HELD = {"DenseUnion", "LocatedRows", "Locations", "Segments"}

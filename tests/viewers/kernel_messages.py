@@ -11,7 +11,7 @@ from viewers.projected import Event
 from converter.formats.perfetto.tracepoints import PREFIXED_SYSTEMS
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Kind, Role
-from converter.projection.linux_tracepoints import MEANINGS
+from converter.projection.domain.linux_tracepoints import MEANINGS
 
 _CONTEXT = {Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT, Role.CONTEXT}
 #: Of switches the importer shows all fields, whether they are there or not.

@@ -18,8 +18,8 @@ from converter.ir.field_classes import FloatClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
-from converter.projection.linux_timeline import SOFTIRQ_NAMES
-from converter.projection.syscalls import syscall_name
+from converter.projection.domain.linux_timeline import SOFTIRQ_NAMES
+from converter.projection.domain.syscalls import syscall_name
 
 #: Kinds that are not kernel events.
 OTHER = {

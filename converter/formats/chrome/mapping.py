@@ -29,9 +29,9 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.sched_conventions import argument_role, with_linux_state
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
-from converter.projection.sched_conventions import argument_role, with_linux_state
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,

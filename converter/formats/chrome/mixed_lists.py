@@ -17,8 +17,8 @@ from converter.ir.field_classes import (
 )
 from converter.kernels.strings import StringTable
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import JSON_TEXT
 
 

@@ -15,9 +15,9 @@ from converter.ir.events import EventClass, Field, class_label
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
 from converter.projection.instants import NAME, as_instant
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
 #: Roles of what a counter has besides arguments.

@@ -14,11 +14,11 @@ from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass, Style, media_types_of
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.lost_events import COUNT, counted
+from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.lost_events import COUNT, counted
-from converter.projection.pieces import Piece
-from converter.projection.sched_conventions import with_linux_state
-from converter.projection.task_names import NAMED_KINDS, with_tasks
 
 #: Events that were lost are counted by the packets. Where nobody knows how many, the numbers of packets have a gap.
 LOST: Final = EventClass(Kind.DISCARDED, "discarded", fields=(COUNT,))

@@ -9,7 +9,7 @@ from typing import Final
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.syscalls import name_in_class
+from converter.projection.domain.syscalls import name_in_class
 
 _TEXT: Final = StringClass()
 _INT: Final = IntegerClass(32, True)

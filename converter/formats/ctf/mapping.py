@@ -14,7 +14,7 @@ from converter.formats.ctf.lttng_events import kernel_name, priorities
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FieldClass, IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.linux_tracepoints import (
+from converter.projection.domain.linux_tracepoints import (
     MEANINGS,
     TEXT_ROLES,
     Meaning,

@@ -15,7 +15,7 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.switched_tasks import UNKNOWN_LABEL, UNKNOWN_TASK
+from converter.projection.domain.switched_tasks import UNKNOWN_LABEL, UNKNOWN_TASK
 
 #: The thread that runs from now on, and that none does.
 SWITCHED_IN: Final = "thread_switched_in"

@@ -20,7 +20,6 @@ from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.atrace_text import TEXT_LOWERINGS
 from converter.projection.capabilities import (
     Adapter,
     Capabilities,
@@ -28,16 +27,17 @@ from converter.projection.capabilities import (
     Lowering,
     Projection,
 )
-from converter.projection.fitting import index_of
+from converter.projection.domain.atrace_text import TEXT_LOWERINGS
+from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
+from converter.projection.domain.lost_events import counted
+from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
+from converter.projection.engine.fitting import index_of
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.texts import cut_utf8, plain_identifier
+from converter.projection.engine.types import converts
 from converter.projection.instants import as_typed
-from converter.projection.linux_tracepoints import MEANINGS, meaning
 from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece
-from converter.projection.sched_conventions import with_linux_state
-from converter.projection.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
-from converter.projection.texts import cut_utf8, plain_identifier
-from converter.projection.types import converts
 
 #: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
 MAX_ARGUMENTS = 24

@@ -12,7 +12,7 @@ from typing import Final
 from converter.formats.ftrace.kernel_formats import kernel_format
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.linux_tracepoints import meaning
+from converter.projection.domain.linux_tracepoints import meaning
 
 #: Systems of include/trace/events/*.h and of drivers whose events are recorded; the longest that fits counts.
 _SYSTEMS: Final = frozenset(

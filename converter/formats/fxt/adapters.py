@@ -13,12 +13,12 @@ from converter.ir.distinct_values import map_distinct
 from converter.ir.events import class_label
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Projection
+from converter.projection.domain.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
+from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.engine.texts import cut_utf8
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lowering import native_records
-from converter.projection.pieces import Piece, Thunk
-from converter.projection.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
-from converter.projection.texts import cut_utf8
 from converter.projection.timeline_fields import BINDS
 
 #: Formats that have both kinds of ends of flows.

@@ -35,8 +35,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport
-from converter.projection.sched_conventions import argument_role
-from converter.projection.thread_states import THREAD_STATES
+from converter.projection.domain.sched_conventions import argument_role
+from converter.projection.domain.thread_states import THREAD_STATES
 
 #: What a file is written as when it comes from elsewhere.
 PROVIDER_ID: Final = 1

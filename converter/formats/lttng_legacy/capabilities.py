@@ -25,12 +25,12 @@ from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
+from converter.projection.domain.lost_events import counted
+from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.texts import plain_identifier
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece
-from converter.projection.sched_conventions import with_linux_state
-from converter.projection.texts import plain_identifier
 
 #: So many arguments of the longest texts fit the largest block of version 1.0.
 MAX_ARGUMENTS = 24

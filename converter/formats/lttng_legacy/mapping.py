@@ -20,8 +20,8 @@ from converter.formats.lttng_legacy.marker_formats import MarkerField, TypeSizes
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, FieldClass, IntegerClass, Label, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.lost_events import COUNT
-from converter.projection.sched_conventions import argument_role
+from converter.projection.domain.lost_events import COUNT
+from converter.projection.domain.sched_conventions import argument_role
 
 #: The channel of kernel events, and of all events in traces that this converter made of others.
 KERNEL: Final = "kernel"

@@ -38,9 +38,9 @@ from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
-from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece
-from converter.projection.task_names import NAMED_KINDS
+from converter.projection.domain.lost_events import counted
+from converter.projection.domain.task_names import NAMED_KINDS
+from converter.projection.engine.pieces import Piece
 
 #: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
 _ARGUMENTS: Final = Capabilities(

@@ -23,8 +23,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.switched_tasks import UNKNOWN_LABEL
-from converter.projection.thread_states import THREAD_STATES, ThreadState
+from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
+from converter.projection.domain.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,

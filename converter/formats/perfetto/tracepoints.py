@@ -16,7 +16,7 @@ from converter.formats.perfetto.protobuf.messages import message_order
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.projection.linux_tracepoints import MEANINGS, NAMING_ROLES, Meaning, meaning
+from converter.projection.domain.linux_tracepoints import MEANINGS, NAMING_ROLES, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
 #: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in

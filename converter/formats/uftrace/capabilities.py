@@ -35,10 +35,10 @@ from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
+from converter.projection.domain.lost_events import counted
+from converter.projection.engine.pieces import Piece
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.lost_events import counted
-from converter.projection.pieces import Piece
 
 #: uftrace reads the format of a kernel event, its fields' names included, into 4,096 bytes.
 _MAX_FIELD_NAME: Final = 48

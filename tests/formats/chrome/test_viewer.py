@@ -18,7 +18,7 @@ from converter.formats.chrome.mapping import CAPABILITIES
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread
-from converter.projection.open_slices import OpenSlices
+from converter.projection.passes.slices.open_slices import OpenSlices
 
 SLICES = """
 select s.ts, s.dur, s.name, s.category, s.depth, t.tid, s.thread_ts, s.thread_dur,

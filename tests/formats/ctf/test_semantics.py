@@ -13,7 +13,7 @@ from converter.formats.ctf.lttng_events import kernel_name
 from converter.formats.ctf.mapping import joined_name, meaning_of, split_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.linux_tracepoints import MEANINGS
+from converter.projection.domain.linux_tracepoints import MEANINGS
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "ctf"
 

@@ -27,8 +27,8 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread
 from converter.kernels.strings import StringTable
-from converter.projection.clock_rates import scaled
-from converter.projection.marks import join_texts
+from converter.projection.domain.markers import join_texts
+from converter.projection.passes.clock_rates import scaled
 from converter.projection.project import project
 
 

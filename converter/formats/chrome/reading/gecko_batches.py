@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace, Track, TrackScope
-from converter.projection.call_stacks import SAMPLE, call_stacks
+from converter.projection.domain.call_stacks import SAMPLE, call_stacks
 
 _BATCH_SIZE: Final = 1 << 14
 

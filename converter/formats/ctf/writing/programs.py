@@ -18,7 +18,7 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind
-from converter.projection.syscalls import name_in_class
+from converter.projection.domain.syscalls import name_in_class
 
 SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
 

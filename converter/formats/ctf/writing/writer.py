@@ -39,8 +39,8 @@ from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up
 from converter.limits import allowed, limit
+from converter.projection.domain.syscalls import syscall_names
 from converter.projection.losses import LossReport
-from converter.projection.syscalls import syscall_names
 from converter.storage.sink import Sink
 
 #: Bytes from which on a packet is closed.

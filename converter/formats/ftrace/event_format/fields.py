@@ -30,8 +30,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.linux_tracepoints import checked_kind, meaning
-from converter.projection.symbol_names import SYMBOL_ROLES
+from converter.projection.domain.linux_tracepoints import checked_kind, meaning
+from converter.projection.domain.symbol_names import SYMBOL_ROLES
 
 _WIDTHS = frozenset({1, 2, 4, 8})
 #: The helper with which synthetic events print a stack.

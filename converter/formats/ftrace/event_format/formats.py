@@ -15,7 +15,7 @@ from converter.formats.ftrace.event_format.syntax import (
 from converter.formats.ftrace.layout import SectionId
 from converter.formats.ftrace.mapping import PID_FIELD, TYPE_FIELD
 from converter.formats.ftrace.recording import Recording
-from converter.projection.linux_tracepoints import MEANINGS
+from converter.projection.domain.linux_tracepoints import MEANINGS
 
 _FTRACE = "ftrace"
 #: Enough of a format to hold its name and number.

@@ -26,7 +26,7 @@ from converter.formats.ftrace.ring_buffer.page_prescan import (
 from converter.formats.ftrace.ring_buffer.pages import PageStream, Window
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
-from converter.projection.linux_tracepoints import meaning
+from converter.projection.domain.linux_tracepoints import meaning
 from converter.storage.workers import workers
 from converter.streaming.ordered_work import OrderedWork
 

@@ -45,7 +45,7 @@ from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.strings import StringTable
 from converter.limits import limit
-from converter.projection.lost_events import UNKNOWN
+from converter.projection.domain.lost_events import UNKNOWN
 
 #: What a marker's events are (`MarkerTable`).
 _PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)

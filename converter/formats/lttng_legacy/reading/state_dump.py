@@ -15,7 +15,7 @@ from converter.formats.lttng_legacy.recording import ChannelFile, Recording
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.syscalls import syscall_names
+from converter.projection.domain.syscalls import syscall_names
 
 #: Numbers of system calls, interrupts and their vectors: those beyond are of a damaged trace.
 _MOST_NUMBERS = 4096

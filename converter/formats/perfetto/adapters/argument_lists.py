@@ -22,9 +22,9 @@ from converter.ir.field_classes import (
     StructureClass,
 )
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.texts import rendered
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece
-from converter.projection.texts import rendered
 
 
 def keep_lists(piece: Piece, projection: Projection) -> Piece:

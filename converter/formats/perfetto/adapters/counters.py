@@ -15,9 +15,9 @@ from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
 
 _FLOAT: Final = FloatClass(64)
 

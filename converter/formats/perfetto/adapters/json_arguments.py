@@ -16,9 +16,9 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
 from converter.projection.instants import lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.pieces import Piece
 
 
 def as_pointers(piece: Piece, projection: Projection) -> Piece:

@@ -30,9 +30,9 @@ from converter.projection.capabilities import (
     Lowering,
     Projection,
 )
-from converter.projection.linux_tracepoints import MEANINGS, meaning
+from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
+from converter.projection.engine.pieces import CONTEXT_ROLES, Piece
 from converter.projection.losses import LossKind
-from converter.projection.pieces import CONTEXT_ROLES, Piece
 
 #: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
 #: and bytes.

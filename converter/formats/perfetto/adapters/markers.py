@@ -19,8 +19,8 @@ from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.marks import plain_marker_ids, plain_marker_texts
-from converter.projection.pieces import Piece
+from converter.projection.domain.markers import plain_marker_ids, plain_marker_texts
+from converter.projection.engine.pieces import Piece
 
 #: What marks are called that have no name of their own.
 _PRINT: Final = ("ftrace", "print")

@@ -16,10 +16,10 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
+from converter.projection.domain.syscalls import name_in_class, syscall_names
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lowering import native_records
-from converter.projection.pieces import Piece
-from converter.projection.syscalls import name_in_class, syscall_names
 
 _NUMBER = IntegerClass(64, signed=True)
 

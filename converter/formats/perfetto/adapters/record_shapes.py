@@ -16,9 +16,9 @@ from converter.ir.kinds import Role
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.texts import fit_name
 from converter.projection.losses import Aspect, LossKind
-from converter.projection.pieces import Piece
-from converter.projection.texts import fit_name
 
 #: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
 _INFO = np.int32(4)

@@ -14,12 +14,12 @@ from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
+from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.domain.task_names import with_tasks
+from converter.projection.domain.thread_states import thread_state
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
-from converter.projection.sched_conventions import with_linux_state
-from converter.projection.switched_tasks import UNKNOWN_TASK, may_name_one
-from converter.projection.task_names import with_tasks
-from converter.projection.thread_states import thread_state
 
 #: What tracers of Linux call a switch.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})

@@ -18,8 +18,8 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.pieces import Piece
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)

@@ -28,8 +28,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.text import is_unicode
-from converter.projection.linux_tracepoints import TEXT_ROLES
-from converter.projection.types import converts, is_stack
+from converter.projection.domain.linux_tracepoints import TEXT_ROLES
+from converter.projection.engine.types import converts, is_stack
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
 #: the event's declarations, "fields": [[name, number, type, role], ...]}. It stands alone in its packet.

@@ -14,7 +14,7 @@ from converter.formats.perfetto.mapping import UNITS, derived_uuid
 from converter.formats.perfetto.reading.kernels.scan_sequences import KeyMap
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.limits import allowed, limit
-from converter.projection.learned_names import task_name
+from converter.projection.passes.learned_names import task_name
 
 #: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
 UUID_SPACE: Final = 0

@@ -50,7 +50,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
-from converter.projection.texts import stack_texts
+from converter.projection.engine.texts import stack_texts
 
 # google.protobuf.FieldDescriptorProto.Type of what generic events can have.
 _DOUBLE, _FLOAT, _INT64, _UINT64, _STRING, _BYTES = 1, 2, 3, 4, 9, 12

@@ -16,7 +16,7 @@ from converter.formats.perfetto.writing.metadata import TablePacket, new_packet
 from converter.formats.perfetto.writing.task_births import births
 from converter.ir.events import Batch
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
-from converter.projection.learned_names import LearnedNames
+from converter.projection.passes.learned_names import LearnedNames
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2

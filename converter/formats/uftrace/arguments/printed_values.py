@@ -21,10 +21,10 @@ from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import Piece
+from converter.projection.engine.texts import cut_utf8
+from converter.projection.engine.types import converted, fitted_class
 from converter.projection.losses import LossKind
-from converter.projection.pieces import Piece
-from converter.projection.texts import cut_utf8
-from converter.projection.types import converted, fitted_class
 
 #: What a name may take when it is escaped, and each half of the name of an event of the program.
 _NAME_ROOM: Final = 2000

@@ -23,7 +23,7 @@ from converter.formats.uftrace.reading.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.kernels.tasks import TaskTable
-from converter.projection.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.switched_tasks import UNKNOWN_TASK
 
 _PERF_FILE = re.compile(r"perf-cpu(\d{1,5})\.dat", re.ASCII)
 EXTERNAL_FILE = "extern.dat"

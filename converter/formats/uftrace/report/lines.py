@@ -25,7 +25,7 @@ from converter.printing.code import Printed
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.projection.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.switched_tasks import UNKNOWN_TASK
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"
 _REMAINING: Final = (

@@ -20,7 +20,7 @@ from converter.errors import TraceError
 from converter.formats.chrome.reading import reader
 from converter.ir.kinds import Kind
 from converter.limits import limited
-from converter.projection import call_stacks
+from converter.projection.domain import call_stacks
 from converter.storage.source import MemorySource
 
 

@@ -37,8 +37,8 @@ from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
+from converter.projection.engine.texts import plain_identifier
 from converter.projection.project import project
-from converter.projection.texts import plain_identifier
 
 CAPABILITIES = capabilities_of("")
 LETTERS = st.text("abcXYZ019_", min_size=1, max_size=6)

@@ -19,7 +19,7 @@ from converter.formats.perfetto.protobuf.descriptors import (
 from converter.ir import canonical, invariants
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
-from converter.projection.linux_tracepoints import MEANINGS
+from converter.projection.domain.linux_tracepoints import MEANINGS
 from converter.storage.opening import open_source
 
 

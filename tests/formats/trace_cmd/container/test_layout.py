@@ -30,7 +30,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind
 from converter.kernels.strings import StringTable
-from converter.projection.linux_tracepoints import meaning
+from converter.projection.domain.linux_tracepoints import meaning
 from converter.storage.opening import open_source
 
 # Event formats

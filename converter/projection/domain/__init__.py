@@ -1,0 +1,1 @@
+"""Rules that know a domain: Linux scheduling, system calls, atrace, V8."""

@@ -1,0 +1,198 @@
+"""Timeline events as text that programs write into a kernel trace (Android's atrace), for formats that have no better.
+
+The reverse of `atrace`: ``B|pid|name``, ``E|pid``, ``I|pid|name``, ``C|pid|name|value``, ``S|pid|name|cookie`` and
+``F|pid|name|cookie`` (perfetto, src/trace_processor/importers/systrace/systrace_parser.h). What a text has no place for
+stays beside it as an argument. Complete slices are begins and ends before they come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Lowering, Projection
+from converter.projection.domain.markers import join_texts
+from converter.projection.engine.pieces import Piece
+from converter.projection.instants import lower_to_instant
+from converter.projection.losses import LossKind
+
+if TYPE_CHECKING:
+    from converter.projection.domain.markers import Part
+
+_MESSAGE = Field("message", StringClass(), Role.MESSAGE)
+
+#: What ends a text, and what ends a part that others follow.
+_ENDS = b"\0\n"
+_SEPARATORS = b"\0\n|"
+
+
+def lower_slice_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``B|pid|name``."""
+    return [_text(piece, projection, b"B|", _name(piece, _ENDS))]
+
+
+def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``E|pid``: it ends the innermost slice of its thread, so that its name stays an argument.
+
+    That may be one of the source's own marks, which are slices apart from those of the timeline.
+    """
+    if projection.occurs(_is_mark):
+        what = "ends of slices on threads with marks: they end the innermost of both"
+        projection.lose(LossKind.CHANGED, what, piece)
+    return [_text(piece, projection, b"E|", [], without=frozenset())]
+
+
+def lower_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``I|pid|name``."""
+    return [_text(piece, projection, b"I|", _name(piece, _ENDS))]
+
+
+def lower_async_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``S|pid|name|cookie``."""
+    return _asynchronous(piece, projection, b"S|")
+
+
+def lower_async_end(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``F|pid|name|cookie``."""
+    return _asynchronous(piece, projection, b"F|")
+
+
+def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
+    """``C|pid|name|value`` for each of the counter's values, under the counter's name and, of several, its own."""
+    fields = piece.event_class.fields
+    numbers = (IntegerClass, FloatClass, BooleanClass)
+    series = [
+        index
+        for index, field in enumerate(fields)
+        if field.role is Role.VALUE and isinstance(field.type, numbers)
+    ]
+    if not series:
+        return lower_to_instant(piece, projection) or lower_instant(piece, projection)
+    parts = []
+    for after, index in enumerate(series):
+        name = _name(piece, _SEPARATORS)
+        if len(series) > 1:
+            own = fields[index].name.encode("utf-8", "surrogateescape")
+            name.append(b" " + own.translate(bytes.maketrans(_SEPARATORS, b"___")))
+        value = _whole(piece, piece.table.column(index), projection)
+        # What else there is goes with the first.
+        rest = frozenset({Role.NAME, Role.VALUE}) if after == 0 else frozenset(Role)
+        part = _text(piece, projection, b"C|", [*name, b"|", value], without=rest)
+        if after:
+            part = part.rewritten(part.event_class, part.lazy_columns(), after=piece.after + after)
+        parts.append(part)
+    return parts
+
+
+def lower_log(piece: Piece, _: Projection) -> list[Piece] | None:
+    """The message as it is."""
+    return [piece.as_kind(Kind.MARK, roles={Role.MESSAGE: Role.MESSAGE})]
+
+
+#: For `Capabilities.lowerings` of formats with MARK but without the timeline's kinds.
+TEXT_LOWERINGS: Mapping[Kind, Lowering] = {
+    Kind.SLICE_BEGIN: lower_slice_begin,
+    Kind.SLICE_END: lower_slice_end,
+    Kind.INSTANT: lower_instant,
+    Kind.COUNTER: lower_counter,
+    Kind.ASYNC_BEGIN: lower_async_begin,
+    Kind.ASYNC_INSTANT: lower_instant,
+    Kind.ASYNC_END: lower_async_end,
+    Kind.LOG: lower_log,
+}
+
+
+def _is_mark(event_class: EventClass) -> bool:
+    return event_class.kind is Kind.MARK
+
+
+def _asynchronous(piece: Piece, projection: Projection, letter: bytes) -> list[Piece]:
+    name = _name(piece, _SEPARATORS)
+    cookie = _cookie(piece, projection)
+    named = frozenset({Role.NAME, Role.ID})
+    return [_text(piece, projection, letter, [*name, b"|", cookie], without=named)]
+
+
+def _text(
+    piece: Piece,
+    projection: Projection,
+    letter: bytes,
+    parts: list[Part],
+    *,
+    without: frozenset[Role] = frozenset({Role.NAME}),
+) -> Piece:
+    """The piece as marks whose message is the letter, the process and the parts."""
+    pids = np.maximum(projection.pids_of(projection.threads_of(piece)), 0)
+    joined = [letter, np.ascontiguousarray(pids), *([b"|", *parts] if parts else [])]
+
+    def message() -> Column:
+        offsets, characters, changed = join_texts(len(piece), joined, projection.source.strings)
+        projection.lose(LossKind.CHANGED, "separators in names of markers", piece, changed)
+        return ListColumn(offsets, characters)
+
+    return piece.as_kind(Kind.MARK, [(_message(projection), message)], without=without)
+
+
+def _message(projection: Projection) -> Field:
+    """The field of the format's marks, so that its name is right."""
+    support = projection.capabilities.kinds.get(Kind.MARK)
+    fields = support.fields if support is not None else ()
+    return next((field for field in fields if field.role is Role.MESSAGE), _MESSAGE)
+
+
+def _name(piece: Piece, forbidden: bytes) -> list[Part]:
+    """The event's name, without what would end it."""
+    index = piece.event_class.index_of(Role.NAME)
+    if index is None:
+        name = piece.event_class.name.encode("utf-8", "surrogateescape")
+        return [name.translate(bytes.maketrans(_SEPARATORS, b"___"))]
+    column = piece.table.column(index)
+    if isinstance(column, ListColumn):
+        assert isinstance(column.values, np.ndarray)
+        held = (np.ascontiguousarray(column.offsets), np.ascontiguousarray(column.values))
+        return [(held, forbidden)]
+    assert isinstance(column, np.ndarray)
+    return [(np.ascontiguousarray(column), forbidden)]
+
+
+def _cookie(piece: Piece, projection: Projection) -> Part:
+    """The id that ties begin and end together; of text a checksum."""
+    number = piece.integers(Role.ID)
+    if number is not None:
+        return _contiguous(number)
+    strings = projection.source.strings
+    text = piece.texts(Role.ID, strings)
+    if text is None:
+        return b"0"
+    projection.lose(LossKind.CHANGED, "ids of asynchronous slices: text as a number", piece)
+    which, inverse = np.unique(text, return_inverse=True)
+    numbers = np.array([crc32(strings[id]) for id in which.tolist()], np.int64)
+    cookies: NDArray[np.int64] = numbers[inverse]
+    return cookies
+
+
+def _contiguous(number: NDArray[np.generic]) -> Part:
+    if number.dtype == np.uint64:
+        return np.ascontiguousarray(number, np.uint64)
+    return np.ascontiguousarray(number, np.int64)
+
+
+def _whole(piece: Piece, column: Column, projection: Projection) -> Part:
+    """A counter's values as integers: markers have no others."""
+    assert isinstance(column, np.ndarray)
+    if column.dtype.kind != "f":
+        return _contiguous(column)
+    limit = float(1 << 63)
+    rounded = np.rint(np.nan_to_num(column.astype(np.float64)))
+    held = np.where(np.abs(rounded) < limit, rounded, 0)
+    changed = int(np.count_nonzero(held != column))
+    projection.lose(LossKind.CHANGED, "values of counters as integers", piece, changed)
+    return held.astype(np.int64)

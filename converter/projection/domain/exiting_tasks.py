@@ -1,0 +1,178 @@
+"""Tasks that exit leave their CPUs, for formats whose viewers show them as running until a switch says otherwise.
+
+A tracer that follows tasks is gone with the task: the last switch, from a task that is dead, is not recorded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.domain.thread_states import number_of_dead
+from converter.projection.engine.assembly import Placed, assemble
+from converter.projection.engine.pieces import Piece
+from converter.projection.losses import LossClass, LossKind, LossReport
+
+_WHAT: Final = "tasks that exit while they run, with a switch from their CPU"
+_Int64s = NDArray[np.int64]
+#: A task and the class of the switch to it.
+_Running = tuple[int, int]
+_NOBODY: Final[_Running] = (UNKNOWN_TASK, -1)
+
+
+def leaving_at_exit(trace: Trace, report: LossReport) -> Trace:
+    """The trace with a switch in front of the exit of each task that has the CPU, where switches name one task."""
+    result = dataclasses.replace(trace)
+    result.make_batches = lambda: _batches(trace, report)
+    return result
+
+
+def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
+    #: By CPU: what its last switch was to.
+    running: dict[int, _Running] = {}
+    for batch in trace.batches():
+        switches, exits = [], []
+        for number, table in batch.tables.items():
+            kind = trace.event_classes[number].kind
+            if kind is Kind.SCHED_SWITCH and len(table):
+                switches.append(number)
+            elif kind is Kind.TASK_EXIT and len(table):
+                exits.append(number)
+        # Only switches that name one task leave anything to be found out.
+        partial = any(may_name_one(trace.event_classes[number]) for number in switches)
+        if partial or (running and (switches or exits)):
+            scheduled = _Batch(trace, batch, switches, running)
+            yield _with_switches(trace, batch, scheduled, exits, report)
+        else:
+            yield batch
+
+
+class _Batch:
+    """What ran on each CPU when, by the switches of a batch and `running`, which is brought up to date."""
+
+    def __init__(
+        self, trace: Trace, batch: Batch, switches: list[int], running: dict[int, _Running]
+    ) -> None:
+        positions, tasks, classes = _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS
+        for number in switches:
+            event_class = trace.event_classes[number]
+            at = batch.positions(number)
+            # Switches that name both tasks are a tracer's of CPUs, which has the last one too.
+            got = np.full(len(at), UNKNOWN_TASK, np.int64)
+            if may_name_one(event_class):
+                got = _column(batch.tables[number], event_class, Role.NEXT_TID)
+            positions = np.append(positions, at)
+            tasks = np.append(tasks, got)
+            classes = np.append(classes, np.full(len(at), number))
+        self._before = dict(running)
+        places = _places(batch.cpu[positions], positions)
+        order = np.argsort(places)
+        self._places, self._tasks, self._classes = places[order], tasks[order], classes[order]
+        cpus = self._places >> 32
+        for last in np.flatnonzero(np.append(cpus[1:] != cpus[:-1], True)[: len(cpus)]).tolist():
+            running[int(cpus[last])] = int(self._tasks[last]), int(self._classes[last])
+
+    def running(self, cpus: NDArray[np.int32], positions: NDArray[Any]) -> tuple[_Int64s, _Int64s]:
+        """The tasks that had these CPUs at these positions, and the classes of the switches to them."""
+        places = _places(cpus, positions)
+        last = np.searchsorted(self._places, places) - 1
+        known = last >= 0
+        known[known] = self._places[last[known]] >> 32 == places[known] >> 32
+        found = np.array([self._before.get(cpu, _NOBODY) for cpu in cpus.tolist()], np.int64)
+        tasks, classes = found.reshape(-1, 2).T.copy()
+        tasks[known], classes[known] = self._tasks[last[known]], self._classes[last[known]]
+        return tasks, classes
+
+
+_NO_NUMBERS = np.zeros(0, np.int64)
+
+
+def _places(cpus: NDArray[np.int32], positions: NDArray[Any]) -> _Int64s:
+    """Numbers in the order of CPUs, and of positions on each."""
+    places: _Int64s = (cpus.astype(np.int64) << 32) + positions
+    return places
+
+
+def _column(table: Table, event_class: EventClass, role: Role) -> _Int64s:
+    index = event_class.index_of(role)
+    assert index is not None, "the kind requires it"
+    return np.asarray(table.column(index)).astype(np.int64)
+
+
+def _with_switches(
+    trace: Trace, batch: Batch, scheduled: _Batch, exits: list[int], report: LossReport
+) -> Batch:
+    placed: list[Placed] = []
+    for number in exits:
+        event_class, table = trace.event_classes[number], batch.tables[number]
+        whole = Piece(batch, event_class, table, batch.positions(number))
+        told = whole.integers(Role.TID)
+        if told is None:
+            # It does not say whose exit it is.
+            placed.append((number, number, whole))
+            continue
+        tids = told.astype(np.int64)
+        tasks, classes = scheduled.running(batch.cpu[whole.positions], whole.positions)
+        leaves = (tasks == tids) & np.isin(classes, _plain(trace, classes))
+        leaving, staying = whole.split(leaves)
+        placed += [] if staying is None else [(number, number, staying)]
+        if leaving is None:
+            continue
+        behind = leaving.rewritten(leaving.event_class, leaving.lazy_columns(), after=1)
+        placed.append((number, number, behind))
+        first = int(batch.ts[leaving.positions].min())
+        report.add(LossKind.CHANGED, _WHAT, len(leaving), first, loss_class=LossClass.KEPT)
+        for of in sorted(set(classes[leaves].tolist())):
+            rows = np.flatnonzero(classes[leaves] == of)
+            made = _switch(trace.event_classes[of], tids[leaves][rows])
+            at = leaving.positions[rows]
+            nobody = constant_column(np.int32(-1), len(rows))
+            placed.append(
+                (of, of, Piece(batch, trace.event_classes[of], made, at, nobody, whole=False))
+            )
+    if not any(piece.after for *_, piece in placed):
+        return batch
+    placed += [
+        (number, number, Piece(batch, trace.event_classes[number], table, batch.positions(number)))
+        for number, table in batch.tables.items()
+        if number not in exits
+    ]
+    return assemble(batch, placed, trace.strings)
+
+
+def _plain(trace: Trace, classes: _Int64s) -> list[int]:
+    """Those of the classes whose fields are all numbers: what else a switch has is 0."""
+    return [
+        number
+        for number in sorted(set(classes.tolist()))
+        if number >= 0
+        and all(
+            isinstance(field.type, IntegerClass) for field in trace.event_classes[number].fields
+        )
+    ]
+
+
+def _switch(event_class: EventClass, tids: _Int64s) -> Table:
+    """Switches from tasks that are dead."""
+    columns: list[Any] = []
+    for field in event_class.fields:
+        assert isinstance(field.type, IntegerClass)
+        value: Any = 0
+        if field.role is Role.PREV_TID:
+            value = tids
+        elif field.role is Role.NEXT_TID:
+            value = UNKNOWN_TASK
+        elif field.role is Role.PREV_STATE:
+            value = number_of_dead(field.type)
+        columns.append(np.full(len(tids), value, field.type.dtype))
+    return Table(len(tids), columns)

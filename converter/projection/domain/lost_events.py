@@ -1,0 +1,84 @@
+"""Counts of lost events: what is known of them, and what a format can say of a number that nobody knows.
+
+A count is unknown where a class has no field for it, or where it is negative. A record of no lost events says nothing,
+and in formats whose records always stand for lost events it would say something wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column
+from converter.ir.events import Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Role
+from converter.projection.capabilities import Adapter, Projection
+from converter.projection.engine.pieces import Piece
+from converter.projection.losses import LossClass, LossKind
+
+#: The field of how many events were lost, of all formats that can leave it open.
+COUNT: Final = Field("count", IntegerClass(64, signed=True), Role.COUNT)
+#: Its value where nobody knows.
+UNKNOWN: Final = -1
+#: The largest number that it holds.
+MOST: Final = (1 << 63) - 1
+_GUESSED: Final = "gaps of unknown size are written as 1 lost event"
+_NEGATIVE: Final = "negative numbers of lost events are unknown ones"
+_NONE: Final = "records of 0 lost events"
+
+
+def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) -> Adapter:
+    """Return an adapter of DISCARDED that gives each row a count, in the field `COUNT` where a class has none.
+
+    Args:
+        most: the largest number that the format has room for; others are cut to it, which is counted as a loss.
+        unknown: what stands for a number that is not known; anything but `UNKNOWN` is a guess, and counted as a loss.
+        zeros: whether the format can say that no events were lost; otherwise such records are dropped and counted.
+
+    """
+
+    def adapt(piece: Piece, projection: Projection) -> Piece:
+        counts = piece.integers(Role.COUNT)
+        if counts is None:
+            if unknown != UNKNOWN:
+                projection.lose(LossKind.CHANGED, _GUESSED, piece)
+            column = constant_column(np.int64(unknown), len(piece))
+            return piece.with_argument(COUNT, column, first=True)
+        empty = int(np.count_nonzero(counts == 0))
+        if empty and not zeros:
+            projection.lose(LossKind.DROPPED, _NONE, piece, empty, LossClass.DETAIL)
+            piece = piece.select(np.flatnonzero(counts))
+            counts = counts[counts != 0]
+        held = _held(counts, piece, projection, most, unknown)
+        if held is counts:
+            return piece
+        columns = piece.lazy_columns()
+        index = piece.event_class.index_of(Role.COUNT)
+        assert index is not None, "it has counts"
+        columns[index] = held
+        return piece.rewritten(piece.event_class, columns)
+
+    return adapt
+
+
+def _held(
+    counts: NDArray[Any], piece: Piece, projection: Projection, most: int, unknown: int
+) -> NDArray[Any]:
+    """Counts as a format holds them, in their own type; the same array where it holds all."""
+    open_ones, many = counts < 0, counts > most
+    if many.any():
+        what = f"numbers of lost events over {most:,} are cut to it"
+        projection.lose(LossKind.CHANGED, what, piece, int(np.count_nonzero(many)))
+        # The type has room for `most` where something is above it.
+        counts = np.where(many, counts.dtype.type(most), counts)
+    if open_ones.any():
+        odd = int(np.count_nonzero(counts < UNKNOWN))
+        projection.lose(LossKind.CHANGED, _NEGATIVE, piece, odd, LossClass.DETAIL)
+        if unknown != UNKNOWN:
+            guessed = int(np.count_nonzero(open_ones))
+            projection.lose(LossKind.CHANGED, _GUESSED, piece, guessed)
+        counts = np.where(open_ones, counts.dtype.type(unknown), counts)
+    return counts

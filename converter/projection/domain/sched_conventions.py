@@ -1,0 +1,209 @@
+"""Conventions of scheduling records that formats outside Linux share: states in one vocabulary, weights, wakers.
+
+For `Capabilities.adapters` of formats whose records are those of the Fuchsia trace format ("Context switch record").
+Perfetto takes a thread whose weight is the least Int32 for the idle thread, shows other weights as priorities, and
+drops records without weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, constant_column
+from converter.ir.distinct_values import map_distinct
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import IntegerClass, StringClass, Style
+from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
+from converter.projection.capabilities import Projection
+from converter.projection.domain.thread_states import (
+    THREAD_STATES,
+    ThreadState,
+    linux_state,
+    state_of_name,
+    thread_state,
+)
+from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.losses import LossKind
+
+#: The weight of the idle thread, which is thread 0 on every CPU.
+IDLE_WEIGHT: Final = -(1 << 31)
+
+INCOMING_WEIGHT: Final = Field("incoming_weight", IntegerClass(32, True))
+OUTGOING_WEIGHT: Final = Field("outgoing_weight", IntegerClass(32, True))
+WEIGHT: Final = Field("weight", IntegerClass(32, True))
+WAKER: Final = Field("waker", IntegerClass(64, False, Style.OBJECT_ID), Role.WAKER_TID)
+
+#: What Linux calls the parts of its scheduling events that such records have no place for: arguments of these names.
+_ROLES_OF_TEXTS: Final = {
+    "prev_comm": Role.PREV_COMM,
+    "next_comm": Role.NEXT_COMM,
+    "comm": Role.COMM,
+}
+_ROLES_OF_NUMBERS: Final = {
+    "prev_prio": Role.PREV_PRIORITY,
+    "next_prio": Role.NEXT_PRIORITY,
+    "prio": Role.PRIORITY,
+    "target_cpu": Role.TARGET_CPU,
+    WAKER.name: Role.WAKER_TID,
+}
+
+
+def argument_role(field: Field) -> Role:
+    """The role of an argument of a scheduling record, by its name and type."""
+    match field.type:
+        case StringClass():
+            return _ROLES_OF_TEXTS.get(field.name, Role.NONE)
+        case IntegerClass():
+            return _ROLES_OF_NUMBERS.get(field.name, Role.NONE)
+        case _:
+            return Role.NONE
+
+
+def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
+    """Thread states as `THREAD_STATES`, the scheduler's own as an argument, and weights; what is there stays."""
+    piece = _with_thread_state(piece, projection)
+    for field, role, priority in (
+        (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
+        (INCOMING_WEIGHT, Role.NEXT_TID, Role.NEXT_PRIORITY),
+    ):
+        if not _has(piece, field):
+            piece = piece.with_argument(field, _weights(piece, role, priority), first=True)
+    return piece
+
+
+def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
+    """The weight of the woken thread, and who wakes it, which is the thread of the event.
+
+    A piece has wakers or none (`wakeups.of_sleepers`).
+    """
+    if not _has(piece, WAKER) and _has_wakers(piece, projection):
+
+        def wakers(piece: Piece) -> NDArray[np.uint64]:
+            return projection.tids_of(projection.threads_of(piece)).view(np.uint64)
+
+        tids = ComputedColumn(wakers, (), piece) if piece.on_thread is None else wakers(piece)
+        projection.lose(LossKind.LOWERED, "waking threads as arguments", piece)
+        absent = constant_column(np.int32(-1), len(piece))
+        piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
+    if not _has(piece, WEIGHT):
+        weights = _weights(piece, Role.TID, Role.PRIORITY)
+        piece = piece.with_argument(WEIGHT, weights, first=True)
+    return piece
+
+
+def _has_wakers(piece: Piece, projection: Projection) -> bool:
+    if projection.is_on_threads(piece):
+        return True
+    return int(projection.threads_of(piece).max(initial=-1)) >= 0
+
+
+def _has(piece: Piece, wanted: Field) -> bool:
+    return any(field.name == wanted.name for field in piece.event_class.fields)
+
+
+def _weights(piece: Piece, role: Role, priority: Role) -> ComputedColumn:
+    """The weights of threads: their priorities, as which Perfetto shows them, where these are known."""
+    tids = piece.lazy_integers(role)
+    weights: Column | Thunk | None = piece.lazy_integers(priority)
+    if weights is None:
+        weights = constant_column(np.int32(0), len(piece))
+    return ComputedColumn(_held, (weights,) if tids is None else (weights, tids), piece)
+
+
+def _held(
+    _piece: Piece, weights: NDArray[Any], tids: NDArray[Any] | None = None
+) -> NDArray[np.int32]:
+    held = np.clip(weights, IDLE_WEIGHT + 1, (1 << 31) - 1).astype(np.int32)
+    return held if tids is None else np.where(tids == 0, np.int32(IDLE_WEIGHT), held)
+
+
+def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
+    event_class = piece.event_class
+    index = event_class.index_of(Role.PREV_STATE)
+    if index is None:
+        return piece
+    own = event_class.fields[index]
+    if isinstance(own.type, IntegerClass) and own.type.labels == THREAD_STATES.labels:
+        return piece
+    states: Any
+    texts = piece.texts(Role.PREV_STATE, projection.source.strings)
+    if texts is not None:
+        strings = projection.source.strings
+        states = map_distinct(
+            texts, lambda id: state_of_name(strings.text(id)) or ThreadState.NEW
+        ).astype(np.uint8)
+    elif isinstance(own.type, IntegerClass):
+        own_class = own.type
+        what = f"{own.name!r} of {class_label(event_class)}: states that others have too"
+        # Linux has more kinds of sleep than others, and several bits at once.
+        is_linux = all(len(one.text) <= 1 for one in own_class.labels)
+
+        def states_of(piece: Piece, numbers: NDArray[Any]) -> NDArray[np.uint8]:
+            states = thread_state(numbers, own_class)
+            if is_linux:
+                count = int(np.count_nonzero(linux_state(states) != numbers))
+                projection.lose(LossKind.CHANGED, what, piece, count)
+            return states
+
+        states = ComputedColumn(states_of, (piece.table.lazy(index),), piece)
+    else:
+        return piece
+
+    def made() -> EventClass:
+        raw = tuple(
+            replace(field, role=Role.NONE) if field is own else field
+            for field in event_class.fields
+        )
+        return replace(event_class, fields=raw)
+
+    raw = piece.rewritten(piece.derive(("state",), made), piece.lazy_columns())
+    state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
+    return raw.with_argument(state, states, first=True)
+
+
+def with_linux_state(piece: Piece) -> Piece:
+    """A switch whose state is one of `THREAD_STATES` with the scheduler's own number instead.
+
+    That is the argument of the same name, where the record came from Linux; else the number that Linux has for it.
+    """
+    event_class = piece.event_class
+    index = event_class.index_of(Role.PREV_STATE)
+    if index is None:
+        return piece
+    state = event_class.fields[index]
+    if not (isinstance(state.type, IntegerClass) and state.type.labels == THREAD_STATES.labels):
+        return piece
+    own = next(
+        (
+            i
+            for i, field in enumerate(event_class.fields)
+            if i != index and field.name == state.name and isinstance(field.type, IntegerClass)
+        ),
+        None,
+    )
+    columns = piece.lazy_columns()
+    if own is None:
+
+        def numbers() -> NDArray[np.int64]:
+            return linux_state(np.asarray(piece.table.column(index)))
+
+        columns[index] = numbers
+    else:
+        columns[index] = columns[own]
+        del columns[own]
+
+    def declared() -> EventClass:
+        fields = list(event_class.fields)
+        if own is None:
+            fields[index] = replace(state, type=IntegerClass(64, True))
+        else:
+            fields[index] = replace(fields[own], role=Role.PREV_STATE)
+            del fields[own]
+        return replace(event_class, fields=tuple(fields))
+
+    return piece.rewritten(piece.derive(("linux state",), declared), columns)

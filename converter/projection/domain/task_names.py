@@ -1,0 +1,105 @@
+"""Names of tasks in events of the kernel, and whether new tasks are threads: where tables say so and events do not.
+
+Viewers of kernel traces name a task by the events about it, and show the text of an event as it is there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.distinct_values import map_distinct
+from converter.ir.events import Field, class_label
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Projection
+from converter.projection.domain.new_tasks import with_clone_flags
+from converter.projection.engine.pieces import Piece
+from converter.projection.losses import Aspect, LossKind
+
+#: Which name goes with which task, under the names of the kernel's fields.
+_NAMES: Final = (
+    (Role.PREV_TID, Field("prev_comm", StringClass(), Role.PREV_COMM)),
+    (Role.NEXT_TID, Field("next_comm", StringClass(), Role.NEXT_COMM)),
+    (Role.TID, Field("comm", StringClass(), Role.COMM)),
+    (Role.PARENT_TID, Field("parent_comm", StringClass(), Role.PARENT_COMM)),
+)
+_KINDS: Final[dict[Kind, tuple[Role, ...]]] = {
+    Kind.SCHED_SWITCH: (Role.PREV_TID, Role.NEXT_TID),
+    Kind.SCHED_WAKING: (Role.TID,),
+    Kind.SCHED_WAKEUP: (Role.TID,),
+    Kind.SCHED_WAKEUP_NEW: (Role.TID,),
+    Kind.PROCESS_FORK: (Role.PARENT_TID, Role.TID),
+    Kind.TASK_NEW: (Role.TID,),
+    Kind.TASK_EXIT: (Role.TID,),
+    Kind.TASK_FREE: (Role.TID,),
+    Kind.SIGNAL_GENERATE: (Role.TID,),
+}
+#: Kinds whose events have fields for names of tasks.
+NAMED_KINDS: Final = frozenset(_KINDS)
+#: What the kernel calls the idle task of each CPU, which are all number 0, and what its tools call one without a name.
+IDLE_NAME: Final = "swapper"
+UNKNOWN_NAME: Final = "<...>"
+
+
+def with_tasks(piece: Piece, projection: Projection, unknown: str | None = None) -> Piece:
+    """Return a piece of one of `NAMED_KINDS` with the names of its tasks, where it has none, and flags of new ones.
+
+    Args:
+        piece: the events.
+        projection: it knows the threads.
+        unknown: the name of a task that has none, and no process with one; None: it stays without.
+
+    """
+    event_class = piece.event_class
+    present = {field.role for field in event_class.fields}
+    for role, field in _NAMES:
+        if role in _KINDS[event_class.kind] and role in present and field.role not in present:
+            piece = _with_name(piece, role, field, projection, unknown)
+    if event_class.kind is Kind.TASK_NEW:
+        piece = with_clone_flags(piece, projection)
+    if piece.event_class is not event_class:
+        what = f"which fields {class_label(event_class)} lacked: they are zero or empty"
+        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
+    return piece
+
+
+def _with_name(
+    piece: Piece, role: Role, field: Field, projection: Projection, unknown: str | None
+) -> Piece:
+    tids = piece.integers(role)
+    if tids is None:
+        return piece
+    strings, target = projection.source.strings, projection.target
+    threads, processes = target.threads, target.processes
+    found = projection.thread_of_tid(tids)
+    if piece.event_class.kind is Kind.TASK_NEW:
+        # Until it says another it has the name of the task that made it.
+        named = map_distinct(found, lambda one: one >= 0 and bool(threads[one].name))
+        found = np.where(named, found, projection.threads_of(piece))
+
+    def name(thread: int) -> int:
+        text = threads[thread].name if thread >= 0 else ""
+        if not text and unknown is not None:
+            text = (processes[threads[thread].process].name if thread >= 0 else "") or unknown
+        return strings.intern(text.encode("utf-8", "surrogateescape"))
+
+    names = map_distinct(found, name)
+    idle = tids == 0
+    if idle.any():
+        names = _with_idle_tasks(names, idle, projection.cpus_of(piece), projection)
+    return piece.with_argument(field, names)
+
+
+def _with_idle_tasks(
+    names: NDArray[np.int32], idle: NDArray[np.bool_], cpus: NDArray[Any], projection: Projection
+) -> NDArray[np.int32]:
+    """Names in which each idle task has that of its CPU."""
+    strings = projection.source.strings
+    names = names.copy()
+    names[idle] = map_distinct(
+        cpus[idle], lambda cpu: strings.intern(f"{IDLE_NAME}/{max(cpu, 0)}".encode())
+    )
+    return names

@@ -1,0 +1,232 @@
+"""What a tracer's state dump says of tasks, and what programs call their threads, as slices on tracks of the threads.
+
+Viewers show the states of tasks from switches and wakeups alone: of a task that sleeps from the beginning they show
+none, though the dump says so. The events of the dump stay what they are; the slices are made beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column, string_ids
+from converter.ir.distinct_values import names_by_value, values_of
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Projection
+from converter.projection.engine.pieces import ByClass, Piece
+from converter.projection.instants import CATEGORY, NAME
+from converter.projection.losses import LossClass, LossKind
+
+#: The tracks of a thread.
+STATE_TRACK: Final = "State"
+BRAND_TRACK: Final = "Brand"
+
+_BEGIN: Final = EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY))
+_END: Final = EventClass(Kind.SLICE_END)
+#: Events that say in which state a task is from then on, by the roles of those that they say it of.
+_SAYING: Final = {
+    Kind.SCHED_SWITCH: (Role.PREV_TID, Role.NEXT_TID),
+    Kind.SCHED_WAKING: (Role.TID,),
+    Kind.SCHED_WAKEUP: (Role.TID,),
+    Kind.SCHED_WAKEUP_NEW: (Role.TID,),
+    Kind.TASK_EXIT: (Role.TID,),
+    Kind.TASK_FREE: (Role.TID,),
+}
+#: Where LTTng's kernels put the dump: version 1.0 of its first format, and those that write CTF.
+_PREFIXES: Final = ("list_", "lttng_statedump_")
+#: Of a task of which the tracer knows nothing.
+_NO_STATE: Final = "unnamed"
+_NOWHERE: Final = np.iinfo(np.int64).max
+_Int64s = NDArray[np.int64]
+_NONE: Final = np.zeros(0, np.int64)
+
+
+class TaskStates:
+    """The slices that are made of the batches of a trace, one after the other."""
+
+    def __init__(self, projection: Projection) -> None:
+        self._projection = projection
+        self._is_dump = ByClass(_is_dump)
+        self._is_brand = ByClass(_is_brand)
+        #: Tasks whose state is open, and those of which other events have said one; ascending.
+        self._open = self._settled = _NONE
+        self._branded = _NONE
+        #: How many classes were looked at for such events, and whether there are any.
+        self._seen = 0
+        self._occur = False
+
+    def pieces(self, batch: Batch) -> list[Piece]:
+        """The begins and ends of slices behind the events of a batch."""
+        classes = self._projection.source.event_classes
+        new, self._seen = classes[self._seen :], len(classes)
+        self._occur |= any(self._is_dump(one) or self._is_brand(one) for one in new)
+        if not self._occur:
+            return []
+        whole = [
+            Piece(batch, classes[number], table, batch.positions(number))
+            for number, table in batch.tables.items()
+            if len(table)
+        ]
+        dumps = [one for one in whole if self._is_dump(one.event_class)]
+        brands = [one for one in whole if self._is_brand(one.event_class)]
+        made = self._states(batch, dumps, [one for one in whole if one.event_class.kind in _SAYING])
+        for brand in brands:
+            made += self._brands(batch, brand)
+        return made
+
+    # States
+
+    def _states(self, batch: Batch, dumps: list[Piece], saying: list[Piece]) -> list[Piece]:
+        """From the dump's word until that of another event."""
+        said, said_at = _first_of_each(*_words(saying))
+        tids, at, names = self._dumped(dumps)
+        threads = self._projection.thread_of_tid(tids)
+        begins = (threads >= 0) & (tids > 0) & (at < _looked_up(tids, said, said_at))
+        begins &= ~np.isin(tids, self._settled) & ~np.isin(tids, self._open)
+        known = values_of(np.concatenate((self._open, tids[begins])))
+        end_at = _looked_up(known, said, said_at)
+        ends = end_at != _NOWHERE
+        self._settled = values_of(np.concatenate((self._settled, said)))
+        self._open = known[~ends]
+        made = []
+        if ends.any():
+            order = np.argsort(end_at[ends], kind="stable")
+            owners = self._projection.thread_of_tid(known[ends][order])
+            made.append(self._made(batch, STATE_TRACK, end_at[ends][order], owners, None))
+        if begins.any():
+            order = np.argsort(at[begins], kind="stable")
+            owners, called = threads[begins][order], names[begins][order]
+            made.append(self._made(batch, STATE_TRACK, at[begins][order], owners, called))
+        return made
+
+    def _dumped(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
+        """Tasks of the dump, each once; where it says their state, and how that is called."""
+        tids, at, names = [_NONE], [_NONE], [np.zeros(0, np.int32)]
+        for piece in dumps:
+            fields = [field.name for field in piece.event_class.fields]
+            column = piece.table.column(fields.index("tid" if "tid" in fields else "pid"))
+            status = piece.table.column(fields.index("status"))
+            held = piece.event_class.fields[fields.index("status")].type
+            assert isinstance(column, np.ndarray) and isinstance(status, np.ndarray)
+            assert isinstance(held, IntegerClass)
+            called = {label.low: label.text for label in held.labels if label.text != _NO_STATE}
+            is_state = np.isin(status, list(called))
+            tids.append(column[is_state].astype(np.int64))
+            at.append(piece.positions[is_state].astype(np.int64))
+            strings = self._projection.source.strings
+            names.append(names_by_value(status[is_state], called.__getitem__, strings))
+        places, texts = np.concatenate(at), np.concatenate(names)
+        found, where = _first_of_each(np.concatenate(tids), places)
+        order = np.argsort(places)
+        return found, where, texts[order[np.searchsorted(places[order], where)]]
+
+    # Brands
+
+    def _brands(self, batch: Batch, piece: Piece) -> list[Piece]:
+        """From one name of a thread to its next."""
+        index = _text_of(piece.event_class)
+        assert index is not None
+        threads = self._projection.threads_of(piece)
+        known = threads >= 0
+        threads, at = threads[known], piece.positions[known].astype(np.int64)
+        names = string_ids(piece.table.column(index), self._projection.source.strings)[known]
+        owners, first = np.unique(threads, return_index=True)
+        goes_on = np.ones(len(threads), np.bool_)
+        goes_on[first[~np.isin(owners, self._branded)]] = False
+        self._branded = values_of(np.concatenate((self._branded, owners)))
+        made = []
+        if goes_on.any():
+            made.append(self._made(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None))
+        if len(at):
+            made.append(self._made(batch, BRAND_TRACK, at, threads, names))
+        return made
+
+    def _made(
+        self,
+        batch: Batch,
+        track: str,
+        at: _Int64s,
+        owners: NDArray[np.int32],
+        names: NDArray[np.int32] | None,
+    ) -> Piece:
+        """Begins of slices with these names behind events, or, in front of those, ends."""
+        projection, count = self._projection, len(at)
+        nowhere = constant_column(np.int32(-1), count)
+        event_class, columns = _END, []
+        if names is not None:
+            event_class, columns = _BEGIN, [names, projection.constant("task_state", count)]
+        piece = Piece(
+            batch,
+            event_class,
+            Table(count, columns),
+            at.astype(np.int32),
+            on_thread=nowhere,
+            on_cpu=nowhere,
+            after=1 if names is None else 2,
+            whole=False,
+        ).moved(**projection.place_on_track(track, TrackScope.THREAD, owners))
+        if names is not None:
+            what = "states and brands of threads that a tracer's events say, as slices besides"
+            projection.lose(LossKind.CHANGED, what, piece, loss_class=LossClass.KEPT)
+        return piece
+
+
+def _is_dump(event_class: EventClass) -> bool:
+    name = event_class.name
+    for prefix in _PREFIXES:
+        name = name.removeprefix(prefix)
+    types = {field.name: field.type for field in event_class.fields}
+    status = types.get("status")
+    return (
+        event_class.kind is Kind.TYPED
+        and name == "process_state"
+        and isinstance(types.get("tid", types.get("pid")), IntegerClass)
+        and isinstance(status, IntegerClass)
+        and bool(status.labels)
+    )
+
+
+def _is_brand(event_class: EventClass) -> bool:
+    return (
+        event_class.kind is Kind.TYPED
+        and event_class.name.removeprefix("user_generic_") == "thread_brand"
+        and _text_of(event_class) is not None
+    )
+
+
+def _text_of(event_class: EventClass) -> int | None:
+    """The first field that is a text."""
+    fields = enumerate(event_class.fields)
+    return next((i for i, field in fields if isinstance(field.type, StringClass)), None)
+
+
+def _words(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
+    """The tasks that events say a state of, and where."""
+    tids, at = [_NONE], [_NONE]
+    for piece in saying:
+        for role in _SAYING[piece.event_class.kind]:
+            column = piece.integers(role)
+            if column is not None:
+                tids.append(column.astype(np.int64))
+                at.append(piece.positions.astype(np.int64))
+    return np.concatenate(tids), np.concatenate(at)
+
+
+def _first_of_each(tids: _Int64s, at: _Int64s) -> tuple[_Int64s, _Int64s]:
+    """Each number once, ascending, and the first place of each."""
+    order = np.argsort(at, kind="stable")
+    found, first = np.unique(tids[order], return_index=True)
+    return found, at[order][first]
+
+
+def _looked_up(tids: _Int64s, known: _Int64s, values: _Int64s) -> _Int64s:
+    """The values of numbers among the known, which ascend; `_NOWHERE` of others."""
+    if not len(known):
+        return np.full(len(tids), _NOWHERE, np.int64)
+    at = np.minimum(np.searchsorted(known, tids), len(known) - 1)
+    return np.where(known[at] == tids, values[at], _NOWHERE)

@@ -1,0 +1,1 @@
+"""Projects one batch: partitions by class, lowered, fitted and assembled again."""

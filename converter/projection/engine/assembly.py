@@ -1,0 +1,138 @@
+"""Putting a batch together again from the pieces that it was taken apart into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    OptionalColumn,
+    StructColumn,
+    UnionColumn,
+    concatenate,
+    list_of_bytes,
+)
+from converter.ir.events import Batch, Table
+from converter.kernels.strings import StringTable
+from converter.projection.engine.in_place import JoinedColumn, by_target, classes_and_rows, places
+from converter.projection.engine.pieces import Piece
+
+#: A piece with the number of the class that its rows had and that of the class that they have.
+Placed = tuple[int, int, Piece]
+
+
+def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
+    """The events of the pieces in the order of `batch`, additional ones behind those whose positions they have."""
+    by_class, several, size, are_behind = by_target(placed)
+    tables = {target: pieces[0].table for target, pieces in by_class.items()}
+    for target in several:
+        tables[target] = _joined(by_class[target], strings)
+    if size != len(batch) or are_behind:
+        return _sorted(batch, by_class, tables)
+    # Each event of the batch is one event of the pieces.
+    classes = max(batch.tables, default=0)
+    class_id, row = classes_and_rows(batch.class_id, batch.row, classes, placed, by_class)
+    thread, cpu, track = places(batch, classes, placed)
+    return Batch(
+        ts=batch.ts, class_id=class_id, row=row, tables=tables, thread=thread, cpu=cpu, track=track
+    )
+
+
+def _sorted(batch: Batch, by_class: dict[int, list[Piece]], tables: dict[int, Table]) -> Batch:
+    """Some events are gone, or have company."""
+    classes, rows, positions, afters = [], [], [], []
+    threads, cpus, tracks = [], [], []
+    for target, pieces in by_class.items():
+        start = 0
+        for piece in pieces:
+            size = len(piece)
+            at = piece.positions
+            classes.append(np.full(size, target, np.int32))
+            rows.append(np.arange(start, start + size, dtype=np.int32))
+            positions.append(at)
+            afters.append(np.full(size, piece.after, np.int64))
+            threads.append(batch.thread[at] if piece.thread is None else piece.thread)
+            cpus.append(batch.cpu[at] if piece.cpu is None else piece.cpu)
+            tracks.append(batch.track[at] if piece.track is None else piece.track)
+            start += size
+    if not positions:
+        return NO_EVENTS
+    at = np.concatenate(positions)
+    after = np.concatenate(afters)
+    order = np.argsort(at * (after.max() + 1) + after, kind="stable")
+    return Batch(
+        ts=batch.ts[at[order]],
+        class_id=np.concatenate(classes)[order],
+        row=np.concatenate(rows)[order],
+        tables=tables,
+        thread=np.concatenate(threads)[order],
+        cpu=np.concatenate(cpus)[order],
+        track=np.concatenate(tracks)[order],
+    )
+
+
+NO_EVENTS = Batch(
+    ts=np.zeros(0, np.int64), class_id=np.zeros(0, np.int32), row=np.zeros(0, np.int32), tables={}
+)
+
+
+def _joined(pieces: list[Piece], strings: StringTable) -> Table:
+    """The rows of pieces of one class, one piece after the other."""
+    if len(pieces) == 1:
+        return pieces[0].table
+    tables = [piece.table for piece in pieces]
+
+    def join(columns: list[Column]) -> Column:
+        return concatenate(stored_alike(columns, strings))
+
+    columns = [JoinedColumn(tables, index, join) for index in range(tables[0].width)]
+    return Table(sum(map(len, tables)), columns)
+
+
+def stored_alike(columns: Sequence[Column], strings: StringTable) -> list[Column]:
+    """Columns of one field class, with strings as lists of bytes in all of them where they are in any."""
+    first = columns[0]
+    match first:
+        case np.ndarray() | ListColumn() if len({type(column) for column in columns}) > 1:
+            return [
+                _as_bytes(column, strings) if isinstance(column, np.ndarray) else column
+                for column in columns
+            ]
+        case ListColumn():
+            lists = [column for column in columns if isinstance(column, ListColumn)]
+            inner = stored_alike([column.values for column in lists], strings)
+            return [ListColumn(c.offsets, i) for c, i in zip(lists, inner, strict=True)]
+        case OptionalColumn():
+            optionals = [column for column in columns if isinstance(column, OptionalColumn)]
+            inner = stored_alike([column.values for column in optionals], strings)
+            return [OptionalColumn(c.valid, i) for c, i in zip(optionals, inner, strict=True)]
+        case StructColumn(_, members):
+            structs = [column for column in columns if isinstance(column, StructColumn)]
+            alike = [
+                stored_alike([column.members[i] for column in structs], strings)
+                for i in range(len(members))
+            ]
+            return [
+                StructColumn(column.length, tuple(member[number] for member in alike))
+                for number, column in enumerate(structs)
+            ]
+        case UnionColumn(_, _, options):
+            unions = [column for column in columns if isinstance(column, UnionColumn)]
+            alike = [
+                stored_alike([column.options[i] for column in unions], strings)
+                for i in range(len(options))
+            ]
+            return [
+                UnionColumn(column.tags, column.rows, tuple(option[number] for option in alike))
+                for number, column in enumerate(unions)
+            ]
+    return list(columns)
+
+
+def _as_bytes(ids: NDArray[np.int32], strings: StringTable) -> ListColumn:
+    known = {id: strings[id] for id in set(ids.tolist())}
+    return list_of_bytes([known[id] for id in ids.tolist()])

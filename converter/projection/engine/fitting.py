@@ -1,0 +1,329 @@
+"""Fitting: the fields of a piece as the ones that a format's record has, then arguments of types that it can hold.
+
+How is planned once a class; every step that reading back cannot undo is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
+from itertools import count
+from typing import Any, Final
+
+import numpy as np
+
+from converter.ir.columns import (
+    Column,
+    NullColumn,
+    column_from_values,
+    constant_column,
+    neutral,
+)
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import (
+    BooleanClass,
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    Style,
+)
+from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
+from converter.projection.capabilities import KindSupport, Projection
+from converter.projection.engine.conversions import TextsThatFit, Widened
+from converter.projection.engine.pieces import ByClass, Piece
+from converter.projection.engine.texts import fit_identifier, fit_name
+from converter.projection.engine.types import converted, converts, fitted_class, keeps_all
+from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
+from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
+
+#: Fields of slices that viewers show as arrows, as long as these have their meaning.
+_ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
+#: Makes of a piece's column one of another field class.
+_Conversion = Callable[[Piece, Any], Column]
+
+
+@dataclass(slots=True)
+class _Step:
+    """One field of the result: that number of the source's, converted, or a default where there is none."""
+
+    index: int | None
+    source: FieldClass
+    target: FieldClass
+    what: str
+    #: None where all values of the source's are the target's.
+    convert: _Conversion | None = dataclass_field(init=False)
+
+    def __post_init__(self) -> None:
+        self.convert = None
+
+    def decide(self, projection: Projection) -> None:
+        """How its columns are converted: once, for those of all batches."""
+        source, target, what = self.source, self.target, self.what
+        numeric = isinstance(source, IntegerClass | FloatClass | BooleanClass)
+        if numeric and source == target:
+            return
+
+        def convert(piece: Piece, column: Column) -> Column:
+            return converted(column, source, target, what, piece, projection)
+
+        self.convert = convert
+        holds = projection.capabilities
+        if isinstance(source, StringClass) and source == target and not holds.nul_ends_strings:
+            strings, limit = projection.source.strings, holds.max_string_bytes
+            self.convert = TextsThatFit(strings, limit, holds.utf8_only, convert)
+        if isinstance(source, IntegerClass) and isinstance(target, IntegerClass):
+            own, wide = source.dtype, target.dtype
+            if np.can_cast(own, wide):
+                self.convert = Widened(own, wide, convert)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """How the events of one class become those of another, and what that loses."""
+
+    event_class: EventClass
+    steps: list[_Step]
+    losses: PlannedLosses
+
+    def lose(
+        self,
+        kind: LossKind,
+        what: str,
+        loss_class: LossClass | None = None,
+        aspect: Aspect | None = None,
+    ) -> None:
+        """Plan a loss at each event of the class."""
+        self.losses += ((kind, what, loss_class, aspect),)
+
+
+def is_value(field: Field) -> bool:
+    """Whether a fitted argument of a counter is one of its values, and no reference to something else."""
+    return field.role is Role.VALUE and getattr(field.type, "style", None) not in _REFERENCES
+
+
+_REFERENCES = frozenset({Style.POINTER, Style.OBJECT_ID})
+
+
+class Fitter:
+    """Fits pieces to capabilities; what it finds out about a class it does not find out again."""
+
+    def __init__(self, projection: Projection) -> None:
+        self._projection = projection
+        self._capabilities = projection.capabilities
+        self._plans = ByClass(self._plan)
+
+    def fit(self, piece: Piece) -> Piece:
+        """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
+        plan = self._plans(piece.event_class)
+        if plan.losses:
+            self._projection.lose_planned(plan.losses, piece)
+        table = piece.table
+        columns = [
+            _default(step.target, len(table), self._projection)
+            if step.index is None
+            else table.lazy(step.index)
+            if step.convert is None
+            else ComputedColumn(step.convert, (table.lazy(step.index),), piece)
+            for step in plan.steps
+        ]
+        return piece.rewritten(plan.event_class, columns)
+
+    def _plan(self, event_class: EventClass) -> _Plan:
+        # What an adapter makes of a class that is held, as lists of a counter that are text then, is held as its kind.
+        support = self._capabilities.support(event_class)
+        support = support or self._capabilities.kinds[event_class.kind]
+        name = class_label(event_class)
+        source = event_class.fields
+        fields: list[Field] = []
+        plan = _Plan(event_class, [], ())
+        # The numbers of the fields that are in the result, in its order; None for one that the source lacks.
+        kept: list[int | None] = []
+        optional = _optional_parts(source, support)
+        for part in support.fields:
+            index = index_of(part, source)
+            wanted = source[index] if index is not None and index in optional else part
+            fields.append(wanted)
+            kept.append(self._part(index, wanted, event_class, plan))
+        for index in optional:
+            if index not in kept:
+                field = source[index]
+                kept.append(index)
+                fields.append(field)
+                what = f"{field.name!r} of {name}"
+                plan.steps.append(_Step(index, field.type, field.type, what))
+        trailing = [(index_of(part, source), part) for part in support.trailing]
+        for index, field in enumerate(source):
+            if index in kept or any(index == other for other, _ in trailing):
+                continue
+            what = f"{field.name!r} of {name}"
+            if not support.arguments:
+                plan.lose(LossKind.DROPPED, f"field {what}")
+                continue
+            argument = self._argument(event_class, field, fields, support, what, plan)
+            kept.append(index)
+            fields.append(argument)
+            plan.steps.append(_Step(index, field.type, argument.type, what))
+        for index, part in trailing:
+            fields.append(part)
+            kept.append(self._part(index, part, event_class, plan))
+        present = [index for index in kept if index is not None]
+        if present != sorted(present):
+            plan.lose(LossKind.RETYPED, f"order of the fields of {name}", aspect=Aspect.LAYOUT)
+        if None in kept:
+            missing = f"which fields {name} lacked: they are zero or empty"
+            plan.lose(LossKind.RETYPED, missing, aspect=Aspect.LAYOUT)
+        plan.event_class = self._declaration(event_class, tuple(fields), support, plan)
+        for step in plan.steps:
+            step.decide(self._projection)
+        return plan
+
+    def _part(
+        self, index: int | None, wanted: Field, event_class: EventClass, plan: _Plan
+    ) -> int | None:
+        """Plan a field of the format's own; the number of the field that is wholly in it, if any."""
+        if index is None or not converts(event_class.fields[index].type, wanted.type):
+            plan.steps.append(_Step(None, wanted.type, wanted.type, ""))
+            return None
+        field = event_class.fields[index]
+        what = f"{field.name!r} of {class_label(event_class)}"
+        plan.steps.append(_Step(index, field.type, wanted.type, what))
+        if field.name != wanted.name:
+            renamed = f"name of field {field.name!r}"
+            plan.lose(LossKind.RETYPED, renamed, aspect=Aspect.FIELD_NAMES)
+        if field.type != wanted.type:
+            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
+        if field.unit != wanted.unit:
+            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
+        return index if keeps_all(field.type, wanted.type) else None
+
+    def _argument(
+        self,
+        event_class: EventClass,
+        field: Field,
+        others: Sequence[Field],
+        support: KindSupport,
+        what: str,
+        plan: _Plan,
+    ) -> Field:
+        """One argument, behind others, in a type that the format has."""
+        capabilities = support.holds or self._capabilities
+        fitted = fitted_class(field.type, capabilities)
+        name = fit_identifier(field.name, capabilities)
+        if capabilities.distinct_names:
+            name = _distinct(name, others)
+        role = field.role if support.roles else Role.NONE
+        if support.argument_role is not None:
+            # Readers know it by the name that is written.
+            role = support.argument_role(replace(field, name=name, type=fitted))
+        if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
+            if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
+                role = Role.VALUE
+            elif not support.values_only:
+                # A number that is not one of the counter's values must not look like one.
+                fitted = StringClass()
+        if fitted != field.type and isinstance(fitted, StringClass):
+            plan.lose(LossKind.LOWERED, f"{what} as text", aspect=Aspect.TEXTS)
+        elif fitted != field.type:
+            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
+        if field.role is not role:
+            plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
+            if field in _ARROWS:
+                plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
+            if field == CORRELATION_ID:
+                plan.lose(LossKind.UNSHOWN, f"correlation by {what}")
+        unit = fit_name(field.unit, capabilities) if capabilities.units else ""
+        if unit != field.unit:
+            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
+        if name != field.name:
+            plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
+        return Field(name, fitted, role, unit)
+
+    def _declaration(
+        self,
+        event_class: EventClass,
+        fields: tuple[Field, ...],
+        support: KindSupport,
+        plan: _Plan,
+    ) -> EventClass:
+        """The class with other fields, and what the format keeps of the rest."""
+        name = category = ""
+        if support.named:
+            name = fit_identifier(event_class.name, self._capabilities)
+            category = fit_identifier(event_class.category, self._capabilities)
+        elif support.event is not None:
+            category, name = support.event
+        own = (event_class.name, event_class.category)
+        if (name, category) != own and (any(own) or support.event is None):
+            self._lose_name(event_class, f"{category}:{name}" if category else name, support, plan)
+        if event_class.timed != support.timed:
+            if event_class.timed:
+                plan.lose(LossKind.DROPPED, f"time of {class_label(event_class)}")
+            else:
+                what = f"{class_label(event_class)}, which has no time, as if it had one"
+                plan.lose(LossKind.CHANGED, what, LossClass.KEPT)
+        return replace(
+            event_class,
+            name=name,
+            category=category,
+            fields=fields,
+            timed=support.timed,
+            native=event_class.native if support.named else b"",
+        )
+
+    def _lose_name(
+        self, event_class: EventClass, name: str, support: KindSupport, plan: _Plan
+    ) -> None:
+        """The name of a class is shown only where the format's record has a place for it."""
+        what = f"name of the events {class_label(event_class)}"
+        if not name:
+            plan.lose(LossKind.DROPPED, what, LossClass.DETAIL, Aspect.CLASS_NAMES)
+            return
+        loss_class = LossClass.SHOWN if support.named else LossClass.KEPT
+        plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
+
+
+def _distinct(name: str, fields: Sequence[Field]) -> str:
+    """A name, or what is made of it, that none of these fields has."""
+    taken = {field.name for field in fields}
+    if name not in taken:
+        return name
+    return next(made for n in count(2) if (made := f"{name}__{n}") not in taken)
+
+
+def index_of(part: Field, fields: Sequence[Field]) -> int | None:
+    """The first field that plays a part; of parts without a role the first of the same name."""
+    for index, field in enumerate(fields):
+        if field.role is part.role and (part.role is not Role.NONE or field.name == part.name):
+            return index
+    return None
+
+
+def _optional_parts(fields: Sequence[Field], support: KindSupport) -> list[int]:
+    """Which fields are optional parts of the format's record, in the order in which it has them."""
+    parts: list[int] = []
+    seen: set[str] = set()
+    for wanted in support.optional:
+        group = wanted.name.partition(".")[0]
+        if wanted in fields and group not in seen:
+            seen.add(group)
+            parts.append(fields.index(wanted))
+    return parts
+
+
+def _default(field_class: FieldClass, length: int, projection: Projection) -> Column:
+    match field_class:
+        case StringClass():
+            return projection.constant(b"", length)
+        case IntegerClass() | FloatClass():
+            return constant_column(field_class.dtype.type(0), length)
+        case BooleanClass():
+            return constant_column(np.False_, length)
+        case NullClass():
+            return NullColumn(length)
+        case _:
+            empty = [neutral(field_class)] * length
+            return column_from_values(field_class, empty, projection.source.strings)

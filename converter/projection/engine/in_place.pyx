@@ -1,0 +1,148 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+"""A batch put together again in place: what the pieces say of its events is written over what was there."""
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+from numpy import ndarray
+
+from converter.ir.columns import constant_column
+from converter.ir.tables cimport Table
+from converter.kernels.union import looked_up, put, put_by_class
+from converter.projection.engine.rows cimport Rows, is_constant, settled_place
+
+# No thread, CPU or track has this number.
+cdef int32_t ABSENT = -(1 << 31)
+
+
+cdef class JoinedColumn:
+    cdef list _tables
+    cdef Py_ssize_t _index
+    cdef object _join
+
+    def __cinit__(self, list tables not None, Py_ssize_t index, join):
+        self._tables = tables
+        self._index = index
+        self._join = join
+
+    def __call__(self):
+        cdef Table table
+        cdef bint are_arrays = True
+        cdef list columns = []
+        for table in self._tables:
+            column = table.column(self._index)
+            are_arrays &= isinstance(column, ndarray)
+            columns.append(column)
+        return np.concatenate(columns) if are_arrays else self._join(columns)
+
+
+def by_target(list placed not None):
+    cdef dict pieces = {}
+    cdef dict several = {}
+    cdef int64_t size = 0
+    cdef long behind = 0
+    cdef Rows piece
+    for _, target, part in placed:
+        piece = part
+        known = pieces.get(target)
+        if known is None:
+            pieces[target] = [piece]
+        else:
+            (<list>known).append(piece)
+            several[target] = None
+        size += piece.table._length
+        behind |= piece.after
+    return pieces, list(several), size, behind != 0
+
+
+def classes_and_rows(class_id, row, int64_t classes, list placed not None, dict pieces not None):
+    cdef int32_t[::1] numbers = np.full(classes + 1, -1, np.int32)
+    cdef bint is_same = True
+    cdef int64_t source, target, start
+    cdef Rows piece
+    for of, becomes, part in placed:
+        source, target, piece = of, becomes, part
+        is_same &= piece.whole and source == target
+        if piece.whole:
+            if not 0 <= source <= classes:
+                raise ValueError(f"class {source} of {classes}")
+            numbers[source] = <int32_t>target
+    target_ids = class_id if is_same else looked_up(numbers, class_id)
+    rows = row
+    for becomes, parts in pieces.items():
+        if len(<list>parts) == 1 and (<Rows>(<list>parts)[0]).whole:
+            continue
+        if rows is row:
+            rows = row.copy()
+        start = 0
+        for part in <list>parts:
+            piece = part
+            positions = piece.positions_of()
+            if not piece.whole:
+                put(target_ids, positions, constant_column(np.int32(becomes), piece.table._length))
+            put(rows, positions, np.arange(start, start + piece.table._length, dtype=np.int32))
+            start += piece.table._length
+    return target_ids, rows
+
+
+def places(batch, int64_t classes, list placed not None):
+    cdef list threads = []
+    cdef list cpus = []
+    cdef list tracks = []
+    cdef Rows piece
+    for source, _, part in placed:
+        piece = part
+        if not piece.table._length:
+            continue
+        if piece.on_thread is not None:
+            threads.append((source, piece, settled_place(piece.on_thread)))
+        if piece.on_cpu is not None:
+            cpus.append((source, piece, settled_place(piece.on_cpu)))
+        if piece.on_track is not None:
+            tracks.append((source, piece, settled_place(piece.on_track)))
+    return (
+        _with(batch.thread, batch.class_id, classes, len(placed), threads),
+        _with(batch.cpu, batch.class_id, classes, len(placed), cpus),
+        _with(batch.track, batch.class_id, classes, len(placed), tracks),
+    )
+
+
+cdef object _with(column, class_id, int64_t classes, int64_t pieces, list given):
+    """The batch's column with what is given by some of the pieces: the class that the rows had, they, and a column."""
+    cdef set constants = set()
+    cdef list others = []
+    cdef bint vary = False
+    cdef bint always
+    cdef int64_t source
+    cdef int32_t[::1] of_class
+    cdef Rows piece
+    if not given:
+        return column
+    of_class = np.full(classes + 1, ABSENT, np.int32)
+    for of, part, values in given:
+        source, piece = of, part
+        if not is_constant(values):
+            vary = True
+            others.append((piece, values))
+            continue
+        value = int(values[0])
+        constants.add(value)
+        if piece.whole:
+            if not 0 <= source <= classes:
+                raise ValueError(f"class {source} of {classes}")
+            of_class[source] = value
+        else:
+            others.append((piece, values))
+    if not vary:
+        always = is_constant(column) and len(column) > 0
+        if always:
+            constants.add(int(column[0]))
+        if len(constants) == 1 and (always or len(given) == pieces):
+            return constant_column(np.int32(constants.pop()), len(column))
+    if len(others) < len(given):
+        result = put_by_class(column, class_id, of_class, ABSENT)
+    else:
+        result = column.copy()
+    for part, values in others:
+        put(result, (<Rows>part).positions_of(), values)
+    return result

@@ -1,0 +1,271 @@
+"""Pieces: the unit in which a projection rewrites a batch.
+
+A piece is some rows of one event class, with columns and, where they change, places. Rules take a piece and give
+pieces; they work on classes and whole columns, never on single events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, string_ids
+from converter.ir.events import EventClass, Field, Table
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
+from converter.kernels.strings import StringTable
+from converter.projection.engine.rows import Rows
+
+Thunk = Callable[[], Column]
+Known = TypeVar("Known")
+
+#: Roles that mean the same in every kind.
+CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
+
+
+class Everywhere(ComputedColumn):
+    """Places that all rows have: none of them is -1."""
+
+
+#: Places of rows (int32, one a row), as a column or as what computes them.
+Place = NDArray[np.int32] | ComputedColumn
+
+#: Event classes by the class that they were made of and what was changed, with the former.
+Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
+
+
+class Piece(Rows):
+    """Rows of one class, and what rules do with them."""
+
+    __slots__ = ()
+
+    def column(self, role: Role) -> Column | None:
+        """The column of the first field with `role`, or None."""
+        index = self.event_class.index_of(role)
+        return None if index is None else self.table.column(index)
+
+    def integers(self, role: Role) -> NDArray[Any] | None:
+        """The column of the first field with `role` where it is one of integers, or None."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
+            return None
+        column = self.table.column(index)
+        assert isinstance(column, np.ndarray)
+        return column
+
+    def lazy_integers(self, role: Role) -> Thunk | None:
+        """As `integers`, still decoded on demand."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
+            return None
+        return self.table.lazy(index)
+
+    def names_of_numbers(self, role: Role) -> dict[int, str]:
+        """What the values of the first field with `role` are called by the labels of its type."""
+        index = self.event_class.index_of(role)
+        held = None if index is None else self.event_class.fields[index].type
+        labels = held.labels if isinstance(held, IntegerClass) else ()
+        return {label.low: label.text for label in labels if label.low == label.high}
+
+    def texts(self, role: Role, strings: StringTable) -> NDArray[np.int32] | None:
+        """The column of the first field with `role` as ids where it is one of strings, or None."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
+            return None
+        return string_ids(self.table.column(index), strings)
+
+    def lazy_texts(self, role: Role, strings: StringTable) -> ComputedColumn | None:
+        """As `texts`, still decoded on demand."""
+        index = self.event_class.index_of(role)
+        if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
+            return None
+        return self.lazy_text(index, strings)
+
+    def lazy_text(self, index: int, strings: StringTable) -> ComputedColumn:
+        """A column of strings as ids, still decoded on demand."""
+        column = self.table.lazy(index)
+        return ComputedColumn(lambda _, column: string_ids(column, strings), (column,), self)
+
+    def select(self, rows: NDArray[np.integer[Any]]) -> Piece:
+        """Some of the rows, in order."""
+
+        def some(column: NDArray[Any] | None) -> NDArray[Any] | None:
+            return None if column is None else column[rows]
+
+        return Piece(
+            self.batch,
+            self.event_class,
+            self.table.select(rows),
+            self.positions[rows],
+            some(self.thread),
+            some(self.cpu),
+            some(self.track),
+            self.after,
+            whole=False,
+            derived=self.derived,
+        )
+
+    def split(self, condition: NDArray[np.bool_]) -> tuple[Piece | None, Piece | None]:
+        """The rows where `condition` holds, and the others; None for no rows."""
+        count = int(np.count_nonzero(condition))
+        if count == len(self):
+            return self, None
+        if count == 0:
+            return None, self
+        return self.select(np.flatnonzero(condition)), self.select(np.flatnonzero(~condition))
+
+    def rewritten(
+        self,
+        event_class: EventClass,
+        columns: Sequence[Column | Thunk],
+        *,
+        thread: Place | None = None,
+        cpu: Place | None = None,
+        track: Place | None = None,
+        after: int | None = None,
+    ) -> Piece:
+        """The same rows as another class with other columns, and other places where given."""
+        return Piece(
+            self.batch,
+            event_class,
+            Table(len(self.table), columns),
+            self.places,
+            self.on_thread if thread is None else thread,
+            self.on_cpu if cpu is None else cpu,
+            self.on_track if track is None else track,
+            self.after if after is None else after,
+            self.whole,
+            self.derived,
+        )
+
+    def moved(
+        self,
+        *,
+        thread: Place | None = None,
+        cpu: Place | None = None,
+        track: Place | None = None,
+    ) -> Piece:
+        """The same rows elsewhere."""
+        return Piece(
+            self.batch,
+            self.event_class,
+            self.table,
+            self.places,
+            self.on_thread if thread is None else thread,
+            self.on_cpu if cpu is None else cpu,
+            self.on_track if track is None else track,
+            self.after,
+            self.whole,
+            self.derived,
+        )
+
+    def with_argument(self, field: Field, column: Column | Thunk, *, first: bool = False) -> Piece:
+        """The same rows with one more field: the last, or the first."""
+
+        def extended() -> EventClass:
+            fields = self.event_class.fields
+            return replace(self.event_class, fields=(field, *fields) if first else (*fields, field))
+
+        columns = self.lazy_columns()
+        return self.rewritten(
+            self.derive((field, first), extended),
+            [column, *columns] if first else [*columns, column],
+        )
+
+    def without_field(self, place: int) -> Piece:
+        """The same rows without one of the fields."""
+
+        def shorter() -> EventClass:
+            fields = self.event_class.fields
+            return replace(self.event_class, fields=fields[:place] + fields[place + 1 :])
+
+        columns = self.lazy_columns()
+        return self.rewritten(
+            self.derive(("without", place), shorter), columns[:place] + columns[place + 1 :]
+        )
+
+    def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:
+        """The class that `make` makes of this one: `how` tells it from others that are made of it."""
+        key = (id(self.event_class), *how)
+        known = self.derived.get(key)
+        # An id may have been another object's.
+        if known is None or known[0] is not self.event_class:
+            known = self.derived[key] = (self.event_class, make())
+        return known[1]
+
+    def lazy_columns(self) -> list[Column | Thunk]:
+        """All columns, still decoded on demand."""
+        return self.table.lazy_columns()
+
+    def as_kind(
+        self,
+        kind: Kind,
+        leading: Sequence[tuple[Field, Column | Thunk]] = (),
+        *,
+        roles: dict[Role, Role] | None = None,
+        without: frozenset[Role] = frozenset(),
+        **places: Any,
+    ) -> Piece:
+        """The same rows as `kind`: `leading` fields first, then all present ones, which give up their roles.
+
+        Args:
+            kind: the kind.
+            leading: new fields.
+            roles: what becomes of roles that are not given up.
+            without: roles whose fields are left out, because `leading` says the same.
+            places: as `rewritten` takes them.
+
+        """
+        roles = roles or {}
+
+        def made() -> EventClass:
+            kept = roles | {role: role for role in CONTEXT_ROLES}
+            own = tuple(
+                replace(field, role=kept.get(field.role, Role.NONE))
+                for field in self.event_class.fields
+                if field.role not in without
+            )
+            fields = tuple(field for field, _ in leading) + own
+            return replace(
+                self.event_class, kind=kind, name="", category="", fields=fields, native=b""
+            )
+
+        columns = [column for _, column in leading]
+        columns += [
+            self.table.lazy(i)
+            for i, field in enumerate(self.event_class.fields)
+            if field.role not in without
+        ]
+        how = (kind, *(field for field, _ in leading), *roles.items(), without)
+        return self.rewritten(self.derive(how, made), columns, **places)
+
+
+class ByClass(Generic[Known]):
+    """What is found out about event classes, once for each: `make` is called with the class.
+
+    Found by identity, which costs nothing, or else by value, which hashes all fields.
+    """
+
+    __slots__ = ("_by_id", "_by_value", "_make")
+
+    def __init__(self, make: Callable[[EventClass], Known]) -> None:
+        self._make = make
+        self._by_id: dict[int, tuple[EventClass, Known]] = {}
+        self._by_value: dict[EventClass, Known] = {}
+
+    def __call__(self, event_class: EventClass) -> Known:
+        entry = self._by_id.get(id(event_class))
+        if entry is not None and entry[0] is event_class:
+            return entry[1]
+        if event_class in self._by_value:
+            known = self._by_value[event_class]
+        else:
+            known = self._by_value[event_class] = self._make(event_class)
+        # The entry keeps the class alive, so that its id stays its own.
+        self._by_id[id(event_class)] = (event_class, known)
+        return known

@@ -1,0 +1,322 @@
+"""Where events are: threads, tracks, CPUs and buffers of a trace as those that a format has.
+
+CPUs become arguments, tracks become threads, where it has neither; tracepoints go to the buffers that they were
+recorded in, where it has such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column
+from converter.ir.distinct_values import ByValue, values_of
+from converter.ir.events import Batch, EventClass, Field, class_label
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
+from converter.ir.tables import ComputedColumn
+from converter.ir.trace import TrackScope
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.engine.buffers import ARGUMENT as BUFFER_ARGUMENT
+from converter.projection.engine.buffers import may_have_buffers, place_of_argument
+from converter.projection.engine.pieces import Everywhere, Piece
+from converter.projection.engine.tables import TargetTables
+from converter.projection.losses import LossKind
+
+_CPU = Field("cpu", IntegerClass(32, True))
+#: Where the event has a field of that name.
+_TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
+
+
+class Placing:
+    """Puts the rows of pieces in their places, batch by batch."""
+
+    def __init__(
+        self,
+        projection: Projection,
+        tables: TargetTables,
+        capabilities: Capabilities,
+        support: Callable[[EventClass], KindSupport | None],
+    ) -> None:
+        self._projection = projection
+        self._tables = tables
+        self._capabilities = capabilities
+        self._support = support
+        # Of the batch under way.
+        self._all_on_cpus = False
+        #: Of that, too: classes with events on no thread; None: all are.
+        self.off_threads: frozenset[int] | None = None
+        # Of the class whose pieces come.
+        self._is_on_threads = False
+
+    def begin(self, batch: Batch) -> tuple[Hashable, ...]:
+        """Look at a batch whose pieces come next: what of it decides where they go."""
+        self.off_threads = _off_threads(batch)
+        self.begin_class(None)
+        self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
+        columns = (batch.thread, batch.cpu, batch.track)
+        return (
+            self._all_on_cpus,
+            *(int(one[0]) if one.strides == (0,) and len(one) else None for one in columns),
+        )
+
+    def begin_class(self, number: int | None) -> bool:
+        """Say which class of that batch the next pieces are of, or None: of any; whether all are on threads."""
+        off = self.off_threads
+        self._is_on_threads = off is not None and (not off if number is None else number not in off)
+        return self._is_on_threads
+
+    def is_on_threads(self, piece: Piece) -> bool:
+        """Whether all rows are known to be on threads without a look at them."""
+        if piece.on_thread is None:
+            return self._is_on_threads
+        return isinstance(piece.on_thread, Everywhere)
+
+    def in_buffers(self, piece: Piece) -> list[Piece]:
+        """Tracepoints in the buffers that they were recorded in, where the format has such."""
+        return [one for part in self._by_having_cpus(piece) for one in self._in_buffers(part)]
+
+    def _by_having_cpus(self, piece: Piece) -> list[Piece]:
+        """Tracepoints on CPUs and on none apart, where they become different things."""
+        if (
+            not self._capabilities.program_instants
+            or piece.event_class.kind is not Kind.TYPED
+            or self._all_on_cpus
+            or is_absent(piece.batch.cpu)
+        ):
+            return [piece]
+        on, off = piece.split(self._projection.cpus_of(piece) >= 0)
+        if off is not None:
+            off = off.moved(cpu=constant_column(np.int32(-1), len(off)))
+        return [part for part in (on, off) if part is not None]
+
+    def _in_buffers(self, piece: Piece) -> list[Piece]:
+        tables, kind = self._tables, piece.event_class.kind
+        if not self._capabilities.buffers or not may_have_buffers(kind):
+            return self._on_threads(piece)
+        parts = []
+        said = tables.buffers.of_argument(piece, self._projection.source.strings)
+        if said is not None:
+            known, rest = piece.split(said < -1)
+            if known is not None:
+                place = place_of_argument(known)
+                assert place is not None
+                parts.append(known.without_field(place).moved(track=said[said < -1]))
+            if rest is None:
+                return parts
+            piece = rest
+        tracks = piece.taken(piece.batch.track)
+        if kind is not Kind.INSTANT and not is_absent(tracks):
+            codes = tables.buffers.of_tracks(tables.tracks, tracks)
+            if kind is not Kind.DISCARDED:
+                codes = np.where(self._projection.threads_of(piece) >= 0, codes, np.int32(-1))
+            known, rest = piece.split(codes < -1)
+            if known is not None:
+                parts.append(known.moved(track=codes[codes < -1]))
+            if rest is None:
+                return parts
+            piece = rest
+        return [*parts, *self._on_threads(piece)]
+
+    def _on_threads(self, piece: Piece) -> list[Piece]:
+        """A tracepoint on a thread that is on a global track too stays on its thread where it cannot be on both.
+
+        Such a track is the buffer that it was recorded in.
+        """
+        batch = piece.batch
+        if is_absent(batch.track) or is_absent(batch.thread):
+            return [piece]
+        support = self._support(piece.event_class)
+        if piece.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
+            return [piece]
+        tracks = piece.taken(batch.track)
+        of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
+        both = (
+            (tracks >= 0)
+            & (self._projection.threads_of(piece) >= 0)
+            & np.array([*of_buffers, False])[tracks]
+        )
+        on, off = piece.split(both)
+        if on is None:
+            return [piece]
+        self._projection.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
+        names = [self._projection.constant(track.name, 1)[0] for track in self._tables.tracks]
+        texts = np.array(names, np.int32)[tracks[both]]
+        kept = on.moved(track=constant_column(np.int32(-1), len(on)))
+        kept = kept.with_argument(BUFFER_ARGUMENT, texts)
+        return [kept] if off is None else [off, kept]
+
+    def place(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
+        batch = piece.batch
+        if not support.track and isinstance(piece.on_track, Everywhere):
+            piece = self._off_tracks(piece, piece.on_track, support)
+        elif not support.track and not is_absent(
+            batch.track if piece.track is None else piece.track
+        ):
+            piece = self._without_track(piece, support)
+        if support.one_place:
+            piece = self._in_one_place(piece)
+        if not support.thread:
+            piece = self._without_thread(piece)
+        elif not self._capabilities.threadless:
+            piece = self._with_thread(piece)
+        if not support.cpu:
+            return self._without_cpu(piece, support)
+        return [piece if self._capabilities.cpuless else self._with_cpu(piece)]
+
+    def _off_tracks(self, piece: Piece, tracks: Everywhere, support: KindSupport) -> Piece:
+        """As `_without_track` what is on tracks in all rows, which takes no look at them."""
+        absent = constant_column(np.int32(-1), len(piece))
+        dropped = f"track of {class_label(piece.event_class)}"
+        if not support.thread:
+            self._projection.lose(LossKind.DROPPED, dropped, piece)
+            return piece.moved(track=absent)
+        self._projection.lose(LossKind.LOWERED, "tracks as threads", piece)
+        hidden = len(piece)
+        if not self.is_on_threads(piece):
+            hidden = int(np.count_nonzero(self._projection.threads_of(piece) >= 0))
+        what = f"thread of {class_label(piece.event_class)} on tracks"
+        self._projection.lose(LossKind.DROPPED, what, piece, hidden)
+        owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), piece)
+        return piece.moved(thread=owned, track=absent)
+
+    def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
+        tracks = piece.taken(piece.batch.track) if piece.track is None else piece.track
+        on_track = tracks >= 0
+        count = int(np.count_nonzero(on_track))
+        if not count:
+            return piece.moved(track=tracks)
+        # Buffers are not among the tracks.
+        absent = (
+            constant_column(np.int32(-1), count)
+            if count == len(tracks)
+            else np.where(on_track, np.int32(-1), tracks)
+        )
+        if not support.thread:
+            self._projection.lose(
+                LossKind.DROPPED, f"track of {class_label(piece.event_class)}", piece, count
+            )
+            return piece.moved(track=absent)
+        self._projection.lose(LossKind.LOWERED, "tracks as threads", piece, count)
+        threads = self._projection.threads_of(piece)
+        hidden = int(np.count_nonzero(on_track & (threads >= 0)))
+        self._projection.lose(
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, hidden
+        )
+        owned = self._tables.threads_of_tracks(tracks)
+        return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
+
+    def _in_one_place(self, piece: Piece) -> Piece:
+        """Threads of events on tracks are dropped; one that owns the track goes without saying."""
+        tracks = piece.batch.track if piece.track is None else piece.track
+        if is_absent(tracks) or is_absent(
+            piece.batch.thread if piece.thread is None else piece.thread
+        ):
+            return piece
+        tracks = piece.taken(tracks) if piece.track is None else tracks
+        threads = self._projection.threads_of(piece)
+        both = (tracks >= 0) & (threads >= 0)
+        if not both.any():
+            return piece
+        owned = np.array(
+            [one.owner if one.scope is TrackScope.THREAD else -1 for one in self._tables.tracks],
+            np.int32,
+        )
+        lost = both & (owned[tracks] != threads)
+        count = int(np.count_nonzero(lost))
+        self._projection.lose(
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, count
+        )
+        return piece.moved(thread=np.where(both, np.int32(-1), threads))
+
+    def _without_thread(self, piece: Piece) -> Piece:
+        if is_absent(piece.batch.thread if piece.thread is None else piece.thread):
+            return piece
+        projection = self._projection
+        absent = constant_column(np.int32(-1), len(piece))
+        implied = piece.lazy_integers(Role.PREV_TID)
+
+        def lost(piece: Piece, *implied: NDArray[Any]) -> NDArray[np.bool_]:
+            threads = projection.threads_of(piece)
+            on_threads = threads >= 0
+            if implied:
+                on_threads &= projection.tids_of(threads) != implied[0].astype(np.int64)
+            return on_threads
+
+        are_lost = ComputedColumn(lost, () if implied is None else (implied,), piece)
+        if piece.on_thread is None and implied is not None and projection.is_nowhere(are_lost):
+            return piece.moved(thread=absent)
+        count = len(piece)
+        if implied is not None or not self.is_on_threads(piece):
+            count = int(np.count_nonzero(np.asarray(are_lost())))
+        projection.lose(
+            LossKind.DROPPED, f"thread of {class_label(piece.event_class)}", piece, count
+        )
+        return piece.moved(thread=absent)
+
+    def _with_thread(self, piece: Piece) -> Piece:
+        if self.is_on_threads(piece):
+            return piece
+        threads = self._projection.threads_of(piece)
+        missing = threads < 0
+        count = int(np.count_nonzero(missing))
+        if not count:
+            return piece
+        self._projection.lose(
+            LossKind.LOWERED, "events without a thread on a synthetic one", piece, count
+        )
+        placed = self._tables.threads_of_cpus(
+            np.where(missing, self._projection.cpus_of(piece), -1)
+        )
+        return piece.moved(thread=np.where(missing, placed, threads))
+
+    def _with_cpu(self, piece: Piece) -> Piece:
+        if piece.cpu is None and self._all_on_cpus:
+            return piece
+        cpus = self._projection.cpus_of(piece)
+        missing = int(np.count_nonzero(cpus < 0))
+        if not missing:
+            return piece
+        self._projection.lose(LossKind.CHANGED, "events without a CPU on CPU 0", piece, missing)
+        return piece.moved(cpu=np.maximum(cpus, 0))
+
+    def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
+        if is_absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
+            return [piece]
+        bare = piece.moved(cpu=constant_column(np.int32(-1), len(piece)))
+        present = None
+        count = len(piece)
+        if piece.cpu is not None or not self._all_on_cpus:
+            present = self._projection.cpus_of(piece) >= 0
+            count = int(np.count_nonzero(present))
+        if not count:
+            return [bare]
+        if not support.arguments:
+            self._projection.lose(
+                LossKind.DROPPED, f"CPU of {class_label(piece.event_class)}", piece, count
+            )
+            return [bare]
+        self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
+        taken = any(field.name == "cpu" for field in piece.event_class.fields)
+        argument = _TAKEN_CPU if taken else _CPU
+        if present is None or count == len(piece):
+            return [bare.with_argument(argument, self._projection.lazy_cpus_of(piece))]
+        on, off = bare.split(present)
+        assert on is not None and off is not None
+        return [off, on.with_argument(argument, self._projection.cpus_of(piece)[present])]
+
+
+def _off_threads(batch: Batch) -> frozenset[int] | None:
+    if is_absent(batch.thread):
+        return None if len(batch) else frozenset()
+    off = batch.thread < 0
+    return frozenset(values_of(batch.class_id[off]).tolist() if off.any() else ())
+
+
+def is_absent(column: NDArray[np.int32]) -> bool:
+    """Whether a column is -1 throughout, by its looks: a constant costs nothing to check."""
+    return column.strides == (0,) and (not len(column) or int(column[0]) < 0)

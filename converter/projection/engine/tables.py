@@ -1,0 +1,305 @@
+"""The projected trace's processes, threads and tracks: those of the source, and synthetic ones for what has no place.
+
+A format without tracks shows each as a thread. A format in which every event is on a thread gets threads for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column, renumbered
+from converter.ir.distinct_values import map_distinct
+from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
+from converter.projection.capabilities import Capabilities
+from converter.projection.domain.task_names import IDLE_NAME
+from converter.projection.engine.buffers import Buffers
+from converter.projection.engine.texts import fit_name
+from converter.projection.losses import LossKind, LossReport
+
+#: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
+SYNTHETIC_ID = 0x7FFF_0000
+#: Ids below are common: what is left of a longer one is then taken for another.
+_COMMON_IDS = 1 << 16
+
+
+class TargetTables:
+    """Follows the source's tables as they grow, and keeps the numbers of the source apart from those of the target."""
+
+    def __init__(
+        self, source: Trace, target: Trace, capabilities: Capabilities, report: LossReport
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._capabilities = capabilities
+        self._report = report
+        self._mask = (1 << capabilities.id_bits) - 1
+        #: All tracks in the target's numbers; the target has them only where its format does.
+        self.tracks: list[Track] = target.tracks if capabilities.tracks else []
+        self.buffers = Buffers(target.tracks, capabilities.buffers)
+        # By the number in the source: the number in the target.
+        self._processes: list[int] = []
+        self._threads: list[int] = []
+        self._tracks: list[int] = []
+        # Of the source: those that may get a name yet.
+        self._unnamed_processes: list[int] = []
+        self._unnamed_threads: list[int] = []
+        self._synthetic_tracks: dict[Track, int] = {}
+        self._threads_of_tracks: dict[int, int] = {}
+        self._threads_of_cpus: dict[int, int] = {}
+        self._synthetic_processes: dict[str, int] = {}
+        self._thread_of_tid: dict[int, int] = {}
+        #: Those of threads that the source does not have, or not yet.
+        self._added: dict[int, int] = {}
+        self._ids: set[int] = set()
+        # Of each process in the target; those that were cut.
+        self._own_tids: set[tuple[int, int]] = set()
+        self._cut_tids: set[tuple[int, int]] = set()
+        self._next_id = min(SYNTHETIC_ID, 3 << max(capabilities.id_bits - 2, 0))
+        self._tids = np.zeros(0, np.int64)
+        self._pids = np.zeros(0, np.int64)
+
+    def follow(self) -> None:
+        """Take over what the source's tables have become."""
+        source, target = self._source, self._target
+        # A name may be filled in later than its owner.
+        self._unnamed_processes = self._still_unnamed(
+            self._unnamed_processes, source.processes, target.processes, self._processes
+        )
+        self._unnamed_threads = self._still_unnamed(
+            self._unnamed_threads, source.threads, target.threads, self._threads
+        )
+        for process in source.processes[len(self._processes) :]:
+            if not process.name:
+                self._unnamed_processes.append(len(self._processes))
+            self._processes.append(len(target.processes))
+            target.processes.append(self._fitted_process(process))
+        for thread in source.threads[len(self._threads) :]:
+            if thread.tid in self._added:
+                self._join(thread, self._added.pop(thread.tid))
+                continue
+            number = len(target.threads)
+            if not thread.name:
+                self._unnamed_threads.append(len(self._threads))
+            self._threads.append(number)
+            owner = self._processes[thread.process]
+            self._thread_of_tid.setdefault(thread.tid, number)
+            target.threads.append(
+                Thread(self._fitted_tid(thread.tid, owner), owner, self._name(thread.name))
+            )
+        for track in source.tracks[len(self._tracks) :]:
+            self._tracks.append(len(self.tracks))
+            self.tracks.append(self._fitted_track(track))
+
+    def _join(self, thread: Thread, number: int) -> None:
+        """Take a thread of the source for the one that events have named before, which is in a process of its own."""
+        process = self._processes[thread.process]
+        held = self._target.threads[number]
+        if self._target.processes[process].pid != self._target.processes[held.process].pid:
+            self._report.add(
+                LossKind.CHANGED, "processes of threads that events name before they start"
+            )
+        held.name = held.name or self._name(thread.name)
+        if not thread.name:
+            self._unnamed_threads.append(len(self._threads))
+        self._threads.append(number)
+
+    def name_tasks(self, names: Mapping[int, str]) -> None:
+        """Give names, by tid, to the threads of the source that have none."""
+        for tid, name in names.items():
+            number = self._thread_of_tid.get(tid)
+            if number is not None and not self._target.threads[number].name:
+                self._target.threads[number].name = self._name(name)
+
+    def _still_unnamed(
+        self,
+        unnamed: list[int],
+        source: Sequence[Process | Thread],
+        target: Sequence[Process | Thread],
+        numbers: list[int],
+    ) -> list[int]:
+        """Those without a name; what has one now gives it to the target's, if that has none."""
+        named = [one for one in unnamed if source[one].name]
+        for one in named:
+            held = target[numbers[one]]
+            held.name = held.name or self._name(source[one].name)
+        return [one for one in unnamed if not source[one].name] if named else unnamed
+
+    def _fitted_process(self, process: Process) -> Process:
+        pid = self._fitted_id(process.pid, "process")
+        if pid != process.pid:
+            # What is left of a longer id may be another process's.
+            pid = self._new_id()
+        fitted = replace(process, pid=pid)
+        if not self._capabilities.command_lines:
+            self._report.add(LossKind.DROPPED, "command lines", bool(process.command_line))
+            self._report.add(
+                LossKind.DROPPED, "parents of processes", process.parent_pid is not None
+            )
+            fitted.command_line, fitted.parent_pid = (), None
+        fitted.name = self._name(process.name)
+        return fitted
+
+    def _fitted_tid(self, tid: int, owner: int) -> int:
+        # What is left of a longer id is what events say of it, unless that is another thread of the process.
+        fitted = self._fitted_id(tid, "thread")
+        if fitted != tid and tid >> 62 == 1 and fitted < _COMMON_IDS:
+            fitted = self._new_id()
+        if (owner, fitted) in (self._cut_tids if fitted == tid else self._own_tids):
+            self._report.add(LossKind.CHANGED, self._long_ids("thread"), fitted == tid)
+            fitted = self._new_id()
+        self._own_tids.add((owner, fitted))
+        if fitted != tid:
+            self._cut_tids.add((owner, fitted))
+        return fitted
+
+    def _fitted_id(self, id: int, what: str) -> int:
+        fitted = id & self._mask
+        self._report.add(LossKind.CHANGED, self._long_ids(what), fitted != id)
+        self._ids.add(fitted)
+        return fitted
+
+    def _long_ids(self, what: str) -> str:
+        return f"{what} ids that are not of {self._capabilities.id_bits} bits"
+
+    def _fitted_track(self, track: Track) -> Track:
+        fitted = replace(track, owner=self._owner(track), name=self._name(track.name))
+        if track.parent >= 0:
+            fitted = replace(fitted, parent=self._tracks[track.parent])
+        if track.unit and not (self._capabilities.units or self._capabilities.track_units):
+            self._report.add(LossKind.DROPPED, "units of tracks")
+            return replace(fitted, unit="")
+        unit = fit_name(track.unit, self._capabilities)
+        self._report.add(LossKind.CHANGED, "units of tracks", unit != track.unit)
+        return replace(fitted, unit=unit)
+
+    def _owner(self, track: Track) -> int:
+        if track.scope is TrackScope.PROCESS:
+            return self._processes[track.owner]
+        if track.scope is TrackScope.THREAD:
+            return self._threads[track.owner]
+        return track.owner
+
+    def _name(self, name: str) -> str:
+        fitted = fit_name(name, self._capabilities)
+        self._report.add(LossKind.CHANGED, "names of processes, threads and tracks", fitted != name)
+        return fitted
+
+    # From the numbers of the source to those of the target.
+
+    def renumber_threads(self, threads: NDArray[np.int32]) -> NDArray[np.int32]:
+        """A column of the source's threads in the numbers of the target."""
+        return renumbered(threads, self._threads)
+
+    def renumber_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """A column of the source's tracks in the numbers of the target."""
+        if not self._tracks:
+            return constant_column(np.int32(-1), len(tracks))
+        return renumbered(tracks, self._tracks)
+
+    # Questions about threads of the target.
+
+    def tids(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The tids of threads as signed numbers, -1 where there is none."""
+        self._learn_ids()
+        return self._tids[threads]
+
+    def pids(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The ids of the processes of threads as signed numbers, -1 where there is none."""
+        self._learn_ids()
+        return self._pids[threads]
+
+    def _learn_ids(self) -> None:
+        threads, processes = self._target.threads, self._target.processes
+        if len(self._tids) == len(threads) + 1:
+            return
+        # The last entry is that of -1.
+        tids = [thread.tid for thread in threads]
+        pids = [processes[thread.process].pid for thread in threads]
+        self._tids = np.array([*tids, self._none], np.uint64).view(np.int64)
+        self._pids = np.array([*pids, self._none], np.uint64).view(np.int64)
+
+    _none = 0xFFFF_FFFF_FFFF_FFFF
+
+    def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The thread that has each tid, -1 where none has."""
+        return map_distinct(tids, lambda tid: self._thread_of_tid.get(tid, -1))
+
+    def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
+        """The thread that has each tid, made where none has; -1 for what is no number of a task."""
+        return map_distinct(tids, self._task_of_tid)
+
+    def _task_of_tid(self, tid: int) -> int:
+        if tid in self._thread_of_tid or not 0 <= tid <= self._mask:
+            return self._thread_of_tid.get(tid, -1)
+        processes, name = self._target.processes, IDLE_NAME if tid == 0 else ""
+        self._report.add(LossKind.RETYPED, "threads that only events know")
+        owner = next((i for i, one in enumerate(processes) if one.pid == tid), len(processes))
+        if owner == len(processes):
+            processes.append(Process(tid, name))
+        self._target.threads.append(Thread(tid, owner, name or processes[owner].name))
+        self._ids.add(tid)
+        self._added[tid] = self._thread_of_tid[tid] = len(self._target.threads) - 1
+        return self._added[tid]
+
+    # Places that the source does not have.
+
+    def synthetic_track(self, track: Track) -> int:
+        """The track of that description, added when new; its owner in the numbers of the target."""
+        if track not in self._synthetic_tracks:
+            self._synthetic_tracks[track] = len(self.tracks)
+            self.tracks.append(replace(track, name=fit_name(track.name, self._capabilities)))
+        return self._synthetic_tracks[track]
+
+    def threads_of_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The threads that stand for tracks, -1 where there is no track."""
+        return map_distinct(tracks, self.thread_of_track)
+
+    def thread_of_track(self, number: int) -> int:
+        """The thread that stands for a track, -1 for none."""
+        if number < 0:
+            return -1
+        if number not in self._threads_of_tracks:
+            track = self.tracks[number]
+            if track.scope is TrackScope.PROCESS:
+                process = track.owner
+            elif track.scope is TrackScope.THREAD:
+                process = self._target.threads[track.owner].process
+            else:
+                process = self._process("CPUs" if track.scope is TrackScope.CPU else "Tracks")
+            name = track.name or f"track {number}"
+            self._threads_of_tracks[number] = self._thread(process, name)
+        return self._threads_of_tracks[number]
+
+    def threads_of_cpus(self, cpus: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The threads that stand for CPUs, and for none (-1), of events that are on no thread."""
+        return map_distinct(cpus, self._thread_of_cpu)
+
+    def _thread_of_cpu(self, cpu: int) -> int:
+        if cpu not in self._threads_of_cpus:
+            name = "no thread" if cpu < 0 else f"Events Cpu {cpu}"
+            process = self._process("Tracks" if cpu < 0 else "CPUs")
+            self._threads_of_cpus[cpu] = self._thread(process, name)
+        return self._threads_of_cpus[cpu]
+
+    def _process(self, name: str) -> int:
+        if name not in self._synthetic_processes:
+            self._synthetic_processes[name] = len(self._target.processes)
+            fitted = fit_name(name, self._capabilities)
+            self._target.processes.append(Process(self._new_id(), fitted))
+        return self._synthetic_processes[name]
+
+    def _thread(self, process: int, name: str) -> int:
+        fitted = fit_name(name, self._capabilities)
+        self._target.threads.append(Thread(self._new_id(), process, fitted))
+        return len(self._target.threads) - 1
+
+    def _new_id(self) -> int:
+        while self._next_id in self._ids:
+            self._next_id = (self._next_id + 1) & self._mask
+        self._ids.add(self._next_id)
+        return self._next_id

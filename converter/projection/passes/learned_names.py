@@ -1,0 +1,72 @@
+"""Names of tasks that only events say: of each the one that the latest event has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, ListColumn
+from converter.ir.events import Batch, EventClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.kernels.task_names import TaskNames
+from converter.projection.domain.linux_tracepoints import NAMING_ROLES
+
+#: All CPUs' idle tasks are one thread; events name them after their CPUs, which it is not.
+_IDLE: Final = 0
+_IDLE_NAME: Final = b"swapper"
+
+
+def task_name(tid: int, name: bytes) -> str:
+    """The name of a task as a table has it that events name so."""
+    if tid == _IDLE and name.startswith(_IDLE_NAME + b"/"):
+        name = _IDLE_NAME
+    return name.decode("utf-8", "surrogateescape")
+
+
+class LearnedNames:
+    """What the events of a trace call its tasks."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._names = TaskNames()
+        #: By class: the indexes of the fields with a task's tid and name.
+        self._places: list[list[tuple[int, int]]] = []
+
+    def forget(self) -> None:
+        """Begin a pass over the events."""
+        self._names = TaskNames()
+
+    def note(self, batch: Batch) -> None:
+        """Learn what the events of a batch say."""
+        classes = self._trace.event_classes
+        self._places += map(_naming_fields, classes[len(self._places) :])
+        for number, table in batch.tables.items():
+            if not self._places[number] or not len(table):
+                continue
+            ts = batch.ts[batch.positions(number)]
+            for tid, name in self._places[number]:
+                self._note(table.column(tid), table.column(name), ts)
+
+    def _note(self, tids: Column, names: Column, ts: NDArray[np.int64]) -> None:
+        if not isinstance(tids, np.ndarray):
+            return
+        match names:
+            case np.ndarray():
+                self._names.note_columns(tids, names, ts, self._trace.strings)
+            case ListColumn(offsets, np.ndarray() as texts):
+                self._names.note_texts(tids, offsets, texts, ts, self._trace.strings)
+
+    def names(self) -> dict[int, str]:
+        """The names that were learned, by tid."""
+        strings = self._trace.strings
+        return {tid: task_name(tid, strings[name]) for tid, name in self._names.names()}
+
+
+def _naming_fields(event_class: EventClass) -> list[tuple[int, int]]:
+    if event_class.kind is Kind.TYPED:
+        return []
+    places = ((event_class.index_of(tid), event_class.index_of(name)) for tid, name in NAMING_ROLES)
+    return [(tid, name) for tid, name in places if tid is not None and name is not None]

@@ -1,0 +1,1 @@
+"""Passes over slices: their order, ends, nesting and flows."""

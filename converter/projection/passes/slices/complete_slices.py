@@ -1,0 +1,433 @@
+"""Complete slices as begin and end, for formats that have no record for both.
+
+The end of a slice is an event of its own, which stands where its time is: often many batches later. Ends are held back
+until the stream passes them, so memory is bounded by the number of slices that are open at a time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, OptionalColumn
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import IntegerClass, OptionalClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.union import looked_up
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.passes.slices.overlapping_slices import OverlappingSlices
+from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
+
+_LAST_TIME = np.iinfo(np.int64).max
+
+#: Ends carry nothing: they belong to the innermost slice that is open where they stand.
+END = EventClass(Kind.SLICE_END)
+
+
+#: An end at which the thread's own time is known.
+TIMED_END = EventClass(Kind.SLICE_END, fields=(THREAD_TIME,))
+NO_TIME = np.iinfo(np.int64).min
+
+
+def begin_and_end(
+    trace: Trace,
+    report: LossReport,
+    unit: int | None = None,
+    *,
+    timed: bool = False,
+    tracks: bool = True,
+) -> Trace:
+    """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
+
+    With a `unit`, slices on threads stay complete whose duration is a multiple of it (without `tracks` in the format,
+    also those on others), and those that cross another are on a track beside it. With `timed`, ends say the thread's
+    own time where the slice says how much of it it took.
+    At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
+    stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
+    A duration is in ticks; one that is absent or negative is not known.
+    """
+    own = trace.tracks if unit is None else []
+    result = dataclasses.replace(trace, event_classes=[], tracks=own)
+    splitter = _Splitter(trace, result, report, unit, timed=timed, tracks=tracks)
+    result.make_batches = splitter.batches
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Ends of slices that have begun: time, number of the begin in the stream, and place; one entry an end."""
+
+    ts: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    thread_time: NDArray[np.int64]
+    thread: NDArray[np.int32]
+    cpu: NDArray[np.int32]
+    track: NDArray[np.int32]
+
+    def take(self, which: NDArray[np.intp]) -> _Ends:
+        return _Ends(*(getattr(self, name)[which] for name in self.__slots__))
+
+    @staticmethod
+    def joined(parts: list[_Ends]) -> _Ends:
+        return _Ends(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in _Ends.__slots__)
+        )
+
+
+_NO_NUMBERS = np.zeros(0, np.int32)
+_NO_TIMES = np.zeros(0, np.int64)
+_NO_ROWS = np.zeros(0, np.bool_)
+_NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Complete:
+    """The complete slices of a class in a batch: places, durations (-1: not known), thread times at their ends, and
+    whether they stay as they are.
+    """
+
+    at: NDArray[np.int32]
+    durations: NDArray[np.int64]
+    thread_times: NDArray[np.int64]
+    stays: NDArray[np.bool_]
+
+
+class _Splitter:
+    def __init__(
+        self,
+        source: Trace,
+        result: Trace,
+        report: LossReport,
+        unit: int | None,
+        *,
+        timed: bool,
+        tracks: bool,
+    ) -> None:
+        self._source = source
+        self._result = result
+        self._report = report
+        #: By the number of a class in the source: its number in the result.
+        self._numbers: dict[int, int] = {}
+        #: Likewise of those slices that stay complete.
+        self._kept: dict[int, int] = {}
+        #: By the number of a class in the source: the field with the duration of its slices, where it has such.
+        self._durations: dict[int, int | None] = {}
+        self._unit = unit
+        self._timed = timed
+        self._tracks = tracks
+        self._overlapping = (
+            None if unit is None else OverlappingSlices(source, result.tracks, report)
+        )
+        self._ends: NDArray[np.int32] | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        pending = _NO_ENDS
+        latest = np.iinfo(np.int64).min
+        count = 0
+        if self._overlapping is not None:
+            self._overlapping.restart()
+        for batch in self._source.batches():
+            if not len(batch):
+                continue
+            split, complete, place = self._split(batch)
+            if not complete and not len(pending.ts):
+                latest = max(latest, int(split.ts.max()))
+                count += len(batch)
+                yield split
+                continue
+            now = np.maximum.accumulate(np.maximum(split.ts, latest))
+            latest = int(now[-1])
+            # Where the stream has come to the end's time; behind the end's own begin in any case.
+            begun = self._begun(split, complete, place, count)
+            count += len(batch)
+            ends = _Ends.joined([pending, begun])
+            reached = np.searchsorted(now, ends.ts, side="left")
+            due = reached < len(batch)
+            at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
+            pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
+            order = np.lexsort((-ends.begin, ends.ts, at))
+            yield self._merged(split, place, ends.take(order), at[order])
+        if len(pending.ts):
+            order = np.lexsort((-pending.begin, pending.ts))
+            yield self._ends_alone(pending.take(order))
+
+    def _number(self, source: int) -> int:
+        """The number of a class of the source in the result; of complete slices, that of their begin."""
+        number = self._numbers.get(source)
+        if number is None:
+            event_class = self._source.event_classes[source]
+            dropped = {_duration_index(event_class)}
+            if dropped != {None}:
+                if self._timed_indices(event_class) is not None:
+                    dropped.add(event_class.fields.index(THREAD_DURATION))
+                fields = tuple(
+                    field for i, field in enumerate(event_class.fields) if i not in dropped
+                )
+                event_class = replace(event_class, kind=Kind.SLICE_BEGIN, fields=fields, native=b"")
+            number = self._numbers[source] = self._result.add_class(event_class)
+        return number
+
+    def _kept_number(self, source: int) -> int:
+        """The number in the result of a class of slices that stay complete."""
+        number = self._kept.get(source)
+        if number is None:
+            event_class = self._source.event_classes[source]
+            number = self._kept[source] = self._result.add_class(event_class)
+        return number
+
+    def _end_numbers(self) -> NDArray[np.int32]:
+        """The numbers of ends without a thread time, and of those with one."""
+        if self._ends is None:
+            classes = (END, TIMED_END) if self._timed else (END,)
+            self._ends = np.array([self._result.add_class(one) for one in classes], np.int32)
+        return self._ends
+
+    def _timed_indices(self, event_class: EventClass) -> tuple[int, int] | None:
+        """The fields with the thread's time at the begin and what the slice took of it, where ends have a time."""
+        fields = event_class.fields
+        if not self._timed or THREAD_TIME not in fields or THREAD_DURATION not in fields:
+            return None
+        return fields.index(THREAD_TIME), fields.index(THREAD_DURATION)
+
+    def _split(self, batch: Batch) -> tuple[Batch, list[_Complete], NDArray[np.intp] | None]:
+        """The batch with begins for complete slices, of those what their ends need, and where each event goes."""
+        numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
+        tables = {}
+        complete, place, track = self._all_complete(batch)
+        mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
+        for source, table in batch.tables.items():
+            if source not in complete:
+                known = self._numbers
+                number = known[source] if source in known else self._number(source)
+                numbers[source] = number
+                tables[number] = table
+                continue
+            event_class = self._source.event_classes[source]
+            one = complete[source]
+            kept = one.stays.all()
+            numbers[source] = self._kept_number(source) if kept else self._number(source)
+            if one.stays.any() and not kept:
+                mixed.append((self._kept_number(source), one.at, one.stays))
+                tables[self._kept_number(source)] = table.select(np.flatnonzero(one.stays))
+            tables[int(numbers[source])] = table if kept else self._begins(event_class, table, one)
+        class_id, row = looked_up(numbers, batch.class_id), batch.row
+        if mixed:
+            row = row.copy()
+        for number, at, stays in mixed:
+            class_id[at[stays]] = number
+            row[at[stays]] = np.arange(np.count_nonzero(stays))
+            row[at[~stays]] = np.arange(np.count_nonzero(~stays))
+        split = Batch(
+            ts=batch.ts,
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=batch.thread,
+            cpu=batch.cpu,
+            track=track,
+        )
+        return split, list(complete.values()), place
+
+    def _all_complete(
+        self, batch: Batch
+    ) -> tuple[dict[int, _Complete], NDArray[np.intp] | None, NDArray[np.int32]]:
+        """The complete slices of a batch, by class, and where each event goes: in the batch, and on which track.
+
+        Those that cross another do not stay as they are: importers drop them.
+        """
+        complete = {}
+        place = None
+        track = batch.track
+        for source, table in batch.tables.items():
+            if source not in self._durations:
+                self._durations[source] = _duration_index(self._source.event_classes[source])
+            duration = self._durations[source]
+            if duration is not None and len(table):
+                complete[source] = self._complete(batch, source, table, duration)
+        at = np.concatenate([_NO_NUMBERS, *(one.at for one in complete.values())]).astype(np.intp)
+        durations = np.concatenate([_NO_TIMES, *(one.durations for one in complete.values())])
+        if complete:
+            order = np.argsort(at)
+            place = _longest_first(batch, at[order], durations[order])
+        if self._overlapping is not None:
+            stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
+            track, beside = self._overlapping.place(batch, at, durations, stays, place)
+            crosses = np.zeros(len(at), np.bool_)
+            crosses[beside] = True
+            first = 0
+            for one in complete.values():
+                one.stays[crosses[first : first + len(one.at)]] = False
+                first += len(one.at)
+        return complete, place, track
+
+    def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
+        """The begins of those slices of a class that do not stay complete."""
+        dropped = {_duration_index(event_class), *(self._timed_indices(event_class) or ())[1:]}
+        if complete.stays.any():
+            table = table.select(np.flatnonzero(~complete.stays))
+        columns = [table.lazy(i) for i in range(table.width) if i not in dropped]
+        return Table(len(table), columns)
+
+    def _complete(self, batch: Batch, source: int, table: Table, duration: int) -> _Complete:
+        """The complete slices of a class."""
+        event_class = self._source.event_classes[source]
+        at = batch.positions(source)
+        durations = ticks(table.column(duration))
+        stays = np.zeros(len(at), np.bool_)
+        is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
+        # The end of a complete slice has no thread time of its own: none where only that of the begin is known.
+        half = THREAD_TIME in event_class.fields and THREAD_DURATION not in event_class.fields
+        if self._unit is not None and is_plain and not (half and self._timed):
+            stays = (durations >= 0) & (durations % self._unit == 0)
+            if self._tracks:
+                stays &= batch.track[at] < 0
+        times = np.full(len(at), NO_TIME)
+        timed = self._timed_indices(event_class)
+        if timed is not None:
+            start, took = (ticks(table.column(index)) for index in timed)
+            times = start + took
+        return _Complete(at, durations, times, stays)
+
+    def _begun(
+        self,
+        batch: Batch,
+        complete: list[_Complete],
+        place: NDArray[np.intp] | None,
+        count: int,
+    ) -> _Ends:
+        """The ends of slices that begin in the batch, whose events go to `place`."""
+        if not complete:
+            return _NO_ENDS
+        at = np.concatenate([one.at for one in complete]).astype(np.intp)
+        durations = np.concatenate([one.durations for one in complete])
+        times = np.concatenate([one.thread_times for one in complete])
+        stays = np.concatenate([one.stays for one in complete])
+        if not stays.all():
+            self._report.add(
+                LossKind.LOWERED,
+                "slice_complete as slice_begin and slice_end",
+                int(np.count_nonzero(~stays)),
+                int(batch.ts[at[~stays].min()]),
+                LossClass.DETAIL,
+            )
+        known = np.flatnonzero((durations >= 0) & ~stays)
+        at, durations, times = at[known], durations[known], times[known]
+        start = batch.ts[at]
+        end = start + durations
+        # Past the end of time the sum has wrapped around.
+        end[end < start] = _LAST_TIME
+        begin = (at if place is None else place[at]) + np.int64(count)
+        return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
+
+    def _merged(
+        self, batch: Batch, place: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
+    ) -> Batch:
+        """The events at their places, with end k before what is at ``at[k]``."""
+        if place is None and not len(at):
+            return batch
+        size = len(batch)
+        shift = np.cumsum(np.bincount(at, minlength=size + 1))[:size]
+        slots = np.arange(size) + shift
+        if place is not None:
+            slots = slots[place]
+        end_slots = at + np.arange(len(at))
+
+        def merged(column: NDArray[Any], of_ends: Any) -> NDArray[Any]:
+            result = np.empty(size + len(at), column.dtype)
+            result[slots] = column
+            result[end_slots] = of_ends
+            return result
+
+        tables = {**batch.tables, **self._end_tables(ends)}
+        class_id, row = self._end_rows(ends)
+        return Batch(
+            ts=merged(batch.ts, ends.ts),
+            class_id=merged(batch.class_id, class_id),
+            row=merged(batch.row, row),
+            tables=tables,
+            thread=merged(batch.thread, ends.thread),
+            cpu=merged(batch.cpu, ends.cpu),
+            track=merged(batch.track, ends.track),
+        )
+
+    def _ends_alone(self, ends: _Ends) -> Batch:
+        class_id, row = self._end_rows(ends)
+        return Batch(
+            ts=ends.ts,
+            class_id=class_id,
+            row=row,
+            tables=self._end_tables(ends),
+            thread=ends.thread,
+            cpu=ends.cpu,
+            track=ends.track,
+        )
+
+    def _end_tables(self, ends: _Ends) -> dict[int, Table]:
+        """The tables of ends: of those without a thread time, and of those with one."""
+        timed = ends.thread_time != NO_TIME
+        tables = {}
+        if not timed.all():
+            tables[int(self._end_numbers()[0])] = Table(int(np.count_nonzero(~timed)), [])
+        if timed.any():
+            times = ends.thread_time[timed]
+            tables[int(self._end_numbers()[1])] = Table(len(times), [times])
+        return tables
+
+    def _end_rows(self, ends: _Ends) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Class and row of each end."""
+        if not len(ends.ts):
+            return _NO_NUMBERS, _NO_NUMBERS
+        timed = ends.thread_time != NO_TIME
+        row = np.where(timed, np.cumsum(timed), np.cumsum(~timed)) - 1
+        return self._end_numbers()[timed.astype(np.intp)], row.astype(np.int32)
+
+
+def _duration_index(event_class: EventClass) -> int | None:
+    """The field with the duration of a complete slice, or None for other classes."""
+    if event_class.kind is not Kind.SLICE_COMPLETE:
+        return None
+    index = event_class.index_of(Role.DURATION)
+    if index is None:
+        return None
+    held = event_class.fields[index].type
+    if isinstance(held, OptionalClass):
+        held = held.element
+    return index if isinstance(held, IntegerClass) else None
+
+
+def ticks(column: Column) -> NDArray[np.int64]:
+    """Durations as int64, -1 where absent."""
+    if isinstance(column, OptionalColumn):
+        return np.where(column.valid, ticks(column.values), -1)
+    assert isinstance(column, np.ndarray)
+    if column.dtype == np.uint64:
+        column = np.minimum(column, np.uint64(_LAST_TIME))
+    return column.astype(np.int64)
+
+
+def _longest_first(
+    batch: Batch, at: NDArray[np.intp], durations: NDArray[np.int64]
+) -> NDArray[np.intp] | None:
+    """Where each event goes so that slices that begin together on a track stand outer before inner; None: as they are.
+
+    Recorders write a complete slice when it ends, so that the inner one often comes first.
+    """
+    ts = batch.ts[at]
+    if not (ts[1:] <= ts[:-1]).any():
+        return None
+    # A slice that never ends is the outermost.
+    length = np.where(durations < 0, _LAST_TIME, durations)
+    together = (ts, batch.thread[at], batch.track[at], batch.cpu[at])
+    wanted = np.lexsort((at, -length, *together))
+    present = np.lexsort((at, *together))
+    if np.array_equal(wanted, present):
+        return None
+    place = np.arange(len(batch))
+    place[at[wanted]] = at[present]
+    return place

@@ -1,0 +1,140 @@
+"""Slices of a thread that cross: tracks beside it for those that do not nest.
+
+Viewers that stack slices end a slice with the one that it is in, or leave it out where it lasts longer. Recorders of
+complete slices know nothing of stacks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import renumbered
+from converter.ir.events import Batch
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace, Track, TrackScope
+from converter.kernels.union import looked_up
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.passes.slices.open_slices import NestedSlices
+from converter.projection.passes.time_order import order_of
+
+#: What such a track is called.
+NAME: Final = "overlapping slices"
+_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
+_STAYS: Final = 3
+_SPLIT: Final = 4
+#: More than there are lines beside a track.
+_LINES: Final = 1 << 9
+_FOREVER: Final = np.iinfo(np.int64).max
+
+
+class OverlappingSlices:
+    """The tracks of a trace, those of its `source` and those beside; goes on from batch to batch."""
+
+    def __init__(self, source: Trace, tracks: list[Track], report: LossReport) -> None:
+        self._source = source
+        self._tracks = tracks
+        self._report = report
+        self.restart()
+        #: By the number of a track of the source: its number here.
+        self._numbers: list[int] = []
+        self._beside: dict[tuple[int, int, int], int] = {}
+
+    def restart(self) -> None:
+        """Begin again with the first batch."""
+        self._nested = NestedSlices()
+        self._any = False
+
+    def place(
+        self,
+        batch: Batch,
+        at: NDArray[np.intp],
+        durations: NDArray[np.int64],
+        stays: NDArray[np.bool_],
+        place: NDArray[np.intp] | None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The track of each event of a batch, and which of its complete slices are on one beside.
+
+        Those slices are `at` places in the batch, have durations (-1: not known) and stay complete or become a begin
+        and an end; `place` says where in the batch events will stand, or is None where they stay.
+        """
+        track = self._renumbered(batch)
+        none = np.zeros(0, np.intp)
+        self._any = self._any or len(at) > 0
+        if not self._any:
+            return track, none
+        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
+        for number, table in batch.tables.items():
+            if len(table):
+                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
+        step = looked_up(steps, batch.class_id)
+        step[at] = np.where(stays, _STAYS, _SPLIT)
+        end = np.zeros(len(batch), np.int64)
+        ends = batch.ts[at] + durations
+        # Past the end of time the sum has wrapped around.
+        end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
+        line, crossing, cut = self._nested.lines(
+            step, batch.thread, track, batch.ts, end, _order(batch.ts, place)
+        )
+        if cut:
+            what = "ends of slices that cross another, which viewers end with it"
+            self._report.add(LossKind.CHANGED, what, cut, int(batch.ts[0]))
+        if crossing:
+            what = "depth of slices that cross the end of another"
+            self._report.add(LossKind.CHANGED, what, crossing, int(batch.ts[0]))
+        beside = np.flatnonzero((line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0)))
+        at = at[beside]
+        if not len(at):
+            return track, none
+        self._report.add(
+            LossKind.LOWERED,
+            "slices that cross another, on tracks beside it",
+            len(at),
+            int(batch.ts[at].min()),
+            LossClass.DETAIL,
+        )
+        # A track, or a thread where they are on none, and the line beside it, as one number.
+        is_track = track[at] >= 0
+        places = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
+        keys = (places << 1 | is_track) * _LINES + line[at]
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        numbers = [
+            self._track(int(batch.thread[one]), int(track[one]), int(line[one]))
+            for one in at[first].tolist()
+        ]
+        track = track.copy()
+        track[at] = np.array(numbers, np.int32)[which]
+        return track, beside
+
+    def _renumbered(self, batch: Batch) -> NDArray[np.int32]:
+        for track in self._source.tracks[len(self._numbers) :]:
+            parent = self._numbers[track.parent] if track.parent >= 0 else -1
+            self._numbers.append(len(self._tracks))
+            self._tracks.append(replace(track, parent=parent))
+        return renumbered(batch.track, self._numbers)
+
+    def _track(self, thread: int, track: int, line: int) -> int:
+        """The track of that line beside one of a thread."""
+        key = (-1 if track >= 0 else thread, track, line)
+        if key not in self._beside:
+            name = NAME if line == 1 else f"{NAME} {line}"
+            made = Track(name, TrackScope.THREAD, thread)
+            if track >= 0:
+                around = self._tracks[track]
+                made = Track(name, around.scope, around.owner, parent=track)
+            self._beside[key] = len(self._tracks)
+            self._tracks.append(made)
+        return self._beside[key]
+
+
+def _order(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
+    """The events in the order of their times and, at equal times, of their places."""
+    at = np.arange(len(ts))
+    if place is not None:
+        at[place] = np.arange(len(ts))
+        ts = ts[at]
+    order = order_of(ts)
+    return at if order is None else at[order]

@@ -1,0 +1,149 @@
+"""Ends of slices under the names of those that they end.
+
+An end closes the innermost slice, in the order of time that viewers bring events to. One that has another name, as when
+a function returns that was never seen to be called again (longjmp), closes nothing in viewers that look for its name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, string_ids
+from converter.ir.distinct_values import values_of
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.union import looked_up, values_by_class
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.passes.slices.open_slices import OpenSlices
+from converter.projection.passes.time_order import order_of
+
+_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
+_NAMES: Final = (Role.NAME, Role.CATEGORY)
+
+
+def under_their_names(trace: Trace, report: LossReport, *, by_name: bool, in_turn: bool) -> Trace:
+    """The trace with ends without a name where that is not the name of the slice that they end.
+
+    That is one of the name, or else the innermost; where ends are `by_name` it is one of the name or of none, and an
+    end may find no slice; where they come `in_turn` it is the innermost in any case.
+    """
+    result = dataclasses.replace(trace)
+    result.make_batches = _Ends(trace, report, by_name=by_name, in_turn=in_turn).batches
+    return result
+
+
+class _Ends:
+    def __init__(self, source: Trace, report: LossReport, *, by_name: bool, in_turn: bool) -> None:
+        self._source = source
+        self._report = report
+        self._by_name = by_name
+        self._in_turn = in_turn
+
+    def batches(self) -> Iterator[Batch]:
+        slices = OpenSlices()
+        for batch in self._source.batches():
+            steps = self._steps(batch)
+            if not steps.any():
+                yield batch
+                continue
+            order = order_of(batch.ts)
+            if not self._has_names_of_ends(batch):
+                self._close_innermost(batch, slices, steps, order)
+                yield batch
+                continue
+            step = looked_up(steps, batch.class_id)
+            names = values_by_class(batch.class_id, batch.row, self._names(batch))
+            thread, track = batch.thread, batch.track
+            if order is not None:
+                step, thread, track, names = (
+                    column[order] for column in (step, thread, track, names)
+                )
+            foreign = slices.match(step, thread, track, names, self._by_name, self._in_turn)
+            if order is not None:
+                foreign = order[foreign]
+            yield self._without_names(batch, foreign) if len(foreign) else batch
+
+    def _steps(self, batch: Batch) -> NDArray[np.int32]:
+        """What the events of each class do: 1 they begin slices, 2 they end them."""
+        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
+        for number, table in batch.tables.items():
+            if len(table):
+                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
+        return steps
+
+    def _has_names_of_ends(self, batch: Batch) -> bool:
+        classes = self._source.event_classes
+        return any(
+            len(table)
+            and classes[number].kind is Kind.SLICE_END
+            and _name_index(classes[number]) is not None
+            for number, table in batch.tables.items()
+        )
+
+    def _close_innermost(
+        self,
+        batch: Batch,
+        slices: OpenSlices,
+        steps: NDArray[np.int32],
+        order: NDArray[np.intp] | None,
+    ) -> None:
+        """Go on with a batch whose ends have no names: only those of slices that stay open matter."""
+        opened = slices.close_innermost(steps, batch.class_id, batch.thread, batch.track, order)
+        if len(opened):
+            names = values_by_class(batch.class_id[opened], batch.row[opened], self._names(batch))
+            begins = np.full(len(opened), _STEPS[Kind.SLICE_BEGIN], np.int32)
+            slices.match(
+                begins,
+                batch.thread[opened],
+                batch.track[opened],
+                names,
+                self._by_name,
+                self._in_turn,
+            )
+
+    def _names(self, batch: Batch) -> dict[int, NDArray[np.int32]]:
+        """The names of slices that begin and of those that end, by class."""
+        names = {}
+        for number, table in batch.tables.items():
+            event_class = self._source.event_classes[number]
+            index = _name_index(event_class)
+            if event_class.kind in _STEPS and index is not None and len(table):
+                names[number] = string_ids(table.column(index), self._source.strings)
+        return names
+
+    def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
+        """The batch with the ends at `places` without name and category."""
+        what, loss_class = "names of slice ends that no open slice has", None
+        if self._in_turn:
+            what, loss_class = "names of ends of slices that have others", LossClass.DETAIL
+        if self._by_name:
+            # No viewer shows them.
+            what, loss_class = "names of ends of slices that have none", LossClass.DETAIL
+        self._report.add(LossKind.DROPPED, what, len(places), int(batch.ts[places[0]]), loss_class)
+        tables = dict(batch.tables)
+        for number in values_of(batch.class_id[places]).tolist():
+            rows = batch.row[places[batch.class_id[places] == number]]
+            fields = self._source.event_classes[number].fields
+            table = batch.tables[number]
+            columns: list[Column] = [table.column(i) for i in range(table.width)]
+            for index, field in enumerate(fields):
+                if field.role in _NAMES and isinstance(field.type, StringClass):
+                    ids = string_ids(columns[index], self._source.strings).copy()
+                    ids[rows] = 0
+                    columns[index] = ids
+            tables[number] = Table(len(table), columns)
+        return batch.with_tables(tables)
+
+
+def _name_index(event_class: EventClass) -> int | None:
+    index = event_class.index_of(Role.NAME)
+    if index is None or not isinstance(event_class.fields[index].type, StringClass):
+        return None
+    return index

@@ -1,0 +1,239 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""How deep slices nest: which are inside of so many others that viewers do not show them."""
+
+import os
+
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint32_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from converter.kernels.numbers cimport Numbers, free_numbers
+from converter.kernels.places cimport are_within
+from converter.projection.passes.slices.recent_stacks cimport RECENT, RecentLane, recent_lane
+from converter.projection.passes.slices.turns cimport Turning, Turns, free_turning, keep_open, turns_of
+
+cdef enum:
+    BEGIN = 1
+    END = 2
+
+# What came of going through a batch for what stays open alone.
+cdef enum Outcome:
+    DONE
+    MORE_TO_IT
+    NO_MEMORY
+
+
+cdef struct Place:
+    int32_t track
+    int32_t thread
+
+
+# What is open on a track or thread: where each slice begins and ends, from the outermost on.
+cdef struct Nest:
+    int64_t* spans
+    int64_t size
+    int64_t room
+
+
+cdef class SliceDepths:
+    """Lanes are tracks, and threads for what is on none."""
+
+    cdef Numbers _lanes
+
+    def __cinit__(self):
+        self._lanes.item_size = sizeof(Nest)
+        self._lanes.seed = int.from_bytes(os.urandom(8), "little")
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._lanes.count):
+            free((<Nest*>self._lanes.items)[i].spans)
+        free_numbers(&self._lanes)
+
+    def beyond(
+        self,
+        const int32_t[::1] steps,
+        const int32_t[::1] of_cpus,
+        const int32_t[:] class_id,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        const int32_t[:] cpu,
+        const int64_t[:] ts,
+        const int64_t[:] end,
+        const int64_t[::1] order,
+        int64_t most,
+    ):
+        cdef int64_t count = class_id.shape[0]
+        cdef bint is_ordered = order is None
+        cdef uint32_t classes = <uint32_t>steps.shape[0]
+        cdef int32_t step, lane
+        cdef int64_t found = 0
+        cdef int64_t i, k
+        cdef RecentLane[RECENT] recent
+        cdef Place place
+        cdef Nest* nest
+        cdef Turning turning
+        cdef Outcome outcome = DONE
+        cdef bint failed = False
+        lengths = {thread.shape[0], track.shape[0], cpu.shape[0], ts.shape[0], end.shape[0]}
+        if lengths != {count} or (not is_ordered and order.shape[0] != count):
+            raise ValueError("columns differ in length")
+        if count and not is_ordered and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
+        if of_cpus.shape[0] != steps.shape[0]:
+            raise ValueError("steps and of_cpus differ in length")
+        if steps.shape[0] > INT32_MAX:
+            raise ValueError(f"{steps.shape[0]} classes")
+        memset(recent, 0, sizeof(recent))
+        memset(&turning, 0, sizeof(turning))
+        with nogil:
+            if count:
+                outcome = self._go_back(steps, of_cpus, class_id, thread, track, cpu, ts, order, most, &turning)
+                free_turning(&turning)
+            failed = outcome == NO_MEMORY
+            for k in range(count if outcome == MORE_TO_IT else 0):
+                i = k if is_ordered else order[k]
+                step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
+                if not step:
+                    continue
+                place = place_of(of_cpus[class_id[i]], cpu[i], track[i], thread[i])
+                if place.track < 0 and place.thread < 0:
+                    continue
+                lane = recent_lane(recent, &self._lanes, place.thread, place.track).number - 1
+                if lane < 0:
+                    failed = True
+                    break
+                nest = &(<Nest*>self._lanes.items)[lane]
+                if step == END:
+                    while nest.size and nest.spans[2 * nest.size - 1] < ts[i]:
+                        nest.size -= 1
+                    nest.size -= nest.size > 0
+                    continue
+                while nest.size and is_over(nest, ts[i]):
+                    nest.size -= 1
+                if nest.size >= most:
+                    found += 1
+                elif not open_inside(nest, ts[i], INT64_MAX if step == BEGIN else end[i]):
+                    failed = True
+                    break
+        if failed:
+            raise MemoryError("too many slices are open")
+        return found
+
+    # Most batches have begins and ends alone, which are never deep: then nothing but what is open at their end matters, which
+    # is found from there on backwards (turns.pxd). The highest that ends are above begins is how much deeper it was before.
+    cdef Outcome _go_back(
+        self,
+        const int32_t[::1] steps,
+        const int32_t[::1] of_cpus,
+        const int32_t[:] class_id,
+        const int32_t[:] thread,
+        const int32_t[:] track,
+        const int32_t[:] cpu,
+        const int64_t[:] ts,
+        const int64_t[::1] order,
+        int64_t most,
+        Turning* turning,
+    ) noexcept nogil:
+        cdef int64_t count = class_id.shape[0]
+        cdef bint is_ordered = order is None
+        cdef uint32_t classes = <uint32_t>steps.shape[0]
+        cdef int32_t step
+        cdef int64_t i, k
+        cdef RecentLane last = RecentLane(0, 0, 0)
+        cdef RecentLane[RECENT] recent
+        cdef Place place
+        cdef Turns* turns
+        cdef Turns here = Turns(0, 0, 0)
+        cdef Nest* nest
+        memset(recent, 0, sizeof(recent))
+        for k in range(count - 1, -1, -1):
+            i = k if is_ordered else order[k]
+            step = steps[class_id[i]] if <uint32_t>class_id[i] < classes else 0
+            if not step:
+                continue
+            place = place_of(of_cpus[class_id[i]], cpu[i], track[i], thread[i])
+            if place.track < 0 and place.thread < 0:
+                continue
+            if step != BEGIN and step != END:
+                return MORE_TO_IT
+            if not last.number or place.thread != last.thread or place.track != last.track:
+                if last.number:
+                    turning.lanes[last.number - 1] = here
+                last = recent_lane(recent, &self._lanes, place.thread, place.track)
+                if not last.number:
+                    return NO_MEMORY
+                turns = turns_of(turning, last.number - 1)
+                if turns is NULL:
+                    return NO_MEMORY
+                here = turns[0]
+            here.now += 2 * step - BEGIN - END
+            here.highest = max(here.highest, here.now)
+            if here.now < here.lowest:
+                here.lowest = here.now
+                if not keep_open(turning, i, last.number - 1):
+                    return NO_MEMORY
+        if not last.number:
+            return DONE
+        turning.lanes[last.number - 1] = here
+        if ts[count - 1 if is_ordered else order[count - 1]] == INT64_MAX:
+            return MORE_TO_IT
+        for k in range(min(turning.room, self._lanes.count)):
+            here = turning.lanes[k]
+            nest = &(<Nest*>self._lanes.items)[k]
+            if here.now == here.lowest == here.highest:
+                # Nothing is on it.
+                continue
+            if left_of(nest, here) - here.lowest + here.highest > most:
+                return MORE_TO_IT
+            if nest.size and (
+                nest.spans[2 * nest.size - 1] != INT64_MAX
+                or nest.spans[2 * nest.size - 2] > ts[0 if is_ordered else order[0]]
+            ):
+                return MORE_TO_IT
+        for k in range(min(turning.room, self._lanes.count)):
+            nest = &(<Nest*>self._lanes.items)[k]
+            nest.size = left_of(nest, turning.lanes[k])
+        for k in range(turning.open_count - 1, -1, -1):
+            nest = &(<Nest*>self._lanes.items)[turning.open[2 * k + 1]]
+            if not open_inside(nest, ts[turning.open[2 * k]], INT64_MAX):
+                return NO_MEMORY
+        return DONE
+
+
+# The track or thread that an event is on: a CPU's tracks have numbers of their own, and who is on a track makes no difference.
+cdef inline Place place_of(int32_t of_cpu, int32_t cpu, int32_t track, int32_t thread) noexcept nogil:
+    if of_cpu:
+        return Place(of_cpu, cpu)
+    return Place(track, thread if track < 0 else -1)
+
+
+# How many are left open of those that were when the batch began, which has ends left over.
+cdef inline int64_t left_of(const Nest* nest, Turns turns) noexcept nogil:
+    return max(nest.size - (turns.now - turns.lowest), 0)
+
+
+# Whether the innermost is not around what begins now: what takes no time is around all that begins with it. Slices that
+# begin later, as where an earlier batch has what is later, are around nothing before.
+cdef inline bint is_over(const Nest* nest, int64_t ts) noexcept nogil:
+    cdef int64_t start = nest.spans[2 * nest.size - 2]
+    cdef int64_t end = nest.spans[2 * nest.size - 1]
+    return start > ts or end < ts or end == ts and start < end
+
+
+# A slice ends with the one that it is in at the latest; false without memory.
+cdef inline bint open_inside(Nest* nest, int64_t ts, int64_t end) noexcept nogil:
+    cdef int64_t room = max(8, 2 * nest.room)
+    cdef int64_t* moved
+    if nest.size == nest.room:
+        moved = <int64_t*>realloc(nest.spans, room * 2 * sizeof(int64_t))
+        if moved is NULL:
+            return False
+        nest.spans = moved
+        nest.room = room
+    if nest.size:
+        end = min(end, nest.spans[2 * nest.size - 1])
+    nest.spans[2 * nest.size] = ts
+    nest.spans[2 * nest.size + 1] = end
+    nest.size += 1
+    return True

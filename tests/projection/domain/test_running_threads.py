@@ -1,0 +1,73 @@
+"""Wakeups divided: whatever the columns are, nothing outside of them is read."""
+
+import numpy as np
+import pytest
+
+from converter.projection.domain.running_threads import RunningThreads
+
+EVENTS = {
+    "class_id": np.array([0, 1, 1, 0, 1], np.int32),
+    "row": np.array([0, 1, 0, 1, 2], np.int32),
+    "thread": np.array([0, 0, -1, 0, -1], np.int32),
+    "step": np.array([1, 2], np.uint8),
+    "first": np.array([0, 2, 5], np.int64),
+}
+#: From 5 to 7, then from 7 to 5; 7, 5 and 7 are woken, the first two of which run.
+COLUMNS = {
+    dtype: [np.array(values, dtype) for values in ([5, 7], [7, 5], [7, 7, 7])]
+    for dtype in ("i4", "u8")
+}
+
+
+def divided(columns, **changed):
+    given = EVENTS | changed
+    return RunningThreads().divided(*given.values(), [*columns, None])
+
+
+@pytest.mark.parametrize("dtype", COLUMNS)
+def test_rows_are_divided_by_who_runs_and_who_wakes(dtype):
+    part, row, rows = divided(COLUMNS[dtype])
+    # Rows of a class stand in any order in the batch: those of a part stand in that of its events.
+    assert part.tolist() == [0, 6, 7, 0, 5]
+    assert row.tolist() == [0, 0, 0, 1, 0]
+    assert {number: chosen.tolist() for number, chosen in rows.items()} == {5: [2], 6: [1], 7: [0]}
+
+
+@pytest.mark.parametrize(("order", "rows"), [([0, 1, 2], None), ([0, 2, 1], [0, 2, 1])])
+def test_rows_of_one_part_are_taken_as_they_are_where_they_are_in_order(order, rows):
+    row = np.array([0, order[0], order[1], 1, order[2]], np.int32)
+    woken = np.array([1, 2, 3])
+    part, row, chosen = divided([*COLUMNS["i4"][:2], woken], row=row, thread=np.zeros(5, np.int32))
+    assert part.tolist() == [0, 4, 4, 0, 4]
+    assert row.tolist() == [0, 0, 1, 1, 2]
+    found = chosen[4]
+    assert (found if found is None else found.tolist()) == rows
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"class_id": np.array([0, 1, 2, 0, 1], np.int32)},
+        {"row": np.array([0, 1, 0, 2, 2], np.int32)},
+        {"row": np.array([0, 1, -1, 1, 2], np.int32)},
+        {"thread": np.zeros(4, np.int32)},
+        {"first": np.array([0, 3, 5], np.int64)},
+        {"first": np.array([0, 2, 1], np.int64)},
+        {"first": np.array([1, 2, 5], np.int64)},
+        {"first": np.array([0, 2], np.int64)},
+        {"step": np.array([1, 1], np.uint8)},
+    ],
+)
+def test_what_does_not_fit_is_refused(changed):
+    with pytest.raises(ValueError):  # noqa: PT011 - whichever check finds it
+        divided(COLUMNS["i4"], **changed)
+
+
+def test_a_class_has_no_more_events_than_rows():
+    with pytest.raises(ValueError, match="event 3"):
+        divided(
+            COLUMNS["i4"],
+            class_id=np.ones(5, np.int32),
+            row=np.zeros(5, np.int32),
+            thread=np.zeros(5, np.int32),
+        )

@@ -57,10 +57,12 @@ Lines = dict[str, dict[int, bool]]
 def readers(format: str) -> Iterator[Path]:
     """The modules of a format that its reader is made of."""
     package = f"converter.formats.{format.partition('+')[0]}"
-    waiting, found = [f"{package}.reader"], set()
+    waiting, found = [f"{package}.reading"], set()
     while waiting:
         module = waiting.pop()
         path = ROOT / f"{module.replace('.', '/')}.py"
+        if not path.exists():
+            path = ROOT / module.replace(".", "/") / "__init__.py"
         if module in found or not path.exists():
             continue
         found.add(module)

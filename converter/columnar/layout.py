@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, Final
 
 from converter.errors import TraceError
-from converter.formats.ir.reader import read as read_tables
-from converter.formats.ir.writer import write as write_tables
+from converter.formats.ir.reading import read as read_tables
+from converter.formats.ir.writing import write as write_tables
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.strings import StringTable

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnsupportedError
@@ -73,7 +72,7 @@ class Format:
     sends_source: bool = False
     #: The writer goes through the trace twice; a part of one is kept in a file for it.
     reads_twice: bool = False
-    #: Files have room for a residual: the module `residual` says where. Directories always have.
+    #: Files have room for a residual: the module `embedding` says where. Directories always have.
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
     searches: bool = False
@@ -109,7 +108,7 @@ class Format:
         """The format's `read`; UnsupportedError when it has none, or needs a library that is not installed."""
         if not self.readable:
             raise UnsupportedError(format=self.name, message="this format cannot be read")
-        return cast(Reader, self._function("reader", "read"))
+        return cast(Reader, self._function("reading", "read"))
 
     def open(self, source: Source, options: Mapping[str, str], *, travelled: bool = False) -> Trace:
         """The trace of a source, which knows where it comes from.
@@ -136,7 +135,7 @@ class Format:
         """The format's `write`; UnsupportedError when it has none, or needs a library that is not installed."""
         if not self.writable:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
-        return cast(Writer, self._function("writer", "write"))
+        return cast(Writer, self._function("writing", "write"))
 
     def search(self) -> Callable[[Source, bytes], bool]:
         """The format's `search`: whether a source is of the format, whose beginning nothing recognises.
@@ -151,7 +150,7 @@ class Format:
         """How files of the format hold what travels in them; UnsupportedError where they cannot."""
         if not self.embeds:
             raise UnsupportedError("nothing can travel in this format", format=self.name)
-        return cast("Embedding", self._function("residual", "EMBEDDING"))
+        return cast("Embedding", self._function("embedding", "EMBEDDING"))
 
     def portable(self, trace: Trace) -> dict[str, Any]:
         """The format's part of a trace's sidecar as JSON-like values and bytes, of which its writer makes the same.
@@ -193,9 +192,6 @@ class Format:
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"
-        folder = {"reader": "reading", "writer": "writing", "residual": "embedding"}.get(module)
-        if folder and find_spec(f"{package}.{folder}"):
-            module = folder
         try:
             return getattr(import_module(f"{package}.{module}"), name)
         except ModuleNotFoundError as error:

@@ -10,7 +10,7 @@ from converter.storage.source import Source, View
 
 
 class Embedding(ABC):
-    """How a format holds frames at the end of its files: `EMBEDDING` of its module `residual`."""
+    """How a format holds frames at the end of its files: `EMBEDDING` of its module `embedding`."""
 
     #: How much of the residual a frame holds at most.
     frame_size: int

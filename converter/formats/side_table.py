@@ -12,7 +12,6 @@ name threads by their tids leave the number in records out.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,6 +72,9 @@ def parse_side_table(data: bytes, *, numbered: bool, version: int | None = None)
         TraceError: the table is damaged.
 
     """
+    # Imported only now: most inputs have no such table.
+    import json
+
     try:
         content = json.loads(data)
         if version is not None and content["version"] != version:
@@ -108,6 +110,8 @@ def print_side_table(
     trace: Trace, numbers: Sequence[int] | None = None, *, version: int | None = None
 ) -> bytes:
     """Return the JSON text of a trace's table; `numbers` are those by which records name the threads."""
+    import json
+
     first = {} if version is None else {"version": version}
     return json.dumps(first | side_table_form(trace, numbers), separators=(",", ":")).encode(
         "ascii"

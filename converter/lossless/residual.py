@@ -24,8 +24,8 @@ from typing import IO, Self
 
 from converter.errors import TraceError, TraceWarning
 from converter.formats.embedding import Embedding
-from converter.formats.ir.reader import read as read_records
-from converter.formats.ir.writer import RecordWriter
+from converter.formats.ir.reading import read as read_records
+from converter.formats.ir.writing import RecordWriter
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.lossless.footer import FOOTER_SIZE, HIDDEN_FILE, Footer, footer_of

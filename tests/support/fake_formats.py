@@ -52,7 +52,7 @@ class FakeFormat(Format):
 
     def _function(self, module, name):
         magic = WHOLE if self.name == "whole" else NARROW
-        return reading(self.name, magic) if module == "reader" else writing(magic)
+        return reading(self.name, magic) if module == "reading" else writing(magic)
 
 
 FORMATS = (

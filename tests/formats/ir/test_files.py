@@ -18,9 +18,9 @@ from converter.errors import TraceError
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
 from converter.formats.ir.numbers import pack, unpack
-from converter.formats.ir.reader import read
+from converter.formats.ir.reading import read
 from converter.formats.ir.values import pack_value, unpack_value
-from converter.formats.ir.writer import write
+from converter.formats.ir.writing import write
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import (

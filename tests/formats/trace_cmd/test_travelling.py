@@ -9,8 +9,8 @@ from support.trace_cmd_files import File, Kernel, rich
 from support.trace_cmd_writing import read_back
 
 import converter
-from converter.formats.ir.reader import read as read_ir
-from converter.formats.ir.writer import write as write_ir
+from converter.formats.ir.reading import read as read_ir
+from converter.formats.ir.writing import write as write_ir
 from converter.formats.trace_cmd.reading.reader import read
 from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.canonical import difference

@@ -18,7 +18,6 @@ from converter.formats.ftrace.ring_buffer.prescan import survey
 from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.ftrace.tasks import add_tasks, saved_command_lines
 from converter.formats.ftrace.text_buffers import TextEvents, read_text
-from converter.formats.side_table import SideTable
 from converter.formats.trace_cmd.container.gaps import kernel_long
 from converter.formats.trace_cmd.container.opening import open_file
 from converter.formats.trace_cmd.container.options import interpret
@@ -33,6 +32,7 @@ from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
 if TYPE_CHECKING:
+    from converter.formats.side_table import SideTable
     from converter.formats.trace_cmd.reading.record_text import RecordTexts
 
 

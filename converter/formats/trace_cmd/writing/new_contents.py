@@ -15,7 +15,6 @@ from converter.formats.ftrace.mapping import NANOSECOND_CLOCKS
 from converter.formats.ftrace.ring_buffer.compressor import library_version
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
 from converter.formats.ftrace.task_numbers import TaskNumbers
-from converter.formats.side_table import print_side_table
 from converter.formats.trace_cmd.layout import OptionId, layouts
 from converter.formats.trace_cmd.side_table import TABLES_OPTION
 from converter.formats.trace_cmd.writing.file_contents import (
@@ -83,6 +82,8 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         # Times are nanoseconds whatever the clock is called.
         clock = "local"
     _add_options(contents, trace, clock, cpu_count)
+    from converter.formats.side_table import print_side_table
+
     table = print_side_table(trace, records.numbers.all())
     contents.options.append(OptionContents(TABLES_OPTION, table))
     for track, writer in sorted(writers.items()):

@@ -3,7 +3,7 @@
 from support.small_traces import brief, event_class, projected, trace_of
 from support.target_capabilities import PROFILER
 
-from converter.formats.fxt.mapping import capabilities
+from converter.formats.fxt.capabilities import capabilities
 from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def capabilities(variant: str) -> Capabilities:
-    """What FXT holds, as the mapping says."""
-    from converter.formats.fxt import mapping
+    """Return the capabilities of a variant."""
+    from converter.formats.fxt.capabilities import capabilities as declared
 
-    return mapping.capabilities(variant)
+    return declared(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file starts with the magic number record, in either byte order."""
+    """Return True if a file starts with the magic number record, in either byte order."""
     return head[:8] in (MAGIC, MAGIC[::-1])
 
 

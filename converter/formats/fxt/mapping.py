@@ -1,7 +1,8 @@
-"""What FXT's records mean: each kind of record as a class of events, in both directions.
+"""The meaning of FXT's records: each kind of record as an event class, in both directions.
 
 A record of a `Shape` is an event of the shape's kind with the shape's fields, in their order, then one field for each
-argument. The reader delivers exactly these; the writer writes exactly these; `capabilities` tells the projection.
+argument. The reader delivers exactly these, the writer writes exactly these, and `capabilities` declares them to the
+projection.
 """
 
 from __future__ import annotations
@@ -10,10 +11,7 @@ from dataclasses import replace
 from enum import IntEnum, unique
 from typing import Final, NamedTuple
 
-from converter.formats.fxt.adapters import ADAPTERS
 from converter.formats.fxt.record_types import (
-    MAX_ARGUMENTS,
-    MAX_STRING_BYTES,
     ArgumentType,
     EventType,
     LargeBlobFormat,
@@ -34,7 +32,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.domain.sched_conventions import argument_role
 from converter.projection.domain.thread_states import THREAD_STATES
 
@@ -307,7 +304,7 @@ _ARGUMENTS: Final[dict[ArgumentType, tuple[FieldClass, Codec]]] = {
 _ARGUMENT_TYPES: Final = {held: kind for kind, (held, _) in _ARGUMENTS.items()}
 
 
-_SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
+SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
 
 
 def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Codec]:
@@ -319,7 +316,7 @@ def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Co
     field = Field(name, held)
     if kind is Kind.COUNTER and isinstance(held, IntegerClass | FloatClass):
         field = replace(field, role=Role.VALUE)
-    elif kind in _SCHEDULING:
+    elif kind in SCHEDULING:
         field = replace(field, role=argument_role(field))
     return field, codec
 
@@ -345,49 +342,3 @@ def shape_of(event_class: EventClass) -> Shape | None:
         if fits and event_class.timed == shape.timed:
             return shape
     return None
-
-
-def _support(shape: Shape) -> KindSupport:
-    return KindSupport(
-        fields=tuple(field for field, _ in shape.fields),
-        required=shape.required,
-        arguments=shape.arguments,
-        thread=shape.thread,
-        cpu=shape.cpu,
-        numeric_values=shape.kind is Kind.COUNTER,
-        # Perfetto's importer counts others as errors.
-        values_only=shape.kind is Kind.COUNTER,
-        argument_role=argument_role if shape.kind in _SCHEDULING else None,
-        timed=shape.timed,
-    )
-
-
-def capabilities(variant: str) -> Capabilities:
-    """What FXT holds. Large records, BLOB events with a time, a thread and arguments, are in all variants but ""."""
-    without = {LEGACY_SWITCH, KERNEL_OBJECT, LARGE, BLOB if variant else LARGE_TIMED}
-    return Capabilities(
-        kinds={shape.kind: _support(shape) for shape in SHAPES.values() if shape not in without},
-        integers=frozenset((bits, signed) for bits in (32, 64) for signed in (False, True)),
-        floats=frozenset({64}),
-        styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
-        wide_styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
-        max_arguments=MAX_ARGUMENTS,
-        max_string_bytes=MAX_STRING_BYTES,
-        max_blob_bytes=MAX_STRING_BYTES,
-        utf8_only=True,
-        negative_times=False,
-        duration_unit=1,
-        slices_first=frozenset({"chrome"}),
-        max_cpu=MAX_CPU,
-        max_depth=512,
-        id_bits=64,
-        threadless=False,
-        cpuless=False,
-        time_order=True,
-        unknown_tasks=False,
-        exits_by_switch=True,
-        wakes_running=False,
-        flows_fork=False,
-        adapters=ADAPTERS,
-        epoch=True,
-    )

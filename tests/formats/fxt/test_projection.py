@@ -9,7 +9,8 @@ from support.fxt_files import events, opened, written
 from support.small_traces import events_of
 
 import converter
-from converter.formats.fxt.mapping import MODULE, NATIVE, SAMPLE, capabilities
+from converter.formats.fxt.capabilities import capabilities
+from converter.formats.fxt.mapping import MODULE, NATIVE, SAMPLE
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
 from converter.ir.columns import ListColumn, list_of_bytes

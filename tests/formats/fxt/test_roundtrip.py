@@ -9,8 +9,8 @@ from support.fxt_files import ORDERS, VARIANTS, opened, split, without_records, 
 from support.fxt_strategies import files
 from support.strategies import fitted_traces, traces
 
+from converter.formats.fxt.capabilities import capabilities
 from converter.formats.fxt.layout import layout
-from converter.formats.fxt.mapping import capabilities
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.invariants import check

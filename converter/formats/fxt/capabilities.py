@@ -1,0 +1,177 @@
+"""FXT's capabilities, and its adapters for events of other formats.
+
+The projection applies an adapter to the events of a kind before it fits their fields to the record's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from converter.formats.fxt.mapping import (
+    BLOB,
+    KERNEL_OBJECT,
+    LARGE,
+    LARGE_TIMED,
+    LEGACY_SWITCH,
+    MAX_CPU,
+    SCHEDULING,
+    SHAPES,
+    Shape,
+)
+from converter.formats.fxt.record_types import MAX_ARGUMENTS, MAX_PROFILER_LENGTH, MAX_STRING_BYTES
+from converter.ir.columns import Column, ListColumn, take
+from converter.ir.distinct_values import map_distinct
+from converter.ir.events import class_label
+from converter.ir.field_classes import Style
+from converter.ir.kinds import Kind, Role
+from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
+from converter.projection.domain.sched_conventions import (
+    adapt_sched_switch,
+    adapt_sched_wakeup,
+    argument_role,
+)
+from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.engine.texts import cut_utf8
+from converter.projection.instants import as_instant
+from converter.projection.losses import Aspect, LossKind
+from converter.projection.lowering import native_records
+from converter.projection.timeline_fields import BINDS
+
+#: Formats whose flows can end at either the enclosing or the next slice.
+_ENDING_AT_NEXT: Final = frozenset({"chrome", "perfetto"})
+
+
+def _adapt_native(piece: Piece, projection: Projection) -> Piece:
+    """Drop native records of other formats."""
+    if projection.source.format == "fxt":
+        return piece
+    what = native_records(piece, projection)
+    projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
+    return piece.select(np.zeros(0, np.int32))
+
+
+def _adapt_log(piece: Piece, projection: Projection) -> Piece:
+    """Turn logs of other formats into instants with the same arguments: viewers skip log records ("Log Record")."""
+    if projection.source.format == "fxt":
+        return piece
+    what = f"{class_label(piece.event_class)} as instant"
+    projection.lose(LossKind.LOWERED, what, piece, aspect=Aspect.FORMS)
+    return as_instant(piece, projection)
+
+
+def _adapt_sample(piece: Piece, projection: Projection) -> Piece:
+    """Keep the first 255 frames, the most that a record holds ("Backtrace Record")."""
+    return _with_lists_cut(piece, projection, Role.FRAMES, "frames of samples")
+
+
+def _adapt_flow_end(piece: Piece, projection: Projection) -> Piece:
+    """Report flows that end at the next slice: FXT's end at the enclosing one.
+
+    Flows of Chrome JSON and Perfetto end at the next slice, unless the event says otherwise.
+    """
+    of_next = projection.source.format in _ENDING_AT_NEXT
+    if of_next and BINDS not in piece.event_class.fields:
+        what = "arrows to the next slice: they end at the one around"
+        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.FLOWS)
+    return piece
+
+
+def _adapt_module(piece: Piece, projection: Projection) -> Piece:
+    """Cut names and build IDs to 255 bytes, the most that a record holds ("Module Record")."""
+    strings = projection.source.strings
+    names = piece.texts(Role.NAME, strings)
+    if names is not None:
+        cut = map_distinct(
+            names, lambda id: strings.intern(cut_utf8(strings[id], MAX_PROFILER_LENGTH))
+        ).astype(np.int32)
+        what = f"names of modules to {MAX_PROFILER_LENGTH} bytes"
+        projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(cut != names)))
+        piece = _with_column(piece, Role.NAME, cut)
+    return _with_lists_cut(piece, projection, Role.BUILD_ID, "build ids of modules")
+
+
+def _with_lists_cut(piece: Piece, projection: Projection, role: Role, what: str) -> Piece:
+    column = piece.column(role)
+    if not isinstance(column, ListColumn):
+        return piece
+    lengths = np.diff(column.offsets)
+    count = int(np.count_nonzero(lengths > MAX_PROFILER_LENGTH))
+    if not count:
+        return piece
+    projection.lose(LossKind.TRUNCATED, f"{what} to {MAX_PROFILER_LENGTH}", piece, count)
+    kept = np.minimum(lengths, MAX_PROFILER_LENGTH)
+    offsets = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum(kept, out=offsets[1:])
+    inner = np.arange(offsets[-1]) + np.repeat(column.offsets[:-1] - offsets[:-1], kept)
+    return _with_column(piece, role, ListColumn(offsets, take(column.values, inner)))
+
+
+def _with_column(piece: Piece, role: Role, column: Column) -> Piece:
+    columns: list[Column | Thunk] = piece.lazy_columns()
+    index = piece.event_class.index_of(role)
+    assert index is not None
+    columns[index] = column
+    return piece.rewritten(piece.event_class, columns)
+
+
+_ADAPTERS: Final[Mapping[Kind, Adapter]] = {
+    Kind.SCHED_SWITCH: adapt_sched_switch,
+    Kind.SCHED_WAKEUP: adapt_sched_wakeup,
+    Kind.LOG: _adapt_log,
+    Kind.FLOW_END: _adapt_flow_end,
+    Kind.SAMPLE: _adapt_sample,
+    Kind.MODULE: _adapt_module,
+    Kind.NATIVE: _adapt_native,
+}
+
+
+def _support(shape: Shape) -> KindSupport:
+    return KindSupport(
+        fields=tuple(field for field, _ in shape.fields),
+        required=shape.required,
+        arguments=shape.arguments,
+        thread=shape.thread,
+        cpu=shape.cpu,
+        numeric_values=shape.kind is Kind.COUNTER,
+        # Perfetto's importer counts others as errors.
+        values_only=shape.kind is Kind.COUNTER,
+        argument_role=argument_role if shape.kind in SCHEDULING else None,
+        timed=shape.timed,
+    )
+
+
+def capabilities(variant: str) -> Capabilities:
+    """Return the capabilities of a variant.
+
+    All variants but "" have large records: BLOB events with a time, a thread and arguments.
+    """
+    without = {LEGACY_SWITCH, KERNEL_OBJECT, LARGE, BLOB if variant else LARGE_TIMED}
+    return Capabilities(
+        kinds={shape.kind: _support(shape) for shape in SHAPES.values() if shape not in without},
+        integers=frozenset((bits, signed) for bits in (32, 64) for signed in (False, True)),
+        floats=frozenset({64}),
+        styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
+        wide_styles=frozenset({Style.POINTER, Style.OBJECT_ID}),
+        max_arguments=MAX_ARGUMENTS,
+        max_string_bytes=MAX_STRING_BYTES,
+        max_blob_bytes=MAX_STRING_BYTES,
+        utf8_only=True,
+        negative_times=False,
+        duration_unit=1,
+        slices_first=frozenset({"chrome"}),
+        max_cpu=MAX_CPU,
+        max_depth=512,
+        id_bits=64,
+        threadless=False,
+        cpuless=False,
+        time_order=True,
+        unknown_tasks=False,
+        exits_by_switch=True,
+        wakes_running=False,
+        flows_fork=False,
+        adapters=_ADAPTERS,
+        epoch=True,
+    )

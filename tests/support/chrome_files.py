@@ -8,7 +8,7 @@ from typing import Any
 
 from support.small_traces import fields_at
 
-from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.reading.reader import read
 from converter.formats.chrome.writing.writer import write
 from converter.ir.collect import collect

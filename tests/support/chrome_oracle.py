@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.reading.reader import read
 from converter.formats.chrome.writing.writer import write
 from converter.ir.canonical import difference

@@ -57,11 +57,10 @@ def sniff(head: bytes) -> bool:
     return _OBJECT.match(head) is not None
 
 
-def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - what the registry calls
-    """What Chrome JSON can represent."""
-    from converter.formats.chrome.mapping import CAPABILITIES
+def _capabilities(variant: str) -> Capabilities:
+    from converter.formats.chrome.capabilities import capabilities
 
-    return CAPABILITIES
+    return capabilities(variant)
 
 
 FORMAT = Format(
@@ -72,7 +71,7 @@ FORMAT = Format(
     variants=("",),
     shared=("",),
     aliases=("json", "catapult", "trace_event"),
-    capabilities=capabilities,
+    capabilities=_capabilities,
     sniff=sniff,
     embeds=True,
     reads_in_order=True,

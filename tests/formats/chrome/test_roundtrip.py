@@ -14,7 +14,7 @@ from support.chrome_oracle import compare
 from support.strategies import fitted_traces, traces
 
 from converter.errors import TraceError
-from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.reading.reader import read
 from converter.formats.chrome.writing.writer import write
 from converter.ir.canonical import difference

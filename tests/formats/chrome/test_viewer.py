@@ -14,7 +14,7 @@ from support.trace_processor import answer, needs_trace_processor, printed
 from support.trace_processor_versions import Feature, shows
 
 from converter import convert, write
-from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread

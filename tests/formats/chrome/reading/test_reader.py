@@ -14,7 +14,8 @@ from support.small_traces import fields_at
 
 from converter.errors import TraceError
 from converter.formats.chrome import FORMAT
-from converter.formats.chrome.mapping import CAPABILITIES, HEXADECIMAL, JSON_TEXT, WAKEUPS
+from converter.formats.chrome.capabilities import CAPABILITIES
+from converter.formats.chrome.mapping import HEXADECIMAL, JSON_TEXT, WAKEUPS
 from converter.formats.chrome.reading import reader
 from converter.formats.chrome.reading.document import Document
 from converter.ir.canonical import difference

@@ -11,8 +11,8 @@ import pytest
 from support.chrome_files import event, load
 from support.small_traces import event_class, trace_of
 
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.layout import DERIVED_TEXT
-from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reading import document as document_module
 from converter.formats.chrome.reading import reader as reader_module
 from converter.formats.chrome.reading.reader import read

@@ -15,8 +15,8 @@ from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
 
 from converter.errors import UnsupportedError
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.json.value_text import tells_itself
-from converter.formats.chrome.mapping import CAPABILITIES
 from converter.formats.chrome.reading.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches

@@ -7,7 +7,7 @@ import pytest
 from support.small_traces import event_class, events_of, trace_of
 
 from converter import convert
-from converter.formats.chrome.mapping import CAPABILITIES
+from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.ir.collect import collect
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role

@@ -1,0 +1,178 @@
+"""The capabilities of Chrome JSON, and the adapters that fit events to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.chrome.mapping import (
+    CATEGORY,
+    ID,
+    IDENTIFIED,
+    NAME,
+    OPTIONAL,
+    PAYLOAD,
+    SWITCH_FIELDS,
+    UNSIGNED,
+    WAKEUP_TID,
+    WAKEUPS,
+)
+from converter.formats.chrome.mixed_lists import mixed_lists_as_json
+from converter.formats.chrome.phases import PHASES
+from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
+from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import FieldClass, IntegerClass, NullClass, Style
+from converter.ir.kinds import Kind, Role
+from converter.ir.tables import ComputedColumn
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.sched_conventions import argument_role, with_linux_state
+from converter.projection.engine.pieces import Piece
+from converter.projection.losses import LossKind
+from converter.projection.timeline_fields import DURATION, JSON_TEXT
+
+
+def narrowed(piece: Piece, projection: Projection) -> Piece:
+    """Unsigned integers of less than 64 bits as signed ones, which JSON tells without a declaration; addresses as
+    hexadecimal, lists of several types as text of JSON.
+    """
+    piece = mixed_lists_as_json(piece, projection)
+    own = piece.event_class
+    for field in own.fields:
+        # In a trace that was read from JSON it was not shown, either.
+        if isinstance(field.type, NullClass) and projection.source.format != "chrome":
+            what = f"{field.name!r} of {class_label(own)}, which has no value"
+            projection.lose(LossKind.UNSHOWN, what, piece)
+    narrow = piece.derive((narrowed,), lambda: _narrowed_class(own))
+    if narrow is own:
+        return piece
+    columns = [
+        ComputedColumn(_signed, (column,), piece) if is_signed else column
+        for column, is_signed in zip(
+            piece.lazy_columns(), _become_signed(own.fields, narrow.fields), strict=True
+        )
+    ]
+    return piece.rewritten(narrow, columns)
+
+
+def _narrowed_class(event_class: EventClass) -> EventClass:
+    fields = tuple(replace(one, type=_narrow(one.type)) for one in event_class.fields)
+    return event_class if fields == event_class.fields else replace(event_class, fields=fields)
+
+
+def _narrow(field_class: FieldClass) -> FieldClass:
+    match field_class:
+        case IntegerClass(bits, False, style) if style in (Style.POINTER, Style.SYMBOL):
+            return IntegerClass(bits, style=Style.HEXADECIMAL)
+        case IntegerClass(bits, False, style, labels, flags) if (
+            bits < UNSIGNED.bits and style is not Style.HEXADECIMAL
+        ):
+            return IntegerClass(64, True, style, labels, flags)
+    return field_class
+
+
+def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bool]:
+    """Whether each field is signed now and was not before."""
+    for before, after in zip(own, narrow, strict=True):
+        is_signed = isinstance(after.type, IntegerClass) and after.type.signed
+        yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
+
+
+def _as_switch(piece: Piece, projection: Projection) -> Piece:
+    """A switch whose state is a number of Linux, as viewers show them."""
+    cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(piece),), piece)
+    if not projection.is_nowhere(cpus):
+        count = int(np.count_nonzero(np.asarray(cpus())))
+        projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", piece, count)
+    return narrowed(with_linux_state(piece), projection)
+
+
+def _are_none(_piece: Piece, cpus: NDArray[Any]) -> NDArray[np.bool_]:
+    return cpus < 0
+
+
+def _signed(_piece: Piece, column: NDArray[Any]) -> NDArray[np.int64]:
+    return column.astype(np.int64)
+
+
+def _kinds() -> Mapping[Kind, KindSupport]:
+    kinds: dict[Kind, KindSupport] = {}
+    for kind in PHASES:
+        fields: tuple[Field, ...] = (NAME, CATEGORY)
+        required: frozenset[int] = frozenset()
+        if kind in IDENTIFIED:
+            fields += (ID,)
+            required |= {Role.ID}
+        if kind is Kind.SLICE_COMPLETE:
+            fields += (DURATION,)
+            required |= {Role.DURATION}
+        kinds[kind] = KindSupport(
+            fields, OPTIONAL, required, cpu=True, numeric_values=kind is Kind.COUNTER
+        )
+    kinds[Kind.STATE] = KindSupport(
+        (NAME, CATEGORY, DURATION),
+        tuple(field for field in OPTIONAL if field.role is not Role.ID),
+        frozenset({Role.DURATION}),
+        cpu=True,
+    )
+    kinds[Kind.SCHED_SWITCH] = KindSupport(
+        SWITCH_FIELDS, (), frozenset({Role.PREV_TID, Role.NEXT_TID}), cpu=True
+    )
+    for kind in WAKEUPS:
+        kinds[kind] = KindSupport(
+            (WAKEUP_TID,),
+            (),
+            frozenset({Role.TID}),
+            argument_role=argument_role,
+            cpu=True,
+            named=True,
+        )
+    kinds[Kind.NATIVE] = KindSupport(
+        (PAYLOAD,), (), frozenset({Role.PAYLOAD}), arguments=False, thread=False, timed=False
+    )
+    return kinds
+
+
+_KINDS = _kinds()
+
+CAPABILITIES = Capabilities(
+    kinds=_KINDS,
+    integers=frozenset({(64, True), (64, False)}),
+    floats=frozenset({64}),
+    media_types=frozenset({JSON_TEXT.media_type}),
+    styles=frozenset({Style.HEXADECIMAL}),
+    wide_styles=frozenset({Style.HEXADECIMAL}),
+    arrays=True,
+    structures=True,
+    utf8_only=True,
+    negative_times=True,
+    max_depth=512,
+    threadless=False,
+    unknown_tasks=False,
+    exits_by_switch=True,
+    epoch=True,
+    environment=True,
+    adapters={
+        **dict.fromkeys(_KINDS, narrowed),
+        Kind.SCHED_SWITCH: _as_switch,
+    },
+    ends_by_name=frozenset({"chrome", "perfetto"}),
+    ends_alike=frozenset({"chrome"}),
+    ends_in_turn=frozenset({"fxt"}),
+    named_ends=True,
+    slices_first=frozenset({"chrome"}),
+    splitters={
+        **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
+        Kind.COUNTER: by_series,
+        Kind.FLOW_END: by_bind_point,
+        **dict.fromkeys(WAKEUPS, by_waker),
+    },
+)
+
+
+def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
+    """Return the capabilities of Chrome JSON."""
+    return CAPABILITIES

@@ -73,7 +73,7 @@ def _run(arguments: list[str]) -> int:
         return USAGE
     import click
 
-    from converter.cli.commands import COMMANDS
+    from converter.cli.commands.table import COMMANDS
     from converter.errors import TraceError
 
     _check_command(arguments, COMMANDS)
@@ -117,7 +117,7 @@ def _check_command(arguments: list[str], commands: Collection[str]) -> None:
 
     close = get_close_matches(word, commands, 1)
     if close:
-        from converter.cli import messages
+        from converter.cli.output import messages
 
         messages.error(
             f"no command {word!r}, and no such file: did you mean 'traceconv {close[0]}'?"
@@ -138,14 +138,14 @@ def _help(text: str) -> int:
 
 
 def _usage(error: click.UsageError, command: str) -> int:
-    from converter.cli import messages
+    from converter.cli.output import messages
 
     messages.error(f"{error.format_message()} ({command} --help says more)", name=command)
     return USAGE
 
 
 def _failed(error: TraceError) -> int:
-    from converter.cli import messages
+    from converter.cli.output import messages
     from converter.errors import OutputError, SelectionError, StrictLossError
 
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
@@ -168,7 +168,7 @@ def _broken_pipe() -> int:
 
 def _unwritable(error: OSError) -> int:
     """Standard output cannot be written."""
-    from converter.cli import messages
+    from converter.cli.output import messages
 
     _abandon_standard_output()
     messages.error(f"standard output: {error.strerror}")
@@ -177,7 +177,7 @@ def _unwritable(error: OSError) -> int:
 
 def _failed_by_system(error: OSError) -> int:
     """Something failed that no input or output says of itself: a file that the error names, or standard output."""
-    from converter.cli import messages
+    from converter.cli.output import messages
     from converter.errors import OpenFilesError
     from converter.storage.descriptors import TOO_MANY
 

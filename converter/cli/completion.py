@@ -7,7 +7,7 @@ import glob
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from converter.cli.commands import COMMANDS
+from converter.cli.commands.table import COMMANDS
 
 #: The variable with which scripts of click ask the command; and its name in them.
 VARIABLE = "_TRACECONV_COMPLETE"

@@ -17,7 +17,8 @@ from support.strategies import batch_of
 
 import converter
 from converter import registry
-from converter.cli import main, progress
+from converter.cli import main
+from converter.cli.output import progress
 from converter.ir.canonical import dump, load
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field

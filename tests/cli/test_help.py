@@ -12,7 +12,7 @@ import click
 import pytest
 
 import converter.cli
-from converter.cli.commands import COMMANDS
+from converter.cli.commands.table import COMMANDS
 from converter.cli.prepared_help import prepared_help
 
 FOLDER = Path(converter.cli.__file__).parent / "help"

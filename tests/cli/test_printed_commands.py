@@ -13,8 +13,9 @@ import pytest
 from support.printed_commands import ROOT, commands
 from support.viewer import Viewer
 
-from converter.cli import main, opening
-from converter.cli.commands import COMMANDS
+from converter.cli import main
+from converter.cli.actions import opening
+from converter.cli.commands.table import COMMANDS
 from converter.viewing import perfetto_ui
 
 FIXTURES = ROOT / "roundtrip_fixtures"

@@ -16,7 +16,7 @@ import pytest
 from support.man_page import man_page
 
 from converter.cli import main
-from converter.cli.commands import COMMANDS
+from converter.cli.commands.table import COMMANDS
 from converter.cli.completion import script
 
 ROOT = Path(__file__).parents[2]

@@ -21,8 +21,10 @@ HELP = {
 }
 BASIC = HELP | {
     "converter.cli.commands",
-    "converter.cli.selecting",
-    "converter.cli.shared_options",
+    "converter.cli.commands.table",
+    "converter.cli.options",
+    "converter.cli.options.selecting",
+    "converter.cli.options.shared",
     "converter.errors",
     "converter.limits",
 }
@@ -104,9 +106,10 @@ def foreign(modules):
             ["--version"],
             BASIC
             | {
-                "converter.cli.conversion_command",
-                "converter.cli.merging",
-                "converter.cli.messages",
+                "converter.cli.commands.conversion",
+                "converter.cli.options.merging",
+                "converter.cli.output",
+                "converter.cli.output.messages",
             },
             {"click"},
         ),
@@ -116,9 +119,11 @@ def foreign(modules):
             | TABLE
             | DESCRIPTORS
             | {
-                "converter.cli.listing",
-                "converter.cli.reading_commands",
-                "converter.cli.tables",
+                "converter.cli.actions",
+                "converter.cli.actions.listing",
+                "converter.cli.commands.reading",
+                "converter.cli.output",
+                "converter.cli.output.tables",
                 "converter.formats.plugins",
             },
             {"click"},

@@ -10,7 +10,7 @@ import pytest
 from support.power_cut import Disk, contents, needs_mounts
 
 from converter.cli import main
-from converter.cli.batch_record import NAME
+from converter.cli.actions.batch_record import NAME
 from converter.storage.durability import SWITCH
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import json
 
 from support.fuzz_corpus import Files
 
-from converter.cli.first_events import first_events
-from converter.cli.reporting import write_report
+from converter.cli.actions.reporting import write_report
+from converter.cli.output.first_events import first_events
 from converter.errors import TraceError
 from converter.ir.trace import Trace
 from converter.registry import format_named

@@ -2,7 +2,7 @@
 
 import click
 
-from converter.cli.commands import COMMANDS
+from converter.cli.commands.table import COMMANDS
 
 
 def man_page() -> str:

@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from converter.cli.commands import COMMANDS
+from converter.cli.commands.table import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from converter.cli.reporting import write_report
+from converter.cli.actions.reporting import write_report
 from converter.formats.chrome.reading import reader as chrome
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb

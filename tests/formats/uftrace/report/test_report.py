@@ -28,7 +28,7 @@ from support.uftrace_oracle import VERSIONS
 from support.uftrace_recordings import comparable, recording, replayed
 
 import converter
-from converter.cli.selected_part import part_of
+from converter.cli.output.selected_part import part_of
 from converter.formats.uftrace.layout import Feature
 from converter.formats.uftrace.report.lines import print_report
 from converter.ir.kinds import Kind

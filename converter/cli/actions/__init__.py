@@ -1,0 +1,1 @@
+"""The work of the commands, one module for each kind of work."""

@@ -1,0 +1,148 @@
+"""What is wrong with a trace: where, behind which time, and how much of it can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter.cli.output.first_events import seconds
+from converter.cli.output.tables import table
+from converter.errors import TraceWarning
+from converter.ir.events import Batch
+from converter.ir.kinds import Kind, Role
+from converter.ir.text import printable
+from converter.ir.trace import Trace
+
+#: How many gaps are listed for people to read.
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that is missing: behind which time, where, and what."""
+
+    ts: int | None
+    place: str
+    what: str
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What reading a trace shows of its health, while it is read."""
+
+    trace: Trace
+    source: str
+    events: int = 0
+    first_ts: int | None = None
+    last_ts: int | None = None
+    damage: list[Gap] = field(default_factory=list)
+    discarded: list[Gap] = field(default_factory=list)
+    #: How many warnings of the reader have been noted, and what they told.
+    warnings: int = 0
+    told: set[tuple[str, str]] = field(default_factory=set)
+
+    def watch(self) -> None:
+        """Look at the batches of the trace from now on."""
+        trace = self.trace
+        make_batches, is_as_read = trace.make_batches, trace.is_as_read
+
+        def watched() -> Iterator[Batch]:
+            for batch in make_batches():
+                self._see(batch)
+                yield batch
+                # A reader warns of what it comes to behind this batch.
+                self._note_warnings()
+            self._note_warnings()
+
+        # In place, since a reader may change its trace while it reads.
+        trace.make_batches = watched
+        if is_as_read:
+            trace.source_batches = watched
+
+    def _see(self, batch: Batch) -> None:
+        self.events += len(batch)
+        classes = self.trace.event_classes
+        for number, table_of in batch.tables.items():
+            if not len(table_of):
+                continue
+            if classes[number].timed:
+                times = batch.ts[batch.positions(number)]
+                low, high = int(times.min()), int(times.max())
+                self.first_ts = low if self.first_ts is None else min(self.first_ts, low)
+                self.last_ts = high if self.last_ts is None else max(self.last_ts, high)
+            if classes[number].kind is Kind.DISCARDED:
+                self._note_discarded(batch, number)
+
+    def _note_discarded(self, batch: Batch, number: int) -> None:
+        event_class = self.trace.event_classes[number]
+        index = event_class.index_of(Role.COUNT)
+        column: Any = None if index is None else batch.tables[number].column(index)
+        for position in batch.positions(number).tolist():
+            count = -1 if column is None else int(column[int(batch.row[position])])
+            cpu = int(batch.cpu[position])
+            many = "events" if count < 0 else f"{count:,} events"
+            self.discarded.append(
+                Gap(
+                    int(batch.ts[position]) if event_class.timed else None,
+                    f"CPU {cpu}" if cpu >= 0 else "-",
+                    f"{many} that the recorder lost",
+                )
+            )
+
+    def _note_warnings(self) -> None:
+        for warning in self.trace.warnings[self.warnings :]:
+            told = (_place(warning, self.source), _what(warning))
+            # A reader may come to a place more than once.
+            if told not in self.told:
+                self.told.add(told)
+                self.damage.append(Gap(self.last_ts, *told))
+        self.warnings = len(self.trace.warnings)
+
+    def lines(self) -> list[str]:
+        """What is missing, as a table; and what there is."""
+        gaps = [*self.damage, *self.discarded]
+        rows = [("BEHIND", "WHERE", "WHAT IS MISSING")]
+        rows += [(self._time(gap.ts), gap.place, printable(gap.what)) for gap in gaps[:_LISTED]]
+        lines = table(rows) if gaps else []
+        if len(gaps) > _LISTED:
+            lines.append(f"and {len(gaps) - _LISTED:,} more (check --json lists them)")
+        return lines
+
+    def kept(self) -> str:
+        """How much can be read."""
+        if self.first_ts is None:
+            return f"{self.events:,} events"
+        return f"{self.events:,} events, from {self._time(self.first_ts)} to {self._time(self.last_ts)} s"
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it."""
+        return {
+            "format": self.trace.format,
+            "sound": not self.damage,
+            "events": self.events,
+            "first_ts": self.first_ts,
+            "last_ts": self.last_ts,
+            **{
+                name: [{"behind_ts": g.ts, "where": g.place, "what": g.what} for g in gaps]
+                for name, gaps in (("damage", self.damage), ("discarded", self.discarded))
+            },
+        }
+
+    def _time(self, ts: int | None) -> str:
+        return "-" if ts is None else seconds(ts, self.trace.clock)
+
+
+def _place(warning: TraceWarning, source: str) -> str:
+    path = warning.path if warning.path is not None else source
+    return path if warning.offset is None else f"{path}, byte {warning.offset:,}"
+
+
+def _what(warning: TraceWarning) -> str:
+    """The warning without its place, which has a column."""
+    return TraceWarning(
+        message=warning.message,
+        field=warning.field,
+        expected=warning.expected,
+        found=warning.found,
+    ).detail

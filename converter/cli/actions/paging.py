@@ -1,0 +1,69 @@
+"""``traceconv view IN``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from converter.cli.actions.browsers import started
+from converter.cli.actions.converting import print_warnings
+from converter.cli.options.merging import Relations
+from converter.cli.options.paths import output_stem
+from converter.cli.output import messages
+from converter.cli.output.loss_summary import summary
+from converter.cli.output.progress import Progress
+from converter.cli.output.selected_part import part_of
+from converter.reading import open_merged
+from converter.selection.selection import Selection
+from converter.storage.locations import name_of
+from converter.storage.outputs import open_sink
+from converter.viewing.contents import Contents
+from converter.viewing.page import page
+
+
+def run(
+    sources: tuple[str, ...],
+    source_format: str | None,
+    reader_options: dict[str, str],
+    selection: Selection | None,
+    relations: Relations,
+    *,
+    target: str | None,
+    megabytes: int,
+    browser: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write the page that shows a trace, and open it in a browser where nobody has said what it is to be called.
+
+    Raises:
+        TraceError: the trace cannot be read, or the page not written.
+
+    """
+    name = sources[0] if len(sources) == 1 else target or "-"
+    place = target if target is not None else f"{output_stem(sources[0])}.html"
+    titles = [name_of(one) if one != "-" else "trace" for one in sources]
+    with (
+        open_merged(sources, source_format, reader_options, **relations) as whole,
+        Progress(shown=not quiet) as progress,
+        open_sink(place, force=force, avoid=sources) as sink,
+    ):
+        trace, say = part_of(whole, selection)
+        progress.watch(trace)
+        contents = Contents(trace, ", ".join(titles), megabytes * 1_000_000)
+        for part in page(contents):
+            sink.write(part)
+        size = sink.tell()
+    if not quiet:
+        print_warnings(trace, name)
+        say(name)
+        for note in contents.notes:
+            messages.warning(f"{name}: {note}")
+        if contents.losses.events_not_shown:
+            for line in summary(contents.losses, contents.events, trace.format):
+                messages.warning(f"{name}: {line}" if line[:1] != " " else line)
+        if place != "-":
+            messages.note(f"{place}: {contents.events:,} events, {size:,} bytes")
+    if target is None and browser:
+        address = Path(place).absolute().as_uri()
+        if not started(address):
+            print(address)

@@ -1,0 +1,88 @@
+"""``traceconv plot IN -o FILE``."""
+
+from __future__ import annotations
+
+import io
+import os
+from functools import partial
+from typing import Any
+
+from converter.cli.actions.converting import print_warnings
+from converter.cli.options.merging import Relations
+from converter.cli.output import messages
+from converter.cli.output.progress import Progress
+from converter.cli.output.selected_part import part_of
+from converter.errors import UnsupportedError
+from converter.ir.trace import Trace
+from converter.reading import open_merged
+from converter.selection.selection import Selection
+from converter.statistics.distributions import field_values, wakeup_latencies
+from converter.storage.locations import name_of
+from converter.storage.outputs import open_sink
+from converter.viewing import plots
+from converter.viewing.shares import shares_of
+
+#: Suffixes of figures.
+FORMATS = ("svg", "png", "pdf")
+
+
+def run(
+    sources: tuple[str, ...],
+    source_format: str | None,
+    reader_options: dict[str, str],
+    selection: Selection | None,
+    relations: Relations,
+    *,
+    target: str,
+    show: str,
+    field: str | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Draw a figure of a trace.
+
+    Raises:
+        TraceError: the trace cannot be read, has nothing to draw, or the figure cannot be written.
+
+    """
+    name = sources[0] if len(sources) == 1 else target
+    format = "svg" if target == "-" else os.path.splitext(target)[1][1:].lower()
+    if format not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise UnsupportedError(f"no figure has the suffix of {target!r}; there are {known}")
+    titles = [name_of(one) if one != "-" else "trace" for one in sources]
+    with (
+        Progress(shown=not quiet) as progress,
+        open_merged(
+            sources,
+            source_format,
+            reader_options,
+            **relations,
+            looked_through=progress.look_through,
+        ) as whole,
+        open_sink(target, force=force, avoid=sources) as sink,
+    ):
+        trace, say = part_of(whole, selection)
+        progress.watch(trace)
+        out = io.BytesIO()
+        plots.save(_figure(trace, ", ".join(titles), show, field), out, format)
+        sink.write(out.getvalue())
+    if not quiet:
+        print_warnings(trace, name)
+        say(name)
+        if target != "-":
+            messages.note(f"{target}: {progress.events:,} events")
+
+
+def _figure(trace: Trace, title: str, show: str, field: str | None) -> Any:
+    if field is not None:
+        event, _, name = field.rpartition(".")
+        found = field_values(trace, event, name)
+        return plots.distribution_figure(found, f"{title}: {found.total:,} values", field)
+    if show == "wakeups":
+        found = wakeup_latencies(trace)
+        told = f"{title}: {found.total:,} wakeups, the longest {found.highest / 1000:,.1f} µs"
+        what = "from wakeup to CPU (µs)"
+        return plots.distribution_figure(found, told, what, times=True)
+    draw = partial(plots.cpu_figure if show == "cpu" else plots.timeline_figure, title=title)
+    return draw(shares_of(trace, plots.STRETCHES))

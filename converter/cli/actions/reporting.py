@@ -1,0 +1,72 @@
+"""``traceconv report IN``: every event as a line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import import_module
+
+from converter.cli.actions.converting import print_warnings
+from converter.cli.output.progress import Progress
+from converter.cli.output.report_rows import csv_lines, json_lines
+from converter.cli.output.selected_part import part_of
+from converter.ir.trace import Trace
+from converter.printing.event_lines import print_lines
+from converter.printing.lines import Write, write_lines
+from converter.reading import open_trace
+from converter.selection.selection import Selection
+from converter.storage.outputs import open_sink
+from converter.streaming.pipeline import Pipeline
+
+#: Formats with a report of their own: a module whose ``print_report(trace, write)`` writes it, or gives False.
+_OWN_REPORTS = {
+    "aix": "converter.formats.aix.report.lines",
+    "trace_cmd": "converter.formats.trace_cmd.report.lines",
+    "uftrace": "converter.formats.uftrace.report.lines",
+}
+
+
+def run(
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target: str,
+    *,
+    force: bool,
+    quiet: bool,
+    form: str | None = None,
+    selection: Selection | None = None,
+) -> None:
+    """Read the trace and write its report to a file, or "-" for standard output: as text, as "json" or as "csv".
+
+    Raises:
+        TraceError: it cannot be read, or the output not be written.
+
+    """
+    with open_trace(source, source_format, reader_options) as whole:
+        trace, say = part_of(whole, selection)
+        with (
+            Progress(shown=not quiet and target != "-") as progress,
+            open_sink(target, force=force, avoid=source) as sink,
+        ):
+            progress.watch(trace)
+            write = partial(sink.write, handover=True)
+            with Pipeline(trace, decodes=False) as read:
+                if form is not None:
+                    write_lines(_FORMS[form](read), write)
+                else:
+                    write_report(read, write)
+        if not quiet:
+            print_warnings(trace, source)
+            say(source)
+
+
+def write_report(trace: Trace, write: Write) -> None:
+    """Write the report as the trace's own tools print it, where there is such a form."""
+    module = _OWN_REPORTS.get(trace.format)
+    if module is None or not import_module(module).print_report(trace, write):
+        print_lines(trace, write)
+
+
+#: What makes the lines of the forms for programs.
+_FORMS: dict[str, Callable[[Trace], Iterator[str]]] = {"json": json_lines, "csv": csv_lines}

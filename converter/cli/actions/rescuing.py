@@ -1,0 +1,91 @@
+"""``traceconv check IN`` and ``traceconv recover IN -o OUT``: what is damaged, and what of it can be saved."""
+
+from __future__ import annotations
+
+from converter.cli.actions.converting import Options, checked_formats, converted
+from converter.cli.actions.diagnosis import Diagnosis
+from converter.cli.output import messages
+from converter.cli.output.progress import Progress
+from converter.ir.text import printable
+from converter.ir.trace import Trace
+from converter.reading import open_trace
+
+
+def run_check(
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> bool:
+    """Read the trace and print what is wrong with it; whether anything is.
+
+    Raises:
+        TraceError: nothing of it can be read.
+
+    """
+    with (
+        open_trace(source, source_format, reader_options) as trace,
+        Progress(shown=not quiet) as progress,
+    ):
+        progress.watch(trace)
+        diagnosis = Diagnosis(trace, source)
+        diagnosis.watch()
+        for _ in trace.batches():
+            pass
+    if as_json:
+        import json
+
+        print(json.dumps(diagnosis.as_json(), indent=2))
+    elif not quiet:
+        state = "damaged" if diagnosis.damage else "sound"
+        print(printable(f"{source}: {trace.format}: {state}: {diagnosis.kept()} can be read"))
+        for line in diagnosis.lines():
+            print(f"  {line}")
+        if diagnosis.damage:
+            print(printable(f"traceconv recover {source} -o OUT writes what can be read"))
+    return bool(diagnosis.damage)
+
+
+def run_recover(
+    source: str,
+    target: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target_format: str | None,
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Convert what can be read, and print what was lost.
+
+    Raises:
+        TraceError: nothing of it can be read, or the output not be written.
+
+    """
+    options = Options(
+        sources=(source,),
+        target=target,
+        source_format=source_format,
+        reader_options=reader_options,
+        target_format=target_format,
+        strict=False,
+        lossless=False,
+        force=force,
+        quiet=quiet,
+    )
+    format, variant = checked_formats(options)
+    diagnoses: list[Diagnosis] = []
+
+    def watch(trace: Trace) -> None:
+        diagnoses.append(Diagnosis(trace, source))
+        diagnoses[0].watch()
+
+    converted(options, target, format, variant, watch)
+    if not quiet:
+        (diagnosis,) = diagnoses
+        for line in diagnosis.lines():
+            print(line)
+        nothing = "" if diagnosis.damage else "; nothing was damaged"
+        messages.note(printable(f"{target}: {diagnosis.kept()}{nothing}"))

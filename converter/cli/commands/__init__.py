@@ -1,0 +1,1 @@
+"""Declarations of the commands: arguments, options and help. What a command does is imported when it runs."""

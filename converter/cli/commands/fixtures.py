@@ -1,0 +1,82 @@
+"""The command that writes small files of every format."""
+
+from __future__ import annotations
+
+import click
+
+from converter.cli.options.shared import SETTINGS, no_sync
+
+_FIXTURES_EPILOG = """\b
+Examples:
+  traceconv fixtures samples/
+  traceconv fixtures samples/ --formats fxt,trace_cmd+v6 --kinds sched,interrupts --events 1000
+  traceconv fixtures samples/ --formats perfetto --seed 7 --corrupt
+
+\b
+Groups of kinds:
+  all, typed, timeline, kernel, sched, interrupts, calls, power, tasks, text, messages, objects,
+  recording
+"""
+
+
+def _as_names(
+    _context: click.Context, _parameter: click.Parameter, given: str | None
+) -> list[str] | None:
+    return None if given is None else [name.strip() for name in given.split(",")]
+
+
+@click.command(context_settings=SETTINGS, epilog=_FIXTURES_EPILOG)
+@click.argument("directory", metavar="OUTDIR")
+@click.option(
+    "--formats",
+    metavar="FORMAT[,FORMAT]",
+    callback=_as_names,
+    help="NAME for all variants of a format, or NAME+VARIANT; all formats by default.",
+)
+@click.option(
+    "--kinds",
+    metavar="KIND[,KIND]",
+    default="all",
+    show_default=True,
+    callback=_as_names,
+    help="Kinds of events, or groups of them.",
+)
+@click.option(
+    "--events",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=128,
+    show_default=True,
+    help="How many events the trace has.",
+)
+@click.option(
+    "--seed",
+    metavar="S",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Decides values and times.",
+)
+@click.option("--corrupt", is_flag=True, help="Write copies with one defect each, too.")
+@click.option("--force", is_flag=True, help="Replace OUTDIR, with all that is in it.")
+@no_sync
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def fixtures(
+    directory: str,
+    formats: list[str] | None,
+    kinds: list[str],
+    events: int,
+    seed: int,
+    corrupt: bool,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write small, valid trace files of every format and variant to the directory OUTDIR.
+
+    All hold the same synthetic trace. Beside each is what reading it gives, in canonical form, and
+    what of the trace did not fit; manifest.json lists them with checksums. The same arguments give
+    the same bytes, on every machine.
+    """
+    from converter.cli.actions.generating import run
+
+    run(directory, formats, kinds, events, seed, corrupt=corrupt, force=force, quiet=quiet)

@@ -1,0 +1,42 @@
+"""``traceconv new-format``: what it takes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from converter.cli.options.shared import SETTINGS
+
+_EPILOG = """\b
+Examples:
+  traceconv new-format tally
+  traceconv new-format tally -o tally-format
+"""
+
+
+@click.command("new-format", context_settings=SETTINGS, epilog=_EPILOG)
+@click.argument("name", metavar="NAME")
+@click.option(
+    "-o",
+    "--output",
+    "directory",
+    metavar="OUTDIR",
+    help="Where; traceconv-NAME by default.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def new_format(name: str, directory: str | None, quiet: bool) -> None:
+    """Make a package for the format NAME, which traceconv finds where it is installed.
+
+    It has a whole small format, to be changed into yours, and the tests that every format has to
+    pass.
+    """
+    from converter.errors import UnsupportedError
+    from converter.new_format import generate
+
+    try:
+        place = generate(name, directory)
+    except UnsupportedError as error:
+        raise click.UsageError(error.detail) from None
+    if not quiet:
+        print(f"traceconv: {place}: pip install -e {place} && pytest {place}", file=sys.stderr)

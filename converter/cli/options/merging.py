@@ -1,0 +1,94 @@
+"""``traceconv IN IN -o OUT``: what relates several inputs, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import click
+
+from converter.cli.output import messages
+
+if TYPE_CHECKING:
+    from converter.ir.trace import Trace
+
+#: With more inputs than that, those that nothing is wrong with are said to be so many.
+_SAID = 20
+
+
+class Relations(TypedDict):
+    """What the command line says of several inputs, as `open_merged` takes it."""
+
+    offsets: dict[str, str]
+    align: str | None
+    machines: dict[str, list[str]]
+
+
+def _as_offsets(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for text in given:
+        # A name may have the sign in it, a time has not.
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{text!r} is not NAME=TIME, such as app.json=+1.5s")
+        told[name] = value
+    return told
+
+
+def _as_machines(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, list[str]]:
+    told: dict[str, list[str]] = {}
+    for text in given:
+        name, equals, files = text.partition("=")
+        if not equals or not name or not files:
+            raise click.BadParameter(f"{text!r} is not NAME=IN[,IN]")
+        told.setdefault(name, []).extend(files.split(","))
+    return told
+
+
+def relating(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that takes several inputs."""
+    for option in (
+        click.option(
+            "--machine",
+            "machines",
+            metavar="NAME=IN[,IN]",
+            multiple=True,
+            callback=_as_machines,
+            help="Of several IN, those of one machine; by default the environment says it.",
+        ),
+        click.option(
+            "--align",
+            metavar="EVENT",
+            help="Of several IN, put the first EVENT of each (name, system:name or text) at one time.",
+        ),
+        click.option(
+            "--offset",
+            "offsets",
+            metavar="IN=TIME",
+            multiple=True,
+            callback=_as_offsets,
+            help="Of several IN (names or numbers), how much later one is: +1.5s, -20ms.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def print_inputs(trace: Trace) -> None:
+    """Of a trace that several are, a line for each: where it is on the clock of all; and for each that may be wrong."""
+    from converter.merging.merged_trace import MergedTrace
+
+    if not isinstance(trace, MergedTrace):
+        return
+    for number, one in enumerate(trace.inputs):
+        if number < _SAID:
+            messages.note(str(one))
+        if one.doubt:
+            messages.warning(f"warning: {one.name}: {one.doubt}")
+    more = len(trace.inputs) - _SAID
+    if more > 0:
+        messages.note(f"and {more} more inputs")

@@ -1,0 +1,1 @@
+"""Texts for people and for programs: messages, progress, tables and summaries."""

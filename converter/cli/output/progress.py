@@ -1,0 +1,100 @@
+"""Progress on a terminal, for work that takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import AbstractContextManager, ExitStack
+from typing import Protocol, Self
+
+from converter.cli.output import messages
+from converter.ir.trace import Trace
+
+#: Shorter work is done before anybody wonders.
+_PATIENCE = 1.0
+
+
+class Progress:
+    """Counts the batches that pass through a trace; shows them on standard error if that is a terminal.
+
+    A context manager; the display is gone when it is left.
+    """
+
+    def __init__(self, *, shown: bool) -> None:
+        self.events = 0
+        self._told = shown
+        self._shown = shown and sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._stack = ExitStack()
+        self._display: _Display | None = None
+        self._watched: Trace | None = None
+
+    def look_through(self, trace: Trace) -> None:
+        """Show how far the first look at an input is, which comes before what is watched."""
+
+        def passed(events: int) -> None:
+            if events and self._watched is None:
+                self._show_late(trace, events)
+
+        trace.watch(passed)
+
+    def watch(self, trace: Trace) -> None:
+        """Count the batches of this trace from now on."""
+        self._watched = trace
+
+        def passed(events: int) -> None:
+            self.events = events
+            if events:
+                self._show_late(trace, events)
+
+        trace.watch(passed)
+
+    def watch_transfers(self) -> None:
+        """Show, and say at the end, that inputs are fetched as a whole."""
+        from converter.storage.transfers import watched  # of no use to what is here
+
+        self._stack.enter_context(watched(self._fetched))
+
+    def _fetched(self, name: str, size: int, complete: bool) -> None:
+        if complete and self._told:
+            messages.note(f"{name}: given only as a whole: {size:,} bytes were fetched first")
+        if self._shown and self.seconds > _PATIENCE:
+            self._display = self._display or self._stack.enter_context(_display())
+            self._display.fetched(size)
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return time.monotonic() - self._started
+
+    def _show_late(self, trace: Trace, events: int) -> None:
+        if self._shown and self.seconds > _PATIENCE:
+            self._show(trace, events)
+
+    def _show(self, trace: Trace, events: int) -> None:
+        if self._display is None:
+            self._display = self._stack.enter_context(_display())
+        done, total = trace.progress() if trace.progress is not None else (0, 0)
+        self._display.update(done, total, events, self.seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._shown = False
+        self._stack.close()
+
+
+class _Display(Protocol):
+    def update(self, done: int, total: int, events: int, seconds: float) -> None:
+        """Show `done` of `total` bytes (0: unknown) and how many events that was."""
+
+    def fetched(self, size: int) -> None:
+        """Show that so many bytes of an input are here, and it cannot be read yet."""
+
+
+def _display() -> AbstractContextManager[_Display]:
+    # Imported only when there is something to show: it takes longer than many a conversion.
+    from converter.cli.output.display import Display
+
+    return Display()

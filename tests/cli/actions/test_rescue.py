@@ -1,0 +1,106 @@
+"""What is wrong with a trace, and what can be saved of it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import converter
+from converter.cli import main
+from converter.ir.kinds import Kind
+
+FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
+SMALL = FIXTURES / "trace_cmd" / "small.dat"
+LOST = FIXTURES / "trace_cmd" / "lost.dat"
+
+
+@pytest.fixture(autouse=True)
+def _inside(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def damaged():
+    """An FXT file whose last record is cut."""
+    assert main([str(SMALL), "-o", "whole.fxt", "-q"]) == 0
+    data = Path("whole.fxt").read_bytes()
+    os.unlink("whole.fxt")
+    Path("cut.fxt").write_bytes(data[: len(data) // 2 // 8 * 8 + 4])
+    return "cut.fxt"
+
+
+def run(capfd, *arguments):
+    code = main([str(argument) for argument in arguments])
+    out, err = capfd.readouterr()
+    return code, out, err
+
+
+def test_a_sound_trace(capfd):
+    code, out, err = run(capfd, "check", SMALL)
+    assert (code, err) == (0, "")
+    (line,) = out.splitlines()
+    assert line.startswith(f"{SMALL}: trace_cmd: sound: 338 events, from ")
+    assert run(capfd, "check", SMALL, "-q") == (0, "", "")
+
+
+def test_a_damaged_trace(capfd, damaged):
+    code, out, _ = run(capfd, "check", damaged)
+    assert code == 1
+    first, heading, row, hint = out.splitlines()
+    assert "cut.fxt: fxt: damaged: " in first
+    assert heading.split() == ["BEHIND", "WHERE", "WHAT", "IS", "MISSING"]
+    assert "cut.fxt, byte " in row
+    assert hint == "traceconv recover cut.fxt -o OUT writes what can be read"
+    code, out, _ = run(capfd, "check", damaged, "--json")
+    report = json.loads(out)
+    assert (code, report["sound"], report["discarded"]) == (1, False, [])
+    (gap,) = report["damage"]
+    assert report["first_ts"] < gap["behind_ts"] == report["last_ts"]
+
+
+def test_what_can_be_saved_is(capfd, damaged):
+    code, out, err = run(capfd, "recover", damaged, "-o", "saved.json")
+    assert code == 0
+    assert "cut.fxt, byte " in out
+    assert err.startswith("traceconv: saved.json: ")
+    saved = converter.read("saved.json")
+    assert 0 < sum(len(batch) for batch in saved.batches()) < 338
+    assert run(capfd, "check", "saved.json")[0] == 0
+    # What replays its own records warns as others do.
+    assert run(capfd, "recover", damaged, "-o", "saved.fxt")[1] == out
+    assert run(capfd, "check", "saved.fxt")[0] == 0
+
+
+def test_nothing_can_be_saved(capfd):
+    Path("bad.dat").write_bytes(b"nothing")
+    for arguments in (["check", "bad.dat"], ["recover", "bad.dat", "-o", "out.fxt"]):
+        code, out, err = run(capfd, *arguments)
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert "not recognised" in err
+    assert os.listdir() == ["bad.dat"]
+
+
+def test_what_the_recorder_lost_is_no_damage(capfd):
+    trace = converter.read(LOST)
+    expected = sum(
+        len(table)
+        for batch in trace.batches()
+        for number, table in batch.tables.items()
+        if trace.event_classes[number].kind is Kind.DISCARDED
+    )
+    code, out, _ = run(capfd, "check", LOST, "--json")
+    report = json.loads(out)
+    assert (code, report["damage"]) == (0, [])
+    assert len(report["discarded"]) == expected > 0
+    assert all("that the recorder lost" in gap["what"] for gap in report["discarded"])
+    _, out, _ = run(capfd, "check", LOST)
+    assert "CPU " in out
+
+
+def test_damage_that_a_reader_comes_to_twice_is_told_once(tmp_path, capsys):
+    damaged = tmp_path / "trace.dat"
+    damaged.write_bytes(SMALL.read_bytes()[:100_000])
+    assert main(["check", str(damaged), "--json"]) == 1
+    found = [(one["where"], one["what"]) for one in json.loads(capsys.readouterr().out)["damage"]]
+    assert len(found) == len(set(found)) > 0

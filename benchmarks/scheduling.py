@@ -26,7 +26,7 @@ from typing import NamedTuple
 import converter
 from benchmarks.inputs import repeat_trace_dat
 from converter.scheduling import Scheduler, scheduler
-from converter.storage.workers import use_workers
+from converter.storage.pool.workers import use_workers
 
 
 class Task(NamedTuple):

@@ -25,8 +25,9 @@ from converter.projection.losses import LossReport
 from converter.scheduling import Share, scheduler, seen_by_workers
 from converter.storage.locations import is_remote, local
 from converter.storage.outputs import open_sink
-from converter.storage.placing import output_error, remove, temporary_beside
-from converter.storage.shared_sink import (
+from converter.storage.sink import Sink
+from converter.storage.writing.placing import output_error, remove, temporary_beside
+from converter.storage.writing.shared_sink import (
     FILE_EVENTS,
     RUN_EVENTS,
     SharedSink,
@@ -34,7 +35,6 @@ from converter.storage.shared_sink import (
     Turns,
     join_files,
 )
-from converter.storage.sink import Sink
 from converter.transcription import without_files
 
 _BLOCK = 1 << 20

@@ -162,7 +162,7 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
     """
     if text is not None:
         return format_named(text)
-    from converter.storage.wrapping import unwrapped_name  # only outputs have suffixes
+    from converter.storage.compression.wrapping import unwrapped_name  # only outputs have suffixes
 
     name, _ = unwrapped_name(path)
     for format in formats():

@@ -20,7 +20,7 @@ from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.limits import changed_limits
 from converter.reading import open_trace
 from converter.storage.locations import is_remote
-from converter.storage.workers import use_workers
+from converter.storage.pool.workers import use_workers
 
 if TYPE_CHECKING:
     from distributed import LocalCluster

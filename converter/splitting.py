@@ -23,9 +23,9 @@ from converter.reading import open_trace
 from converter.selection.consecutive import Consecutive
 from converter.selection.parts import Division, Part, parse_division
 from converter.selection.side_by_side import SideBySide
+from converter.storage.compression.wrapping import unwrapped_name
 from converter.storage.outputs import open_sink
 from converter.storage.sink import Sink
-from converter.storage.wrapping import unwrapped_name
 from converter.transcription import transcribe
 
 if TYPE_CHECKING:

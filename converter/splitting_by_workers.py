@@ -18,7 +18,7 @@ from converter.selection.parts import TimeLength
 from converter.splitting import Outputs, SplitPart, split_trace
 from converter.storage.locations import is_remote, local
 from converter.storage.outputs import open_sink
-from converter.storage.placing import (
+from converter.storage.writing.placing import (
     EXISTS,
     output_error,
     place_file,

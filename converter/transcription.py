@@ -12,7 +12,7 @@ from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.storage.ahead import in_order
+from converter.storage.pool.ahead import in_order
 from converter.storage.sink import Sink
 
 

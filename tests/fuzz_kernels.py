@@ -41,7 +41,7 @@ from support.fuzz_corpus import Files, packed, size_of  # noqa: E402
 from support.kernel_calls import Recording, changed, recorded  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
-from converter.storage.workers import use_workers  # noqa: E402
+from converter.storage.pool.workers import use_workers  # noqa: E402
 
 #: So many of the smallest inputs of a format that can be read are, and each written once.
 INPUTS = 80

@@ -6,7 +6,7 @@ import pytest
 
 import converter
 from converter.building.builder import TraceBuilder
-from converter.storage import workers
+from converter.storage.pool import workers
 
 #: A size, its double and that one's. Growth between them leaves out what is done once.
 SIZES = (60, 120, 240)

@@ -9,8 +9,8 @@ import converter
 from converter import joining_by_workers as joining
 from converter.errors import StrictLossError, TraceError, UnsupportedError
 from converter.storage.outputs import open_sink
-from converter.storage.shared_sink import SharedSink, Turns, join_files
 from converter.storage.sink import BufferSink
+from converter.storage.writing.shared_sink import SharedSink, Turns, join_files
 
 RECORDING = joined.RECORDINGS / "trace_cmd" / "markers.dat"
 

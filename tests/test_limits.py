@@ -448,7 +448,7 @@ def test_annotations_that_are_nested_deeper_stay_bytes():
 
 
 def test_every_limit_is_tried():
-    # The depth of folders in tests/storage/test_remote.py, which needs fsspec.
+    # The depth of folders in tests/storage/remote/test_remote.py, which needs fsspec.
     assert {*CASES, "holes", "perfetto.nesting", "folder-depth"} == set(LIMITS)
 
 
@@ -492,12 +492,12 @@ NO_LIMITS = {
         ctf/program._LONGEST_SKIP
         lttng_legacy/decode._LARGEST_WINDOW
         perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD
-        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED storage/block_writes._MAX_OPEN
-        storage/source.MOST_AT_ONCE storage/packed._MOST_IN_MEMORY storage/packed._MOST_PASSES
+        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED writing/block_writes._MAX_OPEN
+        storage/source.MOST_AT_ONCE compression/packed._MOST_IN_MEMORY compression/packed._MOST_PASSES
         remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
         remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
-        storage/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED
-        storage/archives._LONGEST_NAME""",
+        compression/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED
+        archives/tar._LONGEST_NAME""",
     "what is done in a faster way, or shown in full; the rest in another": """
         aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
         aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH

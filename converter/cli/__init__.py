@@ -205,6 +205,6 @@ def _abandon_standard_output() -> None:
 
 def _remove_temporary() -> None:
     """A signal can come between making a file and the block that closes it."""
-    from converter.storage.placing import remove_temporary
+    from converter.storage.writing.placing import remove_temporary
 
     remove_temporary()

@@ -26,7 +26,7 @@ def end(number: int, _frame: FrameType | None) -> NoReturn:
     """
     global _ending  # noqa: PLW0603 - of the process, as signals are
     if _ending:
-        from converter.storage.placing import remove_temporary
+        from converter.storage.writing.placing import remove_temporary
 
         remove_temporary()
         os._exit(SIGNALLED + number)

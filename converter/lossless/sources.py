@@ -24,9 +24,9 @@ from converter.formats.ir.values import (
 from converter.formats.table import format_of, format_read
 from converter.ir.trace import Trace
 from converter.lossless.travelling import compressed, parts_of
+from converter.storage.compression.unpacked import Unpacked, no_room
 from converter.storage.source import Source, spooled
 from converter.storage.source_files import source_of_files
-from converter.storage.unpacked import Unpacked, no_room
 
 
 def source_records(trace: Trace) -> Iterator[bytes] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from converter.storage.durability import make_folders
 from converter.storage.locations import is_remote, local
+from converter.storage.writing.durability import make_folders
 
 
 def exists(place: str) -> bool:

@@ -57,10 +57,10 @@ def open_source(path: SourceArgument) -> Source:
     # Imported only now: most inputs are no archives.
     try:
         if is_zip:
-            from converter.storage.zip_archives import open_zip
+            from converter.storage.archives.zip import open_zip
 
             return open_zip(source, _unwrapped)
-        from converter.storage.archives import open_archive
+        from converter.storage.archives.tar import open_archive
 
         return open_archive(source, _unwrapped)
     except BaseException:
@@ -210,8 +210,8 @@ def _unwrapped(source: Source, wrappers: int = 0) -> Source:
     if compression is None:
         return source
     # Imported only now: most inputs need no decompressor.
-    from converter.storage.decompression import decompressed
-    from converter.storage.packed import PackedSource
+    from converter.storage.compression.decompression import decompressed
+    from converter.storage.compression.packed import PackedSource
 
     unpack = partial(decompressed, source, compression)
     return _unwrapped(PackedSource(source.name, source, unpack, compression), wrappers + 1)

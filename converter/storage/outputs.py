@@ -10,23 +10,23 @@ from collections.abc import Sequence
 from functools import partial
 
 from converter.errors import OutputError
-from converter.storage.block_writes import BlockWrites, Descriptor, Reopened, Stream, Target
+from converter.storage.compression.wrapping import Wrapping, unwrapped_name
 from converter.storage.descriptors import open_file
-from converter.storage.file_sinks import (
+from converter.storage.locations import is_remote, local
+from converter.storage.sink import Sink
+from converter.storage.writing.block_writes import BlockWrites, Descriptor, Reopened, Stream, Target
+from converter.storage.writing.file_sinks import (
     DirectorySink,
     FileSink,
     ReplacingSink,
     SpooledSink,
     unnamed,
 )
-from converter.storage.locations import is_remote, local
-from converter.storage.placing import (
+from converter.storage.writing.placing import (
     EXISTS,
     output_error,
     temporary_beside,
 )
-from converter.storage.sink import Sink
-from converter.storage.wrapping import Wrapping, unwrapped_name
 
 #: Names that systems have for descriptors that are open; process substitution of shells gives them.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
@@ -68,7 +68,7 @@ def _wrapped(
         how = "a directory becomes one file as .tar, .tar.gz, .tar.zst"
         raise OutputError(how if directory else "one file needs no archive", path=path)
     # Imported only now: most outputs are not compressed.
-    from converter.storage.compression import ArchiveSink, compressed_sink
+    from converter.storage.compression.sinks import ArchiveSink, compressed_sink
 
     base = _open_plain(path, force, False, avoid, False)
     if not directory:

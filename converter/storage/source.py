@@ -18,8 +18,8 @@ from converter.errors import (
     TraceWarning,
     TruncatedError,
 )
+from converter.storage.compression.unpacked import Unpacked
 from converter.storage.descriptors import TOO_MANY, OpenFile, with_room
-from converter.storage.unpacked import Unpacked
 
 _MAX_OFFSET = (1 << 63) - 1
 #: As much is read or written by one call: macOS refuses 2 GiB.

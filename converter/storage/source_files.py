@@ -58,7 +58,7 @@ def source_of_files(
         TraceError: one of the names leads out of a directory, or that of the input is not among them.
 
     """
-    from converter.storage.archives import ArchiveSource  # which those who write files do without
+    from converter.storage.archives.tar import ArchiveSource  # not needed where files are written
 
     members = {}
     offset = 0

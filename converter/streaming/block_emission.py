@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from converter.storage.workers import workers
+from converter.storage.pool.workers import workers
 from converter.streaming.ordered_work import OrderedWork
 
 Emitter = TypeVar("Emitter")

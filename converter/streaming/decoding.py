@@ -5,7 +5,7 @@ from __future__ import annotations
 from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.storage.workers import Work, Workers, workers
+from converter.storage.pool.workers import Work, Workers, workers
 
 #: Tables of fewer rows are not worth handing over: what they take is the interpreter's, which has one lock.
 _WORTHWHILE = 1 << 12

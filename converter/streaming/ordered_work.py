@@ -8,7 +8,7 @@ from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Final, Generic, TypeVar
 
-from converter.storage.workers import Work, Workers, workers
+from converter.storage.pool.workers import Work, Workers, workers
 
 State = TypeVar("State")
 Item = TypeVar("Item")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Process, Thread, Trace, Track
-from converter.storage.ahead import Ahead
-from converter.storage.workers import Workers
+from converter.storage.pool.ahead import Ahead
+from converter.storage.pool.workers import Workers
 from converter.streaming.decoding import Decoder
 
 #: Traces of smaller batches are not worth threads.

@@ -16,7 +16,7 @@ SOURCE = ROOT / "roundtrip_fixtures" / "trace_cmd" / "markers.dat"
 #: A signal comes while the n-th thread of the pool is started, or in its place the system has no more threads.
 _AT_START = """
 import signal, sys, threading
-from converter.storage import workers
+from converter.storage.pool import workers
 workers._WORTHWHILE = 0.0
 start, count = threading.Thread.start, 0
 def started(self):

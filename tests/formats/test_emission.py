@@ -13,7 +13,7 @@ from converter.formats.chrome.writing import writer as chrome
 from converter.formats.fxt.writing import writer as fxt
 from converter.formats.perfetto.writing import writer as perfetto
 from converter.ir.trace import Trace
-from converter.storage.workers import use_workers
+from converter.storage.pool.workers import use_workers
 from converter.streaming import block_emission
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures/generated"

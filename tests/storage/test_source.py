@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from support.kinds_of_input import DATA, KINDS, open_as, whole
 
 from converter.errors import OutputError, TraceError, TruncatedError
-from converter.storage import packed
 from converter.storage import source as source_module
+from converter.storage.compression import packed
 from converter.storage.opening import open_source
 
 

@@ -13,7 +13,7 @@ from converter.errors import TraceError
 from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
-from converter.storage.workers import use_workers, workers
+from converter.storage.pool.workers import use_workers, workers
 from converter.streaming import decoding
 from converter.streaming.decoding import Decoder
 from tests.support.pool import own_pool

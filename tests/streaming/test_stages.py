@@ -10,7 +10,7 @@ from converter import registry
 from converter.projection.losses import LossReport
 from converter.reading import open_trace
 from converter.storage.outputs import open_sink
-from converter.storage.workers import use_workers
+from converter.storage.pool.workers import use_workers
 from converter.streaming import decoding, pipeline, stream_merge
 from converter.transcription import transcribe
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from converter.storage import workers
+from converter.storage.pool import workers
 
 
 def pool_threads() -> set[threading.Thread]:

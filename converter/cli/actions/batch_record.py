@@ -11,8 +11,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, Final
 
-from converter.storage.durability import is_left_to_the_system, make_folders, sync_name
-from converter.storage.placing import output_error
+from converter.storage.writing.durability import is_left_to_the_system, make_folders, sync_name
+from converter.storage.writing.placing import output_error
 
 #: In the folder that outputs are written to.
 NAME: Final = ".traceconv-batch.jsonl"

@@ -29,8 +29,8 @@ from converter.ir.text import printable
 from converter.limits import changed_limits, limited
 from converter.storage.locations import folders_below, is_remote, join, local, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
-from converter.storage.placing import whole_folder
-from converter.storage.workers import use_workers, workers
+from converter.storage.pool.workers import use_workers, workers
+from converter.storage.writing.placing import whole_folder
 
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength

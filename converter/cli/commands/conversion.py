@@ -141,7 +141,7 @@ def convert(
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.actions.converting import Options, run
-    from converter.storage.workers import use_workers
+    from converter.storage.pool.workers import use_workers
 
     use_workers(jobs)
     run(

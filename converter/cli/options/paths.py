@@ -47,7 +47,7 @@ def suffix_of(format: Format) -> str:
 def output_stem(source: str) -> str:
     """The name of an input without the suffixes of its format and of what wraps it."""
     from converter import registry
-    from converter.storage.wrapping import unwrapped_name
+    from converter.storage.compression.wrapping import unwrapped_name
 
     name = "trace" if source == "-" else name_of(source)
     plain, wrapping = unwrapped_name(name)

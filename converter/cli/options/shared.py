@@ -116,7 +116,7 @@ limits = click.option(
 def _without_sync(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
     """Sync no output until the command is done."""
     if given:
-        from converter.storage.durability import left_to_the_system
+        from converter.storage.writing.durability import left_to_the_system
 
         context.with_resource(left_to_the_system())
 

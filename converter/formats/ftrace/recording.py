@@ -17,8 +17,8 @@ from converter.formats.ftrace.layout import (
 from converter.formats.ftrace.ring_buffer.compression import Decompress
 from converter.limits import allowed
 from converter.limits import limit as limit_of
+from converter.storage.compression.unpacked import no_room
 from converter.storage.source import Source
-from converter.storage.unpacked import no_room
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from converter.formats.ir import MAGIC
 from converter.formats.ir import messages as pb
 from converter.kernels.union import number_rows
 from converter.limits import LIMITS, allowed, limit
+from converter.storage.compression.unpacked import no_room
 from converter.storage.source import Source
-from converter.storage.unpacked import no_room
 
 VERSION = 1
 #: Of records with the source in place of events, which readers of events alone must refuse.

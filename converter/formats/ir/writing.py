@@ -28,8 +28,8 @@ from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, decode
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
+from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink
-from converter.storage.workers import Work, Workers
 
 #: Every table of strings has the empty one.
 _FIRST_STRING: Final = 1

@@ -11,7 +11,7 @@ from typing import Final
 
 from converter.errors import TraceError
 from converter.storage.descriptors import with_room
-from converter.storage.placing import output_error
+from converter.storage.writing.placing import output_error
 
 #: What is fetched begins and ends where blocks do; they are larger where there would be more than so many.
 _LEAST_BLOCK: Final = 1 << 12

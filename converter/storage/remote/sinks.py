@@ -14,13 +14,13 @@ from contextlib import suppress
 from typing import Any, Self
 
 from converter.errors import OutputError
-from converter.storage.block_writes import Reopened
 from converter.storage.descriptors import open_file
-from converter.storage.file_sinks import DirectorySink, TemporaryFileSink
 from converter.storage.locations import absolute, is_remote, protocol, shown
-from converter.storage.placing import EXISTS, output_error, remove, temporary_beside
 from converter.storage.remote.files import find, place_of, talking
 from converter.storage.sink import Sink
+from converter.storage.writing.block_writes import Reopened
+from converter.storage.writing.file_sinks import DirectorySink, TemporaryFileSink
+from converter.storage.writing.placing import EXISTS, output_error, remove, temporary_beside
 
 _READ_ONLY = frozenset({"http", "https"})
 

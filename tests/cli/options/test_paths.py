@@ -10,7 +10,7 @@ import pytest
 from converter.cli import main
 from converter.errors import UnknownFormatError
 from converter.registry import FORMATS, format_named
-from converter.storage.wrapping import Wrapping, unwrapped_name
+from converter.storage.compression.wrapping import Wrapping, unwrapped_name
 
 ROOT = Path(__file__).parents[3]
 SMALL = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"

@@ -16,9 +16,9 @@ from converter.formats.trace_cmd.reading.reader import read
 from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.collect import collect
 from converter.limits import limited
+from converter.storage.compression.unpacked import Unpacked
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.storage.unpacked import Unpacked
 from converter.storage.window_memory import WindowMemory
 from converter.streaming.stream_merge import EventWindow
 

@@ -13,7 +13,7 @@ from converter.formats.ctf.streams.scan_columns import decode
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.strings import StringTable
-from converter.storage.workers import TakenBackError, Work, Workers
+from converter.storage.pool.workers import TakenBackError, Work, Workers
 
 #: Gives location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]

@@ -16,7 +16,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.gather import Segments
 from converter.kernels.tasks import TaskTable
-from converter.storage.workers import Work, Workers, workers
+from converter.storage.pool.workers import Work, Workers, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.

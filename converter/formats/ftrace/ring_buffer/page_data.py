@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.compressor import Compress
 from converter.formats.ftrace.ring_buffer.pages import PageStream
+from converter.storage.pool.workers import Work, Workers, workers
 from converter.storage.source import Source
 from converter.storage.source_files import parts_of
-from converter.storage.workers import Work, Workers, workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on

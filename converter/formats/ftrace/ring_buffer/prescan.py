@@ -27,7 +27,7 @@ from converter.formats.ftrace.ring_buffer.pages import PageStream, Window
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tasks import TaskTable
 from converter.projection.domain.linux_tracepoints import meaning
-from converter.storage.workers import workers
+from converter.storage.pool.workers import workers
 from converter.streaming.ordered_work import OrderedWork
 
 TYPES = 1 << 16

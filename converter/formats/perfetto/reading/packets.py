@@ -26,8 +26,8 @@ from converter.formats.perfetto.protobuf.scan import (
 )
 from converter.formats.perfetto.reading.resync import Search
 from converter.limits import allowed, limit
+from converter.storage.compression.unpacked import Unpacked, no_room
 from converter.storage.source import Source
-from converter.storage.unpacked import Unpacked, no_room
 from converter.storage.window_memory import WindowMemory
 
 #: How much is read at once: what bounds a batch.

@@ -39,8 +39,8 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.union import looked_up, mark
 from converter.projection.domain.linux_tracepoints import MEANINGS
+from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink
-from converter.storage.workers import Work, Workers
 from converter.streaming.block_emission import (
     MOST_HELD,
     BlockEmission,

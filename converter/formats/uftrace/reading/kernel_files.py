@@ -41,8 +41,8 @@ from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.kernels.tasks import TaskTable
 from converter.storage.opening import open_source
+from converter.storage.pool.workers import Workers
 from converter.storage.window_memory import WindowMemory
-from converter.storage.workers import Workers
 
 HEADER_FILE = "kernel_header"
 SYMBOLS_FILE = "kallsyms"

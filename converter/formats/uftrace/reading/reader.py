@@ -59,8 +59,8 @@ from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tasks import TaskTable
 from converter.limits import allowed
+from converter.storage.pool.workers import Workers
 from converter.storage.source import Source
-from converter.storage.workers import Workers
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.reading.kernel_files import KernelFiles

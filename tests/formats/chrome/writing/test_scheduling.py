@@ -27,8 +27,8 @@ from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.strings import StringTable
 from converter.projection.project import project
 from converter.storage.opening import open_source
-from converter.storage.shared_sink import SharedSink, Turns, join_files
 from converter.storage.sink import BufferSink
+from converter.storage.writing.shared_sink import SharedSink, Turns, join_files
 
 NUMBER, TEXT = IntegerClass(64, True), StringClass()
 SWITCH = event_class(

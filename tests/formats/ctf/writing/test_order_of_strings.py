@@ -9,7 +9,7 @@ import pytest
 
 import converter
 from converter.formats.ctf.reading.tables import RecordColumns
-from converter.storage.workers import Workers
+from converter.storage.pool.workers import Workers
 from converter.streaming import stream_merge
 
 RECORDING = Path(__file__).parents[4] / "roundtrip_fixtures" / "ctf" / "ctf_cyg"

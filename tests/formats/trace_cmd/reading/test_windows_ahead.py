@@ -9,7 +9,7 @@ from support.pool import own_pool
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.batches import Events, StreamReader
-from converter.storage.workers import Workers
+from converter.storage.pool.workers import Workers
 
 #: A window of so many events, or what is said of a place where one should be.
 PLANNED: list[int | str] = ["first", 3, 0, 2, "second", "third", 1, 4, 5, 6, "last"]

@@ -11,15 +11,15 @@ from functools import partial
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.limits import allowed, limit
-from converter.storage.archives import (
+from converter.storage.archives.tar import (
     ArchiveSource,
     SourceFile,
     inner_names,
     is_inside,
 )
-from converter.storage.packed import PackedSource, Unpack
+from converter.storage.archives.zip_members import DamageError, contents
+from converter.storage.compression.packed import PackedSource, Unpack
 from converter.storage.source import GrowingSource, Source, View
-from converter.storage.zip_members import DamageError, contents
 
 #: What reading the list of members raises where that is damaged or unusual.
 _FAILURES = (

@@ -22,7 +22,7 @@ from converter.storage.outputs import open_sink
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 pytest.importorskip("aiohttp", reason="aiohttp is not installed")
 
-RECORDINGS = Path(__file__).parents[2] / "roundtrip_fixtures"
+RECORDINGS = Path(__file__).parents[3] / "roundtrip_fixtures"
 DAT = RECORDINGS / "trace_cmd" / "small.dat"
 MINIMAL = RECORDINGS / "trace_cmd" / "scratch_v6_min.dat"
 CTF = RECORDINGS / "ctf" / "ctf_small"

@@ -21,7 +21,7 @@ from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.limits import limited
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
-from converter.storage.workers import use_workers
+from converter.storage.pool.workers import use_workers
 from tests.support.pool import own_pool
 
 # Whatever a test does to a sink, no temporary file stays behind.

@@ -13,8 +13,8 @@ from functools import partial
 
 import pytest
 
-from converter.storage import workers
-from converter.storage.workers import TakenBackError, Work, Workers, use_workers
+from converter.storage.pool import workers
+from converter.storage.pool.workers import TakenBackError, Work, Workers, use_workers
 from tests.support.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.

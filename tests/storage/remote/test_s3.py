@@ -26,7 +26,7 @@ pytestmark = [
         os.environ.get("TRACECONV_S3") != "1", reason="takes long: TRACECONV_S3=1 asks for it"
     ),
 ]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DAT = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 CTF = ROOT / "roundtrip_fixtures" / "ctf" / "ctf_small"
 

@@ -8,20 +8,20 @@ import tarfile
 from typing import TYPE_CHECKING, Final, Protocol
 
 from converter.errors import OutputError
-from converter.storage.block_writes import BlockWrites, Target
-from converter.storage.file_sinks import (
+from converter.storage.pool.workers import workers
+from converter.storage.sink import Sink
+from converter.storage.writing.block_writes import BlockWrites, Target
+from converter.storage.writing.file_sinks import (
     DirectorySink,
     FileSink,
     SpooledSink,
     unnamed,
 )
-from converter.storage.placing import (
+from converter.storage.writing.placing import (
     output_error,
     remove,
     temporary_beside,
 )
-from converter.storage.sink import Sink
-from converter.storage.workers import workers
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -38,7 +38,7 @@ class _Compressor(Protocol):
 def _compressor(compression: str) -> _Compressor:
     match compression:
         case "gzip":
-            from converter.storage.gzip_blocks import GzipBlocks
+            from converter.storage.compression.gzip_blocks import GzipBlocks
 
             return GzipBlocks()
         case "zstd":
@@ -72,7 +72,7 @@ class _Lz4:
     """The frame format of LZ4, by a library that not everybody has."""
 
     def __init__(self) -> None:
-        from converter.storage.lz4_library import lz4_frame
+        from converter.storage.compression.lz4_library import lz4_frame
 
         self._compressor = lz4_frame().LZ4FrameCompressor()
         self._begun = False

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from converter.storage.workers import Work, Workers, workers
+from converter.storage.pool.workers import Work, Workers, workers
 
 _BLOCK: Final = 1 << 20
 #: As far back as a block can refer.

@@ -11,8 +11,8 @@ from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
 from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_file
+from converter.storage.pool.workers import Work, Workers
 from converter.storage.source import MOST_AT_ONCE
-from converter.storage.workers import Work, Workers
 
 #: How many buffers can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3

@@ -12,8 +12,8 @@ from functools import partial
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.limits import allowed, limit
+from converter.storage.archives.tar_headers import members as tar_members
 from converter.storage.source import Source, View, check_relative
-from converter.storage.tar_headers import members as tar_members
 
 #: No system has longer ones, and folders inside of each other are looked at one by one.
 _LONGEST_NAME = 1 << 14

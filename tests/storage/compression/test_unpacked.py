@@ -1,7 +1,7 @@
 """How much an input may become, counted over all that is unpacked of it."""
 
 from converter.limits import limited
-from converter.storage.unpacked import Unpacked
+from converter.storage.compression.unpacked import Unpacked
 
 
 def _room(most: int) -> Unpacked:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Generic, TypeVar
 
-from converter.storage.workers import Work, Workers
+from converter.storage.pool.workers import Work, Workers
 
 Item = TypeVar("Item")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from converter.errors import OutputError
-from converter.storage.durability import sync_data, sync_name
+from converter.storage.writing.durability import sync_data, sync_name
 
 #: Why an output is refused that is there.
 EXISTS = "exists already (--force replaces it)"

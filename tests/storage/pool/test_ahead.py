@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from converter.storage.ahead import Ahead
-from converter.storage.workers import Workers
+from converter.storage.pool.ahead import Ahead
+from converter.storage.pool.workers import Workers
 from tests.support.pool import own_pool
 
 COUNT = 20

@@ -11,9 +11,9 @@ from support.power_cut import Disk, contents, needs_mounts
 
 from converter.cli import main
 from converter.cli.actions.batch_record import NAME
-from converter.storage.durability import SWITCH
+from converter.storage.writing.durability import SWITCH
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SMALL = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 MARKERS = ROOT / "roundtrip_fixtures" / "trace_cmd" / "markers.dat"
 #: Files, folders, files that come in pairs, archives, compressed files, parts.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from converter.errors import TraceWarning
-from converter.storage.ahead import Ahead
+from converter.storage.pool.ahead import Ahead
+from converter.storage.pool.workers import Workers
 from converter.storage.source import MemorySource, Source, spooled
-from converter.storage.workers import Workers
 
 #: Unpacks the contents, in pieces; damage is added to the list.
 Unpack = Callable[[list[TraceWarning]], Iterator[bytes]]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError
-from converter.storage import block_writes
 from converter.storage.outputs import open_sink
 from converter.storage.sink import BufferSink
+from converter.storage.writing import block_writes
 
 # Whatever a test does to a sink, no temporary file stays behind.
 pytestmark = pytest.mark.usefixtures("no_temporary_files")

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from converter import convert, open_trace
-from converter.storage import packed
+from converter.storage.compression import packed
 from converter.storage.opening import open_source
 
 TEXT = random.Random(7).randbytes(1 << 10) * 1024

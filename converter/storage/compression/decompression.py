@@ -95,7 +95,7 @@ def _start(compression: str) -> tuple[_Decompressor, type[Exception]]:
 
         return bz2.BZ2Decompressor(), OSError
     if compression == "lz4":
-        from converter.storage.lz4_library import lz4_frame
+        from converter.storage.compression.lz4_library import lz4_frame
 
         return lz4_frame().LZ4FrameDecompressor(), RuntimeError
     import zstandard

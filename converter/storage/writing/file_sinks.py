@@ -12,18 +12,18 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
-from converter.storage.block_writes import BlockWrites, Descriptor, Named, Target
 from converter.storage.descriptors import open_file, with_room
-from converter.storage.durability import sync_name
-from converter.storage.placing import (
+from converter.storage.sink import Sink, bytes_of
+from converter.storage.source import check_relative
+from converter.storage.writing.block_writes import BlockWrites, Descriptor, Named, Target
+from converter.storage.writing.durability import sync_name
+from converter.storage.writing.placing import (
     output_error,
     place_file,
     place_folder,
     placed,
     remove,
 )
-from converter.storage.sink import Sink, bytes_of
-from converter.storage.source import check_relative
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on

@@ -12,7 +12,7 @@ import pytest
 
 from converter.conversion import convert
 from converter.errors import OutputError
-from converter.storage.archives import is_inside
+from converter.storage.archives.tar import is_inside
 from converter.storage.opening import open_source
 
 NAMES = [

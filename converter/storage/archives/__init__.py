@@ -1,0 +1,1 @@
+"""Tar and zip archives, read as directories without unpacking them to disk."""

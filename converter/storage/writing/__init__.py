@@ -1,0 +1,1 @@
+"""Outputs on this machine: written in the background, complete or absent, durable."""

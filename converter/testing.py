@@ -119,6 +119,13 @@ class FormatConformance:
         write(trace, tmp_path / "out", name, lossless=True)
         assert_same(trace, read(tmp_path / "out", name))
 
+    def test_kinds_that_occur_are_stated(self, name: str, tmp_path: Path) -> None:
+        """Passes are skipped that concern no kind of `Trace.semantics.kinds`."""
+        write(synthetic_trace("all", 160, seed=2), tmp_path / "out", name)
+        trace = read(tmp_path / "out", name)
+        stated = trace.semantics.kinds
+        assert stated is None or {one.kind for one in trace.event_classes} <= stated
+
     def test_its_files_are_recognised(self, name: str, tmp_path: Path) -> None:
         """By what is in them, and, when they are written, by their suffix."""
         target, variant = format_named(name)

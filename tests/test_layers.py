@@ -297,3 +297,57 @@ def test_a_format_imports_no_other(room):
         if another in FORMATS and another != room
     }
     assert others == set()
+
+
+#: Names of formats, which their own code alone may know.
+NAMES = {room.rpartition(".")[2] for room in FORMATS} - {"ir"}
+#: Modules that name formats and decide nothing by it: lists of what there is, and defaults of commands.
+NAMING = {
+    "converter.cli.actions.opening",
+    "converter.fixtures.defects",
+    "converter.fixtures.generation",
+    "converter.fixtures.recordings",
+    "converter.formats.table",
+    "converter.pytest_plugin",
+}
+
+
+def foreign_names(module: str, text: str) -> list[str]:
+    """The names of other formats that code has as texts; not docstrings and comments, nor arguments of errors."""
+    own = (room_of(module) or "").rpartition(".")[2]
+    tree = ast.parse(text)
+    harmless = {
+        id(node)
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg in ("format", "needs")
+        for node in ast.walk(keyword.value)
+    }
+    return [
+        f"{module}:{node.lineno}: {node.value!r}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and node.value in NAMES - {own}
+        and id(node) not in harmless
+    ]
+
+
+def test_no_code_decides_by_the_name_of_another_format():
+    """What a source means, it states in `Trace.semantics`; what a target's viewers do, in its capabilities."""
+    found = [
+        name
+        for path, module in files().items()
+        if path.suffix == ".py" and module not in NAMING and "template" not in path.parts
+        for name in foreign_names(module, path.read_text())
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_name_of_another_format_is_found():
+    text = '"""Of chrome."""\nif source.format == "chrome": pass\nTraceError(format="fxt")\n'
+    assert foreign_names("converter.formats.fxt.mapping", text) == [
+        "converter.formats.fxt.mapping:2: 'chrome'"
+    ]
+    assert foreign_names("converter.formats.chrome.mapping", text) == []
+    assert foreign_names("converter.projection.project", text) != []

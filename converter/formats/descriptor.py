@@ -76,6 +76,8 @@ class Format:
     embeds: bool = False
     #: The beginning of a file may not tell: the module `search` says whether the rest of it does.
     searches: bool = False
+    #: The format's own tools print events as text: the package `report` has `print_report`, which does as well.
+    reports: bool = False
     #: Files are read from their beginning to their end, so that compressed ones need no copy.
     reads_in_order: bool = False
     #: What the reader can be told besides the source: names of its keyword arguments, which take text.
@@ -145,6 +147,12 @@ class Format:
 
         """
         return cast("Callable[[Source, bytes], bool]", self._function("search", "search"))
+
+    def print_report(self, trace: Trace, write: Callable[[bytes], object]) -> bool:
+        """Print the events of a trace of this format as its own tools do; False, printing nothing, where none does."""
+        if not self.reports:
+            return False
+        return cast(bool, self._function("report", "print_report")(trace, write))
 
     def embedding(self) -> Embedding:
         """How files of the format hold what travels in them; UnsupportedError where they cannot."""

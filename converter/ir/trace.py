@@ -14,6 +14,7 @@ from converter.errors import TraceWarning
 from converter.hooks import HOOKS
 from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
+from converter.ir.semantics import DEFAULT, Semantics
 from converter.ir.symbols import SymbolTable
 from converter.kernels.strings import StringTable
 
@@ -163,6 +164,8 @@ class Trace:
     format: str
     #: Of the format, as its descriptor spells it; empty where it has none or the usual one.
     variant: str = ""
+    #: What events mean where formats differ.
+    semantics: Semantics = DEFAULT
     clock: ClockDomain = NANOSECONDS
     clock_domains: list[ClockDomain] = field(default_factory=list)
     strings: StringTable = field(default_factory=StringTable)

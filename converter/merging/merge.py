@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError, note
 from converter.ir.events import Batch
+from converter.ir.semantics import common_semantics
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
 from converter.merging.batches import BatchMerge
@@ -241,6 +242,7 @@ class _Merging:
         reference = self._inputs[self._reference]
         trace = MergedTrace(
             format=MERGED,
+            semantics=common_semantics(one.semantics for one in self._inputs),
             clock=replace(reference.clock, ticks_per_second=self._rate),
             clock_domains=self._clock_domains(),
             strings=self._inputs[0].strings,

@@ -13,6 +13,7 @@ from converter.ir.distinct_values import ByValue
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching
 from converter.projection.engine.pieces import Piece, Place, Thunk
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 
@@ -118,17 +119,13 @@ class Capabilities:
     latest_ns: int | None = None
     #: Ticks of any rate; otherwise times are nanoseconds.
     clock_rates: bool = True
-    #: Formats whose viewers look for the slice that an end's name says, this one among them; what is read from them
-    #: means it so.
-    ends_by_name: frozenset[str] = frozenset()
-    #: Those of them in which an end with a name ends a slice without one, or does not, as in this one.
-    ends_alike: frozenset[str] = frozenset()
-    #: Formats in which ends say names and viewers do not look at them: each ends the innermost slice.
-    ends_in_turn: frozenset[str] = frozenset()
+    #: How viewers match ends of slices with their begins; None where none does.
+    ends: EndMatching | None = None
     #: Some viewers pair the ends of slices with their begins by name: ends have those of their begins.
     named_ends: bool = False
-    #: Formats whose viewers take complete slices first of what is at one time, the longest first of all.
-    slices_first: frozenset[str] = frozenset()
+    #: Whether viewers take complete slices first of what is at one time, the longest first of all; None where no
+    #: viewer draws flows.
+    complete_first: bool | None = None
     #: Of how many nanoseconds durations of complete slices are multiples; others, those on tracks that the format has,
     #: and those that cross another, become begin and end.
     duration_unit: int | None = None
@@ -182,8 +179,8 @@ class Capabilities:
     shown_epoch_unit: int | None = None
     environment: bool = False
     command_lines: bool = False
-    #: Other formats whose native data the format has a place for.
-    sidecars: frozenset[str] = frozenset()
+    #: The format has a place for the native data of JSON documents (`metadata.is_json_document`).
+    json_documents: bool = False
     #: Names of functions by their addresses.
     symbols: bool = False
     #: Units of tracks; those of fields are `units`.
@@ -203,6 +200,8 @@ class Projection(Protocol):
     source: Trace
     target: Trace
     capabilities: Capabilities
+    #: True where the source was read from the target's own format.
+    is_own: bool
     #: Names of slices that are open on tracks by name (see `atrace`), by process id, track and cookie.
     open_slices: dict[tuple[int, ...], int]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 
+#: The parts of the sidecar of a JSON document.
+_JSON_DOCUMENT: Final = frozenset({"members", "metadata", "text_ids"})
 _SECOND: Final = 1_000_000_000
 _LATEST_EPOCH: Final = 1 << 62
 _LAST_TICK: Final = (1 << 63) - 1
@@ -53,6 +55,11 @@ def latest_tick(clock: ClockDomain, kept: Capabilities) -> int | None:
     since = max(clock.epoch_ns or 0, 0)
     latest = math.floor((kept.latest_ns - since) * rate / _SECOND)
     return latest if latest < _LAST_TICK else None
+
+
+def is_json_document(sidecar: Mapping[str, Any]) -> bool:
+    """Return True if a format's native data are parts of a JSON document: members, metadata events, texts by id."""
+    return sidecar.keys() <= _JSON_DOCUMENT
 
 
 def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> None:
@@ -144,7 +151,10 @@ class TargetMetadata:
                 loss_class=LossClass.DETAIL,
             )
         for name, content in source.sidecar.items():
-            if name == format_name or name in kept.sidecars:
+            is_document = kept.json_documents and is_json_document(content)
+            # That of a JSON trace fills while events are read.
+            is_document &= bool(content or source.semantics.json_arguments)
+            if name == format_name or is_document:
                 target.sidecar[name] = content
         others = source.sidecar.keys() - target.sidecar.keys()
         self._left_behind = LeftBehind(source, sorted(others), report)

@@ -1,34 +1,44 @@
-"""What comes before a projection: steps that need the events before and after one, which no piece of a batch has.
+"""Passes over the events before a projection: what depends on the events before and after one.
 
-Each is for formats with a capability, or without it, and gives a trace whose batches it rewrites while they pass.
-A step is imported where one is taken: few formats need more than two.
+Each is for formats with a capability, or without it, and returns a trace whose batches it rewrites as they stream. A
+pass is imported only where it is applied, and applied only where the source may have events that it concerns.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from converter.ir.kinds import Kind
+from converter.ir.semantics import EndMatching
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
 from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
 
+_WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
+_MESSAGES: Final = (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE)
+_WITH_FLOW_IDS: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT)
+
 
 def prepared(
     trace: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
-    """The trace in the order, with the tasks, flows and slices that a format of these capabilities needs."""
+    """Return the trace in the order, with the tasks, flows and slices that a format of these capabilities needs."""
     trace = _of_tasks(trace, capabilities, report)
     if not capabilities.clock_rates:
         from converter.projection.passes.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
     trace = _with_flows(trace, capabilities, report)
-    are_first = trace.format in capabilities.slices_first
-    if are_first != (format_name in capabilities.slices_first):
+    source = trace.semantics
+    if source.may_have(Kind.SLICE_COMPLETE) and capabilities.complete_first not in (
+        None,
+        source.complete_first,
+    ):
         from converter.projection.passes.slices.complete_first import behind_slices, slices_first
 
-        trace = slices_first(trace) if are_first else behind_slices(trace, report)
-    if capabilities.call_stacks and trace.format != format_name:
+        trace = slices_first(trace) if source.complete_first else behind_slices(trace, report)
+    if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.INSTANT):
         from converter.projection.domain.listed_samples import with_listed_samples
         from converter.projection.domain.v8_profiles import with_samples
 
@@ -37,15 +47,18 @@ def prepared(
 
 
 def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:
-    """The trace in time order, with what its scheduler says in the way of the format."""
+    """Return the trace in time order, with scheduling stated the way the format needs it."""
     if capabilities.time_order:
         from converter.projection.passes.time_order import in_time_order
 
         trace = in_time_order(trace)
-    if capabilities.exits_by_switch:
+    source = trace.semantics
+    if capabilities.exits_by_switch and source.may_have(Kind.TASK_EXIT):
         from converter.projection.domain.exiting_tasks import leaving_at_exit
 
         trace = leaving_at_exit(trace, report)
+    if not source.may_have(Kind.SCHED_SWITCH):
+        return trace
     if not capabilities.unknown_tasks:
         from converter.projection.domain.switched_tasks import naming_both
 
@@ -54,7 +67,7 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
         from converter.projection.domain.switched_tasks import naming_left
 
         trace = naming_left(trace, report)
-    if not capabilities.wakes_running:
+    if not capabilities.wakes_running and source.may_have(*_WAKEUPS):
         from converter.projection.domain.wakeups import of_sleepers
 
         trace = of_sleepers(trace)
@@ -62,16 +75,18 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
 
 
 def _with_flows(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:
-    """The trace with its messages and ids of flows as events of flows."""
+    """Return the trace with its messages and ids of flows as events of flows."""
     if not {Kind.FLOW_BEGIN, Kind.FLOW_END, Kind.SLICE_BEGIN} <= capabilities.kinds.keys():
         return trace
-    if Kind.MESSAGE_SEND not in capabilities.kinds:
+    source = trace.semantics
+    if Kind.MESSAGE_SEND not in capabilities.kinds and source.may_have(*_MESSAGES):
         from converter.projection.passes.messages import with_flows
 
         trace = with_flows(trace, report, forks=capabilities.flows_fork)
     of_slices = capabilities.kinds[Kind.SLICE_BEGIN]
     # Formats that hold fields of any class hold those with ids as they are.
-    if not (of_slices.of_class or FLOW_IDS in of_slices.optional):
+    holds_ids = bool(of_slices.of_class) or FLOW_IDS in of_slices.optional
+    if not holds_ids and source.may_have(*_WITH_FLOW_IDS):
         from converter.projection.passes.slices.slice_flows import with_events
 
         trace = with_events(trace, report)
@@ -81,13 +96,11 @@ def _with_flows(trace: Trace, capabilities: Capabilities, report: LossReport) ->
 def _of_slices(
     trace: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
-    """The trace with ends by name where the format finds slices so, and complete slices as begins and ends."""
-    by_name = trace.format in capabilities.ends_by_name
-    if capabilities.ends_by_name and (not by_name or trace.format not in capabilities.ends_alike):
-        from converter.projection.passes.slices.slice_ends import under_their_names
-
-        in_turn = trace.format in capabilities.ends_in_turn
-        trace = under_their_names(trace, report, by_name=by_name, in_turn=in_turn)
+    """Return the trace with ends matched as the format's viewers do, and complete slices as begins and ends."""
+    if trace.semantics.may_have(Kind.SLICE_END):
+        trace = _with_ends(trace, capabilities, report)
+    if not trace.semantics.may_have(Kind.SLICE_COMPLETE):
+        return trace
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit
@@ -99,3 +112,24 @@ def _of_slices(
         timed = ends is not None and THREAD_TIME in ends.optional
         trace = begin_and_end(trace, report, unit, timed=timed, tracks=capabilities.tracks)
     return trace
+
+
+def _with_ends(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:
+    """Return the trace whose ends close in the format's viewers what they close in the source's."""
+    source, target = trace.semantics.ends, capabilities.ends
+    if target is None or source is target:
+        return trace
+    if target is EndMatching.INNERMOST:
+        if not source.requires_name:
+            return trace
+        from converter.projection.passes.slices.stated_ends import with_inner_ends
+
+        or_unnamed = source is EndMatching.NAME_OR_UNNAMED
+        return with_inner_ends(trace, report, or_unnamed=or_unnamed)
+    if source is EndMatching.NAME and target is EndMatching.NAME_OR_UNNAMED:
+        # Slices without a name are not open for ends with one in either.
+        return trace
+    from converter.projection.passes.slices.slice_ends import under_their_names
+
+    by_name, in_turn = source.requires_name, source is EndMatching.INNERMOST
+    return under_their_names(trace, report, by_name=by_name, in_turn=in_turn)

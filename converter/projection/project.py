@@ -82,9 +82,11 @@ class Projector:
     ) -> None:
         self.source = source
         self.capabilities = capabilities
+        self.is_own = source.format == format_name
         self.report = report
         self.target = Trace(
             format=source.format,
+            semantics=source.semantics,
             clock=held_clock(source.clock, capabilities, report),
             strings=source.strings,
             symbols=source.symbols,
@@ -99,7 +101,7 @@ class Projector:
         self._placing = Placing(self, self._tables, capabilities, self._support)
         addresses = addresses_by_style if capabilities.symbols else addresses_of
         # What is read from a format names functions by events, where it has no table of them.
-        named = source.symbols is not None and source.format != format_name
+        named = source.symbols is not None and not self.is_own
         self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}
@@ -107,12 +109,12 @@ class Projector:
         self._task_states: TaskStates | None = None
         # In what was read from the same format they were not shown, either.
         self._too_deep: NestedTooDeep | None = None
-        if capabilities.max_depth is not None and source.format != format_name:
+        if capabilities.max_depth is not None and not self.is_own:
             from converter.projection.passes.slices.slice_depths import NestedTooDeep
 
             self._too_deep = NestedTooDeep(self.target, capabilities.max_depth, report)
         self._end_names: EndNames | None = None
-        if capabilities.named_ends and source.format != format_name:
+        if capabilities.named_ends and not self.is_own:
             from converter.projection.passes.slices.end_names import EndNames
 
             self._end_names = EndNames(self.target, report)

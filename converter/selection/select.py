@@ -52,7 +52,13 @@ def selected(
     begins do: what it is called is all that it depends on.
     """
     result = Selected(
-        dataclasses.replace(trace, event_classes=list(trace.event_classes)), SelectionCounts()
+        dataclasses.replace(
+            trace,
+            event_classes=list(trace.event_classes),
+            # A part has ends of its own for what is open at its edges.
+            semantics=dataclasses.replace(trace.semantics, kinds=None),
+        ),
+        SelectionCounts(),
     )
     if not selection:
         return Selected(trace, result.counts)

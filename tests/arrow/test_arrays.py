@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from converter.arrow.arrays import text_array  # noqa: E402 - needs PyArrow
-from converter.kernels.strings import StringTable  # noqa: E402
+from converter.arrow.arrays import text_array
+from converter.kernels.strings import StringTable
 
 
 @pytest.mark.parametrize("rows", [b"", b"a", b"aa", b"ba", b"cabbac", b"c-a-b"])

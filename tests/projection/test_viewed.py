@@ -133,6 +133,7 @@ def test_log_events_of_other_formats_are_seen():
     target, losses = projected(trace, FXT)
     assert brief(target, "message") == [("INSTANT log at t10", "started")]
     assert "lowered: log as instant (1)" in losses
-    trace.format = "fxt"
+    trace.format = "target"
+    # That is the format that `projected` projects to.
     target, _ = projected(trace, FXT)
     assert brief(target, "message") == [("LOG at t10", "started")]

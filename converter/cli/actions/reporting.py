@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 
 from converter.cli.actions.converting import print_warnings
 from converter.cli.output.progress import Progress
 from converter.cli.output.report_rows import csv_lines, json_lines
 from converter.cli.output.selected_part import part_of
+from converter.formats.table import format_of
 from converter.ir.trace import Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.lines import Write, write_lines
@@ -17,13 +17,6 @@ from converter.reading import open_trace
 from converter.selection.selection import Selection
 from converter.storage.outputs import open_sink
 from converter.streaming.pipeline import Pipeline
-
-#: Formats with a report of their own: a module whose ``print_report(trace, write)`` writes it, or gives False.
-_OWN_REPORTS = {
-    "aix": "converter.formats.aix.report.lines",
-    "trace_cmd": "converter.formats.trace_cmd.report.lines",
-    "uftrace": "converter.formats.uftrace.report.lines",
-}
 
 
 def run(
@@ -63,8 +56,8 @@ def run(
 
 def write_report(trace: Trace, write: Write) -> None:
     """Write the report as the trace's own tools print it, where there is such a form."""
-    module = _OWN_REPORTS.get(trace.format)
-    if module is None or not import_module(module).print_report(trace, write):
+    own = format_of(trace.format)
+    if own is None or not own.print_report(trace, write):
         print_lines(trace, write)
 
 

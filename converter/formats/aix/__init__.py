@@ -48,4 +48,5 @@ FORMAT = Format(
     replays_as_any_variant=False,
     has_portable=True,
     sends_source=True,
+    reports=True,
 )

@@ -27,6 +27,7 @@ from converter.formats.chrome.splitting import by_bind_point, by_phase, by_serie
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import FieldClass, IntegerClass, NullClass, Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import argument_role, with_linux_state
@@ -43,7 +44,7 @@ def narrowed(piece: Piece, projection: Projection) -> Piece:
     own = piece.event_class
     for field in own.fields:
         # In a trace that was read from JSON it was not shown, either.
-        if isinstance(field.type, NullClass) and projection.source.format != "chrome":
+        if isinstance(field.type, NullClass) and not projection.is_own:
             what = f"{field.name!r} of {class_label(own)}, which has no value"
             projection.lose(LossKind.UNSHOWN, what, piece)
     narrow = piece.derive((narrowed,), lambda: _narrowed_class(own))
@@ -159,11 +160,9 @@ CAPABILITIES = Capabilities(
         **dict.fromkeys(_KINDS, narrowed),
         Kind.SCHED_SWITCH: _as_switch,
     },
-    ends_by_name=frozenset({"chrome", "perfetto"}),
-    ends_alike=frozenset({"chrome"}),
-    ends_in_turn=frozenset({"fxt"}),
+    ends=EndMatching.NAME,
     named_ends=True,
-    slices_first=frozenset({"chrome"}),
+    complete_first=True,
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
         Kind.COUNTER: by_series,

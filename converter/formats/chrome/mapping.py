@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from converter.formats.chrome.layout import Need, Phase
 from converter.formats.chrome.phases import KIND_OF_PHASE, STATE_PHASE
@@ -20,6 +21,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching, FlowBinding, Semantics
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -32,6 +34,15 @@ from converter.projection.timeline_fields import (
     SCOPE,
     THREAD_DURATION,
     THREAD_TIME,
+)
+
+#: What events mean, as viewers take them.
+SEMANTICS: Final = Semantics(
+    ends=EndMatching.NAME,
+    flows=FlowBinding.NEXT_UNLESS_STATED,
+    complete_first=True,
+    counter_series=True,
+    json_arguments="args",
 )
 
 SIGNED = IntegerClass(64, signed=True)

@@ -73,7 +73,7 @@ def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
         return [piece]
     strings = projection.source.strings
     column = string_ids(piece.table.column(fields.index(PHASE)), strings)
-    own = projection.source.format == "chrome"
+    own = projection.is_own
     spellings = [phase for phase in PHASES[kind][1:] if own or phase in _SHOWN]
     known = np.isin(column, [strings.intern(phase) for phase in spellings])
     spelled, other = piece.split(known)
@@ -107,7 +107,7 @@ def by_series(piece: Piece, projection: Projection) -> list[Piece]:
     All arguments of a counter are series of it. Of a track called "name series" the series is one, so that viewers call
     it as before.
     """
-    if projection.source.format == "chrome":
+    if projection.is_own:
         return [piece]
     piece = _values_alone(piece, projection)
     column = piece.batch.track[piece.positions] if piece.track is None else piece.track

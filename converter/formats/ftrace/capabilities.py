@@ -305,7 +305,7 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
 def _lose_address_zero(piece: Piece, projection: Projection) -> None:
     """New files have a name for the address 0, at which marks of programs are (`new_contents`)."""
     place = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
-    if place is None or projection.source.format == "trace_cmd":
+    if place is None or projection.is_own:
         return
     column = piece.table.column(place)
     if isinstance(column, np.ndarray):

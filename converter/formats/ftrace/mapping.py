@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from converter.ir.field_classes import Style
-from converter.ir.kinds import Role
+from converter.ir.kinds import Kind, Role
+from converter.projection.domain import linux_tracepoints
+
+#: The kinds of the events of recordings.
+KINDS = linux_tracepoints.KINDS | {Kind.TYPED, Kind.MARK, Kind.LOG, Kind.DISCARDED, Kind.NATIVE}
 
 #: Clocks that count nanoseconds (tracefs/trace_clock); "boot" does too, though trace-cmd prints it as a bare number.
 NANOSECOND_CLOCKS = frozenset(

@@ -27,6 +27,7 @@ from converter.ir.distinct_values import map_distinct
 from converter.ir.events import class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching, FlowBinding
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import (
     adapt_sched_switch,
@@ -41,12 +42,11 @@ from converter.projection.lowering import native_records
 from converter.projection.timeline_fields import BINDS
 
 #: Formats whose flows can end at either the enclosing or the next slice.
-_ENDING_AT_NEXT: Final = frozenset({"chrome", "perfetto"})
 
 
 def _adapt_native(piece: Piece, projection: Projection) -> Piece:
     """Drop native records of other formats."""
-    if projection.source.format == "fxt":
+    if projection.is_own:
         return piece
     what = native_records(piece, projection)
     projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
@@ -55,7 +55,7 @@ def _adapt_native(piece: Piece, projection: Projection) -> Piece:
 
 def _adapt_log(piece: Piece, projection: Projection) -> Piece:
     """Turn logs of other formats into instants with the same arguments: viewers skip log records ("Log Record")."""
-    if projection.source.format == "fxt":
+    if projection.is_own:
         return piece
     what = f"{class_label(piece.event_class)} as instant"
     projection.lose(LossKind.LOWERED, what, piece, aspect=Aspect.FORMS)
@@ -72,7 +72,7 @@ def _adapt_flow_end(piece: Piece, projection: Projection) -> Piece:
 
     Flows of Chrome JSON and Perfetto end at the next slice, unless the event says otherwise.
     """
-    of_next = projection.source.format in _ENDING_AT_NEXT
+    of_next = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
     if of_next and BINDS not in piece.event_class.fields:
         what = "arrows to the next slice: they end at the one around"
         projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.FLOWS)
@@ -161,7 +161,8 @@ def capabilities(variant: str) -> Capabilities:
         utf8_only=True,
         negative_times=False,
         duration_unit=1,
-        slices_first=frozenset({"chrome"}),
+        ends=EndMatching.INNERMOST,
+        complete_first=False,
         max_cpu=MAX_CPU,
         max_depth=512,
         id_bits=64,

@@ -2,8 +2,8 @@
 
 Declared from the "Fuchsia trace format" reference, section by section in its spelling. Files consist of records for
 which a declaration takes about 20 us each, so these parse what is rare (metadata); events go through
-`converter.formats.fxt.reading.scan` and `emit`. Those the tests hold against these declarations, and so what `writer` itself
-puts together.
+`converter.formats.fxt.reading.scan` and `emit`. The tests compare those with these declarations, as they do what
+`writer` itself puts together.
 """
 
 from __future__ import annotations

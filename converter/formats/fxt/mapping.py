@@ -32,8 +32,12 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching, Semantics
 from converter.projection.domain.sched_conventions import argument_role
 from converter.projection.domain.thread_states import THREAD_STATES
+
+#: What events mean, as viewers take them.
+SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST)
 
 #: What a file is written as when it comes from elsewhere.
 PROVIDER_ID: Final = 1

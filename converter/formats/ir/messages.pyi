@@ -59,6 +59,7 @@ class Header(Message):
     format: str
     variant: str
     clock: ClockDomain
+    semantics: RepeatedCompositeFieldContainer[Entry]
     def __init__(
         self,
         *,
@@ -67,6 +68,7 @@ class Header(Message):
         format: str | None = ...,
         variant: str | None = ...,
         clock: ClockDomain | None = ...,
+        semantics: Iterable[Entry] | None = ...,
     ) -> None: ...
 
 class ClockDomain(Message):

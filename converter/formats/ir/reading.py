@@ -24,6 +24,7 @@ from converter.formats.ir.values import (
 from converter.formats.table import travelled_symbols
 from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
+from converter.ir.semantics import semantics_of
 from converter.ir.symbols import SymbolNames, SymbolTable
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.limits import allowed, limit
@@ -118,6 +119,7 @@ class _Reader:
         self.trace = Trace(
             format=header.format,
             variant=header.variant,
+            semantics=semantics_of(unpack_entries(header.semantics)),
             clock=unpack_clock(header.clock),
             make_batches=self._batches,
             progress=lambda: (self._done, source.size),

@@ -26,6 +26,7 @@ from converter.formats.table import keeps_symbols, portable_sidecar, travelling_
 from converter.ir.collect import collect
 from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, decode
+from converter.ir.semantics import semantics_form
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.storage.pool.workers import Work, Workers
@@ -80,6 +81,7 @@ class RecordWriter:
             format=trace.format,
             variant=trace.variant,
             clock=pack_clock(trace.clock),
+            semantics=pack_entries(semantics_form(trace.semantics)),
         )
         put(layout.frame(pb.Record(header=header).SerializeToString()))
 

@@ -33,10 +33,10 @@ from converter.formats.perfetto.adapters.record_shapes import as_log_entries, wi
 from converter.formats.perfetto.adapters.scheduling import as_scheduled
 from converter.formats.perfetto.adapters.timeline_fields import as_parts
 from converter.formats.perfetto.annotations import JSON_VALUE
-from converter.formats.perfetto.json_sidecar import SIDECAR
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
@@ -210,10 +210,8 @@ def capabilities(variant: str) -> Capabilities:
         clock_rates=False,
         exits_by_switch=True,
         duration_unit=1000,
-        ends_by_name=frozenset({"chrome", "perfetto"}),
-        ends_alike=frozenset({"chrome", "perfetto"}),
-        ends_in_turn=frozenset({"fxt"}),
-        slices_first=frozenset({"chrome"}),
+        ends=EndMatching.NAME_OR_UNNAMED,
+        complete_first=False,
         max_cpu=1023,
         max_depth=512,
         id_bits=31,
@@ -232,5 +230,5 @@ def capabilities(variant: str) -> Capabilities:
         environment=True,
         command_lines=True,
         symbols=True,
-        sidecars=frozenset({SIDECAR}),
+        json_documents=True,
     )

@@ -7,33 +7,35 @@ goes to their descriptors.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
+from converter.projection.metadata import is_json_document
 
-#: The attribute, and the name of the sidecar that it has.
-SIDECAR_ATTRIBUTE: Final = "traceconv.chrome"
-SIDECAR: Final = "chrome"
-#: Formats of traces that were JSON: trace events, and profiles of Firefox.
-PROFILE: Final = "gecko"
-_JSON: Final = frozenset({SIDECAR, PROFILE})
+#: An attribute with such a sidecar is called so, with the sidecar's name after it.
+SIDECAR_PREFIX: Final = "traceconv."
 #: Metadata events that say where a process or a thread stands.
 _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
 
 
 def was_json(trace: Trace) -> bool:
     """Whether importers have what was read as JSON, and how they show that is to be kept."""
-    return trace.format in _JSON
+    return bool(trace.semantics.json_arguments)
 
 
-def sidecar_form(trace: Trace) -> dict[str, Any] | None:
-    """The sidecar as JSON; None where there is none, or where the packets that are written again have it."""
-    sidecar = trace.sidecar.get(SIDECAR)
-    if not sidecar or trace.format == "perfetto":
-        return None
+def json_documents(trace: Trace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sidecars of JSON documents with their names."""
+    for name, sidecar in trace.sidecar.items():
+        if sidecar and is_json_document(sidecar):
+            yield name, sidecar
+
+
+def sidecar_form(sidecar: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sidecar of a JSON document as JSON."""
     members = sidecar.get("members", {})
     return {
         # A member that is no JSON is text.
@@ -110,10 +112,11 @@ class SortIndexes:
 
     def read(self, trace: Trace) -> None:
         """Take in the metadata events that are new; the first place given counts, as for importers."""
-        events = trace.sidecar.get(SIDECAR, {}).get("metadata", [])
-        for text in events[self._read :]:
-            self._add(text)
-        self._read = len(events)
+        for _, sidecar in json_documents(trace):
+            events = sidecar.get("metadata", [])
+            for text in events[self._read :]:
+                self._add(text)
+            self._read = len(events)
 
     def _add(self, text: str) -> None:
         try:

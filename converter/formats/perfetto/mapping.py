@@ -23,6 +23,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching, FlowBinding, Semantics
 from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
 from converter.projection.domain.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
@@ -44,6 +45,9 @@ from converter.projection.timeline_fields import (
     number_id,
     text_id,
 )
+
+#: What events mean, as viewers take them.
+SEMANTICS: Final = Semantics(ends=EndMatching.NAME_OR_UNNAMED, flows=FlowBinding.NEXT_UNLESS_STATED)
 
 # The timeline
 

@@ -34,4 +34,5 @@ FORMAT = Format(
     sends_source=True,
     travels_whole=True,
     embeds=True,
+    reports=True,
 )

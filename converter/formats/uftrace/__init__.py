@@ -42,4 +42,5 @@ FORMAT = Format(
     has_portable=True,
     sends_source=True,
     options=("srcline",),
+    reports=True,
 )

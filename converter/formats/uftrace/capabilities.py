@@ -34,6 +34,7 @@ from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
 from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import counted
 from converter.projection.engine.pieces import Piece
@@ -70,6 +71,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
     return replace(
         functions,
         kinds=kinds,
+        ends=EndMatching.INNERMOST,
         max_blob_bytes=MAX_TEXT_BYTES,
         nul_ends_strings=True,
         clock_rates=False,
@@ -178,7 +180,7 @@ def _without_text(piece: Piece, projection: Projection) -> Piece:
     """The text beside a value that is returned is what uftrace shows of it, if it says so of what uftrace recorded."""
     event_class = piece.event_class
     kept = recorded_fields(event_class.kind, event_class.fields)
-    if kept == event_class.fields or projection.source.format == "uftrace":
+    if kept == event_class.fields or projection.is_own:
         return piece
     text = event_class.fields[-1]
     projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", piece)

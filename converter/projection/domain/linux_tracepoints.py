@@ -167,6 +167,21 @@ _SYSCALL = {
 _UNKNOWN = Meaning(Kind.TYPED)
 
 
+#: All kinds that kernel events have a meaning as.
+KINDS: Final = frozenset(
+    {
+        *(known.kind for known in MEANINGS.values()),
+        *(
+            kind
+            for entry, leave, _ in (*_VECTOR_KINDS.values(), _OTHER_VECTOR)
+            for kind in (entry, leave)
+        ),
+        Kind.SYSCALL_ENTRY,
+        Kind.SYSCALL_EXIT,
+    }
+)
+
+
 def meaning(system: str, event: str) -> Meaning:
     """What an event means; TYPED when nothing is known."""
     known = MEANINGS.get((system, event))

@@ -1,4 +1,4 @@
-"""Fields of events as the bytes of this converter's own hooks: trees of nodes (`formats/aix/entries/nodes.pxd`), both ways."""
+"""Fields of events as the bytes of this converter's own hooks: trees of nodes (`entries/nodes.pxd`), both ways."""
 
 from __future__ import annotations
 

@@ -81,6 +81,8 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
         yield from sample_batches(trace, made.samples, ids)
 
     trace.format, trace.make_batches = GECKO, batches
+    # Viewers show what a marker says as its data.
+    trace.semantics = replace(trace.semantics, json_arguments="data")
     return trace
 
 

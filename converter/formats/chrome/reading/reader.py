@@ -21,7 +21,7 @@ from converter.formats.chrome.layout import (
     SYSTEM_TRACE_EVENTS,
     ClassKey,
 )
-from converter.formats.chrome.mapping import PHASE_TABLE
+from converter.formats.chrome.mapping import PHASE_TABLE, SEMANTICS
 from converter.formats.chrome.metadata import Tables
 from converter.formats.chrome.native import unwrapped
 from converter.formats.chrome.reading.classes import Plan, Rows, plan_of
@@ -106,7 +106,7 @@ class _Reader:
         self._header: dict[str, Any] = {}
         self._position = 0
         # The sidecar is filled while batches are read; filters that copy it copy this dictionary.
-        self.trace = Trace(format="chrome", sidecar={"chrome": {}})
+        self.trace = Trace(format="chrome", semantics=SEMANTICS, sidecar={"chrome": {}})
         self._tables = Tables(self.trace)
         self._scale = self._first_look()
         self.trace.clock = ClockDomain(

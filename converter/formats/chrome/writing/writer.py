@@ -30,6 +30,7 @@ from converter.formats.chrome.writing.programs import Bindable, Outline, bindabl
 from converter.formats.chrome.writing.scheduling import LinePrinter, SchedulingText
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
+from converter.ir.semantics import FlowBinding
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.kernels.union import mark
@@ -68,10 +69,6 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
         writer.write()
     finally:
         writer.close()
-
-
-#: Formats that say themselves at which slice a flow ends.
-_WITH_BIND_POINTS = ("chrome", "perfetto")
 
 
 class _Writer:
@@ -155,7 +152,7 @@ class _Writer:
 
     def _added(self) -> list[str]:
         """What the file has that the trace does not say."""
-        added = [BIND_POINT] if self._trace.format not in _WITH_BIND_POINTS else []
+        added = [BIND_POINT] if self._trace.semantics.flows is FlowBinding.ENCLOSING else []
         return [*added, DISPLAY_TIME_UNIT] if self._foreign else []
 
     def _offset(self, batch: Batch) -> int:

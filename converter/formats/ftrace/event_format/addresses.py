@@ -115,7 +115,6 @@ def packer(
             except ValueError as error:
                 raise UnsupportedError(
                     f"{text!r} is no address that %p{suffix} prints",
-                    format="trace_cmd",
                     field=field.name,
                 ) from error
         return list_of_bytes([known[text] for text in texts])

@@ -94,9 +94,7 @@ class FormatMaker:
                 self._next += 1
             wanted = self._next
         if wanted > _LAST_ID:
-            raise UnsupportedError(
-                "more classes of events than there are numbers of types", format="trace_cmd"
-            )
+            raise UnsupportedError("more classes of events than there are numbers of types")
         self._taken.add(wanted)
         return wanted
 
@@ -164,7 +162,7 @@ def _declared(field: Field) -> tuple[str, int, bool]:
             return "__data_loc u8[]", 4, False
         case ArrayClass(IntegerClass() as element):
             return f"__data_loc {_integer(element)}[]", 4, element.signed
-    raise UnsupportedError(f"no record can have field {field.name!r}", format="trace_cmd")
+    raise UnsupportedError(f"no record can have field {field.name!r}")
 
 
 def _integer(integer: IntegerClass) -> str:
@@ -196,4 +194,4 @@ def _printed(name: str, field_class: FieldClass) -> tuple[str, str]:
             size = element.dtype.itemsize
             length = f"__get_dynamic_array_len({name}) / {size}"
             return "%s", f"__print_array(__get_dynamic_array({name}), {length}, {size})"
-    raise UnsupportedError(f"no record can have field {name!r}", format="trace_cmd")
+    raise UnsupportedError(f"no record can have field {name!r}")

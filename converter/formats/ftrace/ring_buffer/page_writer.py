@@ -158,7 +158,6 @@ class PageWriter:
                 field="page_size",
                 expected=f"events of at most {_LARGEST_PAGE} bytes",
                 found=needed,
-                format="trace_cmd",
             )
         self._start_over(1 << (needed - 1).bit_length())
 

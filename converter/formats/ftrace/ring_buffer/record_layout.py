@@ -129,7 +129,6 @@ def record_program(
     except (ValueError, OverflowError) as error:
         raise UnsupportedError(
             f"no record can have the format of {format.system}:{format.name}: {error}",
-            format="trace_cmd",
         ) from error
     return RecordProgram(
         layout,

@@ -12,6 +12,7 @@ from converter.formats.fxt.mapping import (
     EXTENDED,
     EXTENSION,
     NATIVE,
+    SEMANTICS,
     SHAPES,
     Codec,
     argument_field,
@@ -66,6 +67,7 @@ class _Tables:
         self.big_endian = found.order == "big"
         self.trace = Trace(
             format="fxt",
+            semantics=SEMANTICS,
             variant="be" if self.big_endian else "",
             clock=found.clock,
             sidecar=found.sidecar,

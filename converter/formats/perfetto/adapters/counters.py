@@ -36,7 +36,11 @@ def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | No
     """A counter on a track of its own for each of several values; texts that are numbers are such."""
     fields = piece.event_class.fields
     # Only JSON has numbers as text.
-    texts = [i for i, f in enumerate(fields) if is_text(f)] if _is_json(projection) else []
+    texts = (
+        [i for i, f in enumerate(fields) if is_text(f)]
+        if projection.source.semantics.counter_series
+        else []
+    )
     values = sorted([i for i, field in enumerate(fields) if is_value(field)] + texts)
     parts: list[Piece] = []
     for value in values:
@@ -89,13 +93,9 @@ def _number(text: bytes) -> float:
 def place_counters(piece: Piece, projection: Projection) -> Piece:
     """Counters on no track get one of their process: of JSON called as the importer calls them, else by their name."""
     series = ""
-    if _is_json(projection):
+    if projection.source.semantics.counter_series:
         series = next((f.name for f in piece.event_class.fields if is_value(f)), "")
     return _placed(piece, projection, series)
-
-
-def _is_json(projection: Projection) -> bool:
-    return projection.source.format == "chrome"
 
 
 def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
@@ -123,7 +123,9 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
             rows = places[which.reshape(-1) == number]
             parts = [f"id: {id}" if id else "", series]
             # Importers put a space behind the name of one of JSON, whatever that is.
-            leading = [name] if name or (series and _is_json(projection)) else []
+            leading = (
+                [name] if name or (series and projection.source.semantics.counter_series) else []
+            )
             called = " ".join([*leading, *filter(None, parts)])
             for scope, some in (
                 (TrackScope.PROCESS, rows[owners[rows] >= 0]),
@@ -143,7 +145,11 @@ def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
     if texts is not None:
         return texts
     numbers = piece.integers(Role.ID)
-    is_ignored = _is_json(projection) and numbers is not None and numbers.dtype != np.uint64
+    is_ignored = (
+        projection.source.semantics.counter_series
+        and numbers is not None
+        and numbers.dtype != np.uint64
+    )
     if numbers is None or is_ignored:
         return np.zeros(len(piece), np.int32)
     form = hex if numbers.dtype == np.uint64 else str

@@ -59,7 +59,7 @@ def off_tracks(piece: Piece, projection: Projection) -> Piece:
 
 def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
     """Records of other formats are no packets; track events that lack their sequence's state tell nobody anything."""
-    if projection.source.format == "perfetto":
+    if projection.is_own:
         numbers = piece.integers(Role.TYPE)
         assert numbers is not None
         lost = numbers == int(PacketField.TRACK_EVENT)

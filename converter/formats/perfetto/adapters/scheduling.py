@@ -70,7 +70,7 @@ def as_scheduled(piece: Piece, projection: Projection) -> Piece:
     """
     if is_of_task_states(piece.event_class):
         return off_tracks(_with_thread_states(piece, projection), projection)
-    if piece.event_class.native == COMPACT_SCHED and projection.source.format == "perfetto":
+    if piece.event_class.native == COMPACT_SCHED and projection.is_own:
         _lose_hidden(piece, projection)
     piece = with_tasks(piece, projection)
     if piece.event_class.category != "sched":

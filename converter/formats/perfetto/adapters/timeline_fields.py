@@ -16,6 +16,7 @@ from converter.ir.distinct_values import values_of
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import FlowBinding
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
 from converter.projection.engine.pieces import Piece
@@ -23,8 +24,6 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
-#: Formats whose flows end at the next slice unless an event says otherwise.
-_FLOWS_SAY_WHERE: Final = frozenset({"chrome", "perfetto"})
 _IDLE: Final = "swapper"
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
@@ -93,7 +92,7 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
     Not so in a trace that was JSON, whose output says otherwise.
     """
     source = projection.source
-    if source.format == "perfetto" or (was_json(source) and not projection.occurs(is_switch)):
+    if projection.is_own or (was_json(source) and not projection.occurs(is_switch)):
         return
     threads = projection.threads_of(piece)
     is_idle = (projection.tids_of(threads) == 0) & (projection.pids_of(threads) == 0)
@@ -107,7 +106,7 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
 
 def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:
     """Whether flows end at the slice around, as in all formats that do not say where: importers take the next one."""
-    says_where = projection.source.format in _FLOWS_SAY_WHERE
+    says_where = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
     is_told = timeline_fields.BINDS in piece.event_class.fields
     return piece.event_class.kind is Kind.FLOW_END and not is_told and not says_where
 

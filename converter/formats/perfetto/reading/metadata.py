@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any, Final
 
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.clocks import Clocks, wrapped
 from converter.formats.perfetto.json_sidecar import (
-    SIDECAR,
-    SIDECAR_ATTRIBUTE,
+    SIDECAR_PREFIX,
     parse_sidecar,
 )
 from converter.formats.perfetto.layout import (
@@ -53,6 +53,9 @@ from converter.formats.perfetto.reading.tracks import Places, is_thread_time, te
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
+#: Attributes with sidecars of JSON documents, but for those that say something else.
+_DOCUMENT: Final = re.compile(re.escape(SIDECAR_PREFIX).encode() + rb"([a-z][a-z0-9_]{0,99})")
+_OWN_ATTRIBUTES: Final = {TRACE_ATTRIBUTE.encode(), EVENTS_ATTRIBUTE.encode()}
 #: Packets about the recording, which the sidecar keeps as they are.
 SIDECAR_PACKETS: Final = (
     PacketField.TRACE_CONFIG,
@@ -209,8 +212,9 @@ class Metadata:
     def _note_attributes(self, message: dict[str, Any]) -> None:
         """Take in what this package's writer says of a trace in an attribute of its own."""
         for attribute in message.get("attribute", ()):
-            if attribute.get("key") == SIDECAR_ATTRIBUTE.encode():
-                self._note_sidecar(attribute.get("string_value", b""))
+            document = _DOCUMENT.fullmatch(attribute.get("key", b""))
+            if document and attribute["key"] not in _OWN_ATTRIBUTES:
+                self._note_sidecar(document[1].decode(), attribute.get("string_value", b""))
             if attribute.get("key") != TRACE_ATTRIBUTE.encode():
                 continue
             try:
@@ -229,12 +233,12 @@ class Metadata:
             self._declared_environment = environment
             self._trace.environment.update(environment)
 
-    def _note_sidecar(self, text: bytes) -> None:
-        """Take in what only a JSON trace has."""
+    def _note_sidecar(self, name: str, text: bytes) -> None:
+        """Add the sidecar of a JSON document."""
         try:
-            self._trace.sidecar[SIDECAR] = parse_sidecar(text)
+            self._trace.sidecar[name] = parse_sidecar(text)
         except ValueError:
-            self._damage.warn(f"the attribute {SIDECAR_ATTRIBUTE} is damaged")
+            self._damage.warn(f"the attribute {SIDECAR_PREFIX}{name} is damaged")
 
     def _is_declarations(self, window: Window, place: int) -> bool:
         """Whether a packet of attributes declares events and says nothing else."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.clocks import Clocks, clock_key
 from converter.formats.perfetto.layout import PacketField
+from converter.formats.perfetto.mapping import SEMANTICS
 from converter.formats.perfetto.protobuf.scan import (
     DAMAGED,
     DATA,
@@ -56,7 +57,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._done = 0
-        self.trace = Trace(format="perfetto")
+        self.trace = Trace(format="perfetto", semantics=SEMANTICS)
         self._damage = Damage(source.name, self.trace.warnings)
         self._clocks = Clocks()
         self._places = Places(self.trace)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from converter.formats.perfetto.json_sidecar import PROFILE, was_json
+from converter.formats.perfetto.json_sidecar import was_json
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS
 from converter.formats.perfetto.protobuf.messages import encode
 from converter.ir.trace import Trace
@@ -51,7 +51,7 @@ _DESCRIPTOR: Final[dict[str, Any]] = {
 def extension_packet(trace: Trace) -> bytes:
     """The packet that declares the extension, under the name that importers have for a trace's arguments."""
     (extension,) = _DESCRIPTOR["extension"]
-    named = {**extension, "name": "data" if trace.format == PROFILE else "args"}
+    named = {**extension, "name": trace.semantics.json_arguments or "args"}
     descriptor = {**_DESCRIPTOR, "extension": [named]}
     return encode(
         "TracePacket", {"extension_descriptor": {"extension_set": {"file": [descriptor]}}}

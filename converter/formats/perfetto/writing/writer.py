@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_form
+from converter.formats.perfetto.json_sidecar import SIDECAR_PREFIX, json_documents, sidecar_form
 from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.thread_states import is_of_thread_states
 from converter.formats.perfetto.writing.callstacks import InternedStacks
@@ -348,9 +348,12 @@ class _Encoder:
         self._sink.begin_batch(None)
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
         self._states.write(self._flush, is_last=True)
-        form = sidecar_form(self._trace)
-        if form is not None:
-            self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))
+        # A copy has the packets with its sidecars already.
+        for name, sidecar in (
+            json_documents(self._trace) if self._trace.format != "perfetto" else ()
+        ):
+            content = attributes(SIDECAR_PREFIX + name, sidecar_form(sidecar))
+            self._emitter.put(new_packet(trace_attributes=content))
         self._flush()
 
     def _flush(self) -> None:

@@ -11,6 +11,7 @@ from converter.formats.ftrace.event_format.event_classes import EventClasses
 from converter.formats.ftrace.event_format.formats import EventFormats
 from converter.formats.ftrace.event_format.messages import KernelTexts
 from converter.formats.ftrace.kernel_formats import own_print_formats
+from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace.recording import Buffer
 from converter.formats.ftrace.ring_buffer.batches import Decoding, Events, batches
 from converter.formats.ftrace.ring_buffer.pages import PageStream
@@ -26,6 +27,7 @@ from converter.formats.trace_cmd.reading.seeking import PageSeeking
 from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
+from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace, Track
 from converter.kernels.tasks import TaskTable
 from converter.storage.source import Source
@@ -71,6 +73,7 @@ class _Reader:
         self._surveyed = self._batched = 0
         self.trace = Trace(
             "trace_cmd",
+            semantics=Semantics(kinds=KINDS),
             variant=f"v{file.version}",
             clock=metadata.clock,
             clock_domains=[metadata.clock],

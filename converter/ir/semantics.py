@@ -1,0 +1,117 @@
+"""What the events of a source mean where formats differ, stated by the source itself.
+
+A format's reader states these rules once for its traces. A target states in its capabilities the rules that its viewers
+follow, and the projection compares the two: neither knows which other formats there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import Enum, unique
+from typing import Any
+
+from converter.ir.kinds import Kind
+
+
+@unique
+class EndMatching(Enum):
+    """How viewers find the slice that an end closes, among those open on a thread or track."""
+
+    #: The innermost with the end's name; the innermost of all where none has it or the end has no name.
+    NAME_OR_INNERMOST = "name or innermost"
+    #: The innermost, whatever name the end has.
+    INNERMOST = "innermost"
+    #: The innermost with the end's name, and all inside it; none where no slice has that name. An end without a name
+    #: closes the innermost.
+    NAME = "name"
+    #: As `NAME`, but an end with a name also closes a slice without one.
+    NAME_OR_UNNAMED = "name or unnamed"
+
+    @property
+    def requires_name(self) -> bool:
+        """True if an end with a name that no open slice has closes nothing."""
+        return self in (EndMatching.NAME, EndMatching.NAME_OR_UNNAMED)
+
+
+@unique
+class FlowBinding(Enum):
+    """Which slice of its thread a flow ends at."""
+
+    #: The one that encloses the end.
+    ENCLOSING = "enclosing"
+    #: The one that begins next, unless the flow's end states that it is the enclosing one.
+    NEXT_UNLESS_STATED = "next unless stated"
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """The rules of one source.
+
+    Attributes:
+        ends: how ends of slices match begins.
+        flows: which slices flows end at.
+        complete_first: at one timestamp, viewers take complete slices first, the longest first of all, then all other
+            events in their order.
+        counter_series: viewers call the track of a counter "name series", after the counter and its argument.
+        json_arguments: the name under which viewers show arguments, which are JSON values; empty where they are not.
+        kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
+            kind are skipped.
+
+    """
+
+    ends: EndMatching = EndMatching.NAME_OR_INNERMOST
+    flows: FlowBinding = FlowBinding.ENCLOSING
+    complete_first: bool = False
+    counter_series: bool = False
+    json_arguments: str = ""
+    kinds: frozenset[Kind] | None = None
+
+    def may_have(self, *kinds: Kind) -> bool:
+        """Return True if events of one of these kinds may occur."""
+        return self.kinds is None or not self.kinds.isdisjoint(kinds)
+
+
+#: The rules of a source that states none.
+DEFAULT = Semantics()
+
+
+def common_semantics(semantics: Iterable[Semantics]) -> Semantics:
+    """Return the rules of several sources that are merged: those that all share, else the default ones."""
+    every = list(semantics)
+    kinds: frozenset[Kind] | None = frozenset()
+    for one in every:
+        kinds = None if kinds is None or one.kinds is None else kinds | one.kinds
+    first = every[0] if every else DEFAULT
+    if any(replace(one, kinds=None) != replace(first, kinds=None) for one in every):
+        return Semantics(kinds=kinds)
+    return replace(first, kinds=kinds)
+
+
+def semantics_form(semantics: Semantics) -> dict[str, Any]:
+    """Return the rules that are not the default ones as JSON-like values."""
+    form: dict[str, Any] = {}
+    if semantics.ends is not DEFAULT.ends:
+        form["ends"] = semantics.ends.value
+    if semantics.flows is not DEFAULT.flows:
+        form["flows"] = semantics.flows.value
+    for name in ("complete_first", "counter_series"):
+        if getattr(semantics, name):
+            form[name] = True
+    if semantics.json_arguments:
+        form["json_arguments"] = semantics.json_arguments
+    return form
+
+
+def semantics_of(form: dict[str, Any]) -> Semantics:
+    """Return the rules that JSON-like values state; rules of unknown names or values are left out."""
+    ends = {one.value: one for one in EndMatching}.get(form.get("ends", ""), DEFAULT.ends)
+    flows = {one.value: one for one in FlowBinding}.get(form.get("flows", ""), DEFAULT.flows)
+    group = form.get("json_arguments", "")
+    return Semantics(
+        ends,
+        flows,
+        form.get("complete_first") is True,
+        form.get("counter_series") is True,
+        group if isinstance(group, str) else "",
+    )

@@ -1,0 +1,162 @@
+"""An end for each slice, for viewers in which an end closes the innermost slice only.
+
+Where ends match begins by name, the end of an outer slice closes those inside it, too, and an end whose name no open
+slice has closes nothing. In a viewer that pops one slice an end, the outer slice would never end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import string_ids
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.union import looked_up, values_by_class
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.passes.renumbering import in_classes
+from converter.projection.passes.slices.inner_ends import InnerEnds
+from converter.projection.passes.time_order import order_of
+
+_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
+#: The class of ends that the source leaves unstated.
+END: Final = EventClass(
+    Kind.SLICE_END,
+    fields=(
+        Field("name", StringClass(), Role.NAME),
+        Field("category", StringClass(), Role.CATEGORY),
+    ),
+)
+_ADDED: Final = "slices that end with an outer one, which get an end of their own"
+_IGNORED: Final = "ends of slices that no open slice has the name of"
+
+
+def with_inner_ends(trace: Trace, report: LossReport, *, or_unnamed: bool) -> Trace:
+    """Return the trace with an end for each slice that the end of an outer one closes, immediately before that.
+
+    Ends that close nothing while slices are open on their thread or track are dropped. Both are reported.
+
+    Args:
+        trace: a source whose ends match by name.
+        report: where losses are counted.
+        or_unnamed: an end with a name also closes a slice without one.
+
+    """
+    result = dataclasses.replace(trace, event_classes=[])
+    result.make_batches = _StatedEnds(trace, result, report, or_unnamed=or_unnamed).batches
+    return result
+
+
+class _Columns(NamedTuple):
+    """Columns of a batch in order of time: shape (n,), int32."""
+
+    step: NDArray[np.int32]
+    thread: NDArray[np.int32]
+    track: NDArray[np.int32]
+    name: NDArray[np.int32]
+    category: NDArray[np.int32]
+
+
+class _StatedEnds:
+    def __init__(
+        self, source: Trace, result: Trace, report: LossReport, *, or_unnamed: bool
+    ) -> None:
+        self._source = source
+        self._result = result
+        self._report = report
+        self._or_unnamed = or_unnamed
+        self._numbers: list[int] = []
+        #: The number of the class of the ends that are added, once there are such.
+        self._end: int | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        slices = InnerEnds()
+        for batch in self._source.batches():
+            classes = self._source.event_classes[len(self._numbers) :]
+            self._numbers.extend(map(self._result.add_class, classes))
+            renumbered = in_classes(batch, self._numbers)
+            steps = self._steps(batch)
+            if not steps.any():
+                yield renumbered
+                continue
+            order = order_of(batch.ts)
+            columns = self._columns(batch, steps)
+            if order is not None:
+                columns = _Columns(*(column[order] for column in columns))
+            at, names, categories, unmatched = slices.find(*columns, self._or_unnamed)
+            if order is not None:
+                at, unmatched = order[at], order[unmatched]
+            if len(at):
+                self._count(LossKind.CHANGED, _ADDED, batch, at)
+            if len(unmatched):
+                self._count(LossKind.DROPPED, _IGNORED, batch, unmatched)
+            yield self._rewritten(renumbered, at, names, categories, unmatched)
+
+    def _count(self, kind: LossKind, what: str, batch: Batch, at: NDArray[np.intp]) -> None:
+        aspect = Aspect.EVENTS if kind is LossKind.DROPPED else None
+        first = int(batch.ts[at].min())
+        self._report.add(kind, what, len(at), first, LossClass.DETAIL, aspect)
+
+    def _steps(self, batch: Batch) -> NDArray[np.int32]:
+        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
+        for number, table in batch.tables.items():
+            if len(table):
+                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
+        return steps
+
+    def _columns(self, batch: Batch, steps: NDArray[np.int32]) -> _Columns:
+        texts = [
+            values_by_class(batch.class_id, batch.row, self._texts(batch, role))
+            for role in (Role.NAME, Role.CATEGORY)
+        ]
+        return _Columns(looked_up(steps, batch.class_id), batch.thread, batch.track, *texts)
+
+    def _texts(self, batch: Batch, role: Role) -> dict[int, NDArray[np.int32]]:
+        """Return the names or categories of slices that begin or end, by class."""
+        found = {}
+        for number, table in batch.tables.items():
+            event_class = self._source.event_classes[number]
+            index = event_class.index_of(role)
+            if event_class.kind not in _STEPS or index is None or not len(table):
+                continue
+            if isinstance(event_class.fields[index].type, StringClass):
+                found[number] = string_ids(table.column(index), self._source.strings)
+        return found
+
+    def _rewritten(
+        self,
+        batch: Batch,
+        at: NDArray[np.int64],
+        names: NDArray[np.int32],
+        categories: NDArray[np.int32],
+        unmatched: NDArray[np.intp],
+    ) -> Batch:
+        """Return the batch with ends inserted before positions `at`, and without those at `unmatched`."""
+        if not len(at) and not len(unmatched):
+            return batch
+        tables = dict(batch.tables)
+        if self._end is None:
+            self._end = self._result.add_class(END)
+        if len(at):
+            tables[self._end] = Table(len(at), [names, categories])
+        # Several at one position are in their order, the innermost first.
+        result = Batch(
+            ts=np.insert(batch.ts, at, batch.ts[at]),
+            class_id=np.insert(batch.class_id, at, np.full(len(at), self._end, np.int32)),
+            row=np.insert(batch.row, at, np.arange(len(at), dtype=np.int32)),
+            tables=tables,
+            thread=np.insert(batch.thread, at, batch.thread[at]),
+            cpu=np.insert(batch.cpu, at, batch.cpu[at]),
+            track=np.insert(batch.track, at, batch.track[at]),
+        )
+        if not len(unmatched):
+            return result
+        kept = np.ones(len(batch), np.bool_)
+        kept[unmatched] = False
+        return result.select(np.flatnonzero(np.insert(kept, at, np.ones(len(at), np.bool_))))

@@ -243,24 +243,24 @@ def test_a_circle_is_found():
 def test_no_imports_are_overlooked():
     text = """
     from os import path
-    from converter.kernels.strings cimport Entry, StringTable  # two
-    from converter.kernels cimport columns, output
-    from converter.kernels.order import (
+    from converter.kernels.tables.strings cimport Entry, StringTable  # two
+    from converter.kernels.batches cimport columns, gather
+    from converter.kernels.batches.order import (
         a,  # one
         b,
     )
-    cimport converter.kernels.tasks
+    cimport converter.kernels.tables.tasks
     import converter.errors, sys
 """
     assert cython_imports(text) == {
         "os",
         "sys",
         "converter.errors",
-        "converter.kernels.columns.pxd",
-        "converter.kernels.output.pxd",
-        "converter.kernels.order",
-        "converter.kernels.strings.pxd",
-        "converter.kernels.tasks.pxd",
+        "converter.kernels.batches.columns.pxd",
+        "converter.kernels.batches.gather.pxd",
+        "converter.kernels.batches.order",
+        "converter.kernels.tables.strings.pxd",
+        "converter.kernels.tables.tasks.pxd",
     }
     text = "if False:\n import converter.errors\ndef f():\n from converter import registry, read\n"
     assert python_imports(text) == {"converter.errors", "converter.registry", "converter"}

@@ -36,7 +36,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.text import column_name, label_of, unique_names, utf8_text
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Texts repeat: they are numbers into what occurs of them.
 TEXT = pa.dictionary(pa.int32(), pa.string())

@@ -36,7 +36,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 def restored(

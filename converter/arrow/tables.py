@@ -41,7 +41,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
 from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
-from converter.kernels.union import put
+from converter.kernels.batches.union import put
 
 _DURATION = pa.duration("ns")
 _LATEST = np.iinfo(np.int64).max

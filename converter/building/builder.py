@@ -30,7 +30,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Trace
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 
 #: Events of a batch.
 _BATCH = 1 << 16

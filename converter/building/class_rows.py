@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column, column_from_values, concatenate
 from converter.ir.events import EventClass, Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 class Common(NamedTuple):

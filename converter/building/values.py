@@ -20,7 +20,7 @@ from converter.ir.field_classes import (
     NullClass,
     StringClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 Scalar = bool | int | float | str | bytes | np.generic
 #: Of a field of one event, or of many: a column then, or one for all of them.

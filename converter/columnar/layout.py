@@ -15,7 +15,7 @@ from converter.formats.ir.reading import read as read_tables
 from converter.formats.ir.writing import write as write_tables
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import BufferSink
 from converter.storage.source import MemorySource
 

@@ -29,7 +29,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.text import label_of, unique_names, utf8_text
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> NDArray[Any]:

@@ -28,7 +28,7 @@ from converter.ir.table_forms import (
     text_of,
 )
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 #: Numbers by which records name threads are signed 32-bit integers.
 _LAST_NUMBER = (1 << 31) - 1

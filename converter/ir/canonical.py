@@ -43,7 +43,7 @@ from converter.ir.forms import (
     value_of,
 )
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 
 #: Events in a batch of a loaded trace.
 _BATCH = 1 << 16

@@ -27,8 +27,8 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.kernels.strings import StringTable, taken_lists
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
+from converter.kernels.tables.strings import StringTable, taken_lists
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column, constant_column
 from converter.ir.tables import ComputedColumn
-from converter.kernels.strings import StringTable
-from converter.kernels.union import number_values
-from converter.kernels.value_numbers import numbers_of_values
+from converter.kernels.batches.union import number_values
+from converter.kernels.tables.strings import StringTable
+from converter.kernels.tables.value_numbers import numbers_of_values
 
 Number = TypeVar("Number", bound=np.integer[Any])
 

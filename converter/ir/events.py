@@ -13,7 +13,7 @@ from converter.ir.columns import constant_column
 from converter.ir.field_classes import FieldClass, type_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import Table
-from converter.kernels.union import DenseUnion
+from converter.kernels.batches.union import DenseUnion
 
 __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 

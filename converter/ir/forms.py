@@ -36,7 +36,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.invariants import class_faults
 from converter.ir.kinds import Kind, Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What the json module makes of JSON text.
 Json = Any

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from converter.kernels.order import group_by_class
+from converter.kernels.batches.order import group_by_class
 
 
 cdef class Locations:

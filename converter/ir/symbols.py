@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import ListColumn
-from converter.kernels.gather import Segments
+from converter.kernels.batches.gather import Segments
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on

@@ -16,7 +16,7 @@ from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
 from converter.ir.semantics import DEFAULT, Semantics
 from converter.ir.symbols import SymbolTable
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Less is not worth what there is to do for each.
 _LEAST_BATCH = 1 << 12

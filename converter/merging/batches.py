@@ -32,7 +32,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.merging.machines import shifted
 from converter.merging.tables import MergedTables, Source
 from converter.projection.engine.assembly import stored_alike

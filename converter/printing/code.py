@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from converter.kernels.columns import HeldBuffers
+from converter.kernels.batches.columns import HeldBuffers
 from converter.printing import program as op
 from converter.printing.directory import Directory
 from converter.printing.program import Program

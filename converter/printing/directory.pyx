@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from converter.kernels.strings cimport PADDING
+from converter.kernels.tables.strings cimport PADDING
 
 cdef enum:
     FIRST_PLACES = 64

@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memmove, memset
 
-from converter.kernels.decimal cimport MOST_DIGITS, digits_of, write_digits, write_integer, write_last_digits
-from converter.kernels.output cimport Output, ensure, put8, put_bytes
+from converter.kernels.io.output cimport Output, ensure, put8, put_bytes
+from converter.kernels.text.decimal cimport MOST_DIGITS, digits_of, write_digits, write_integer, write_last_digits
 
 cdef extern from *:
     """

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from converter.kernels.output cimport Output, append
+from converter.kernels.io.output cimport Output, append
 from converter.printing.forms cimport Form, fit, lowest, put_hexadecimal
 from converter.printing.program cimport Names
 

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from numpy import int32
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.printing.program import Program
 
 class Printer:

@@ -5,10 +5,12 @@ from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcpy, memset
 
-from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at
-from converter.kernels.doubles cimport put_fixed
-from converter.kernels.output cimport Blocks, Output, append, ensure, put8
-from converter.kernels.strings cimport PADDING, StringTable
+from converter.kernels.batches.column_view cimport (
+    ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at,
+)
+from converter.kernels.io.output cimport Blocks, Output, append, ensure, put8
+from converter.kernels.tables.strings cimport PADDING, StringTable
+from converter.kernels.text.doubles cimport put_fixed
 from converter.printing.arithmetic cimport combined, resolve, split_time
 from converter.printing.directory cimport Directory, Found
 from converter.printing.forms cimport (

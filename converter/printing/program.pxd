@@ -2,8 +2,8 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.kernels.column_view cimport Takes, value_at
-from converter.kernels.columns cimport BoundColumns, HeldBuffers
+from converter.kernels.batches.column_view cimport Takes, value_at
+from converter.kernels.batches.columns cimport BoundColumns, HeldBuffers
 from converter.printing.forms cimport Form
 from converter.printing.record_bytes cimport Record
 

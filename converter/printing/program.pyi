@@ -4,7 +4,7 @@ from typing import Any
 from numpy import int64, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.columns import HeldBuffers
+from converter.kernels.batches.columns import HeldBuffers
 from converter.printing.directory import Directory
 
 #: What operations take of columns: integers and floating-point numbers; ids of strings, or lists of bytes; lists of
@@ -180,6 +180,6 @@ class Program:
         columns: Sequence[Any],
         records: tuple[HeldBuffers, NDArray[int64], NDArray[uint32]] | None = None,
     ) -> None:
-        """Take the columns of a batch, as `kernels.columns` has them, and the records: segments, location and size."""
+        """Bind the columns of a batch (`kernels.batches.columns`) and the records: segments, location and size."""
     def release(self) -> None:
         """Let go of the columns and the records."""

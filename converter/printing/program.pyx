@@ -8,12 +8,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.strings cimport PADDING
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.tables.strings cimport PADDING
 from converter.printing.directory cimport Directory
 from converter.printing.forms cimport Form
 

@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.output cimport Output, append
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.io.output cimport Output, append
 from converter.printing.forms cimport put_decimal, put_hexadecimal
 
 cdef extern from *:

@@ -4,9 +4,9 @@ from libc.math cimport fabs, floor, isfinite, isnan
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.doubles cimport put_shortest
-from converter.kernels.output cimport Output, append, ensure, put8
-from converter.kernels.strings cimport PADDING
+from converter.kernels.io.output cimport Output, append, ensure, put8
+from converter.kernels.tables.strings cimport PADDING
+from converter.kernels.text.doubles cimport put_shortest
 from converter.printing.forms cimport lower_digits, put_decimal
 
 cdef extern from *:

@@ -38,7 +38,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.selection.expressions import (
     Comparison,
     Condition,

@@ -8,7 +8,7 @@ import numpy as np
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
-from converter.kernels.open_slices cimport (
+from converter.kernels.tables.open_slices cimport (
     Lanes,
     find_open,
     forget_closed,

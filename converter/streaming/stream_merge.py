@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from converter.ir.events import Batch, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
-from converter.kernels.order import Merge
+from converter.kernels.batches.order import Merge
 
 #: Events of a batch: with more, memory is new more often and no longer in the caches; with fewer, there are more calls.
 BATCH_SIZE: Final = 1 << 17

@@ -15,7 +15,7 @@ from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 from converter.selection.stacks import BEGIN, END, UNMATCHED, Stacks
 from converter.selection.steps import StepsOf, mixed

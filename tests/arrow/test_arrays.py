@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from converter.arrow.arrays import text_array
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 @pytest.mark.parametrize("rows", [b"", b"a", b"aa", b"ba", b"cabbac", b"c-a-b"])

@@ -16,7 +16,7 @@ from converter.ir.collect import collect, with_batches
 from converter.ir.events import Batch
 from converter.ir.invariants import check
 from converter.ir.trace import Trace
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 from converter.merging.merge import merge
 
 

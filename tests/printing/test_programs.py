@@ -12,8 +12,8 @@ from converter.formats.ftrace.print_format.printf import (
     number_formatter,
     string_formatter,
 )
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.tables.strings import StringTable
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory

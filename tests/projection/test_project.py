@@ -30,7 +30,7 @@ from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Capabilities, KindSupport
 from converter.projection.engine.assembly import stored_alike
 from converter.projection.engine.types import fitted_class

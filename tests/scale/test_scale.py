@@ -142,7 +142,7 @@ _FRAME = "<frame><obj>{}</obj><fn>f</fn></frame>"
 
 
 def test_reports_of_valgrind_are_those_of_kernels():
-    ours = _FRAME.format(command.ROOT / "converter/kernels/tasks.so")
+    ours = _FRAME.format(command.ROOT / "converter/kernels/tables/tasks.so")
     theirs = _FRAME.format("/usr/lib/libpython.so")
     errors = [("InvalidRead", theirs + ours), ("InvalidRead", theirs), ("Leak_Lost", ours)]
     text = "".join(_STACK.format(kind, stack) for kind, stack in errors)

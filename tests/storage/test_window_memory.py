@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.kernels.gather import Segments
+from converter.kernels.batches.gather import Segments
 from converter.storage.window_memory import WindowMemory
 
 

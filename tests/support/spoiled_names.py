@@ -20,7 +20,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What is put behind each name, and the byte that it stands for.
 _BAD, _BYTE = "\udcff", b"\xff"

@@ -41,7 +41,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import NANOSECONDS, ClockDomain, Process, Thread, Trace, Track, TrackScope
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 from converter.projection.capabilities import Capabilities, KindSupport
 
 #: Roles that events of a kind often have besides the required ones.

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from converter.formats.chrome.layout import Phase
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
+from converter.kernels.tables.strings import StringTable
 
 #: Numbers of identities that are text: above any real one, and one that Perfetto would read as 0.
 FIRST_TEXT_ID = 1 << 62

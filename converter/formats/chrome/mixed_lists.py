@@ -15,7 +15,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Projection
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossKind

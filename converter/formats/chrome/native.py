@@ -20,7 +20,7 @@ from converter.formats.chrome.mapping import PHASE_TABLE
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 _OPENING = NATIVE_RECORD + b'"native":"'
 #: How older versions began them.

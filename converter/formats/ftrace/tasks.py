@@ -9,7 +9,7 @@ from converter.errors import TraceError
 from converter.formats.ftrace.layout import SectionId, parse, recording_layouts
 from converter.formats.ftrace.recording import Recording, Section
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 #: All CPUs' idle tasks have pid 0; each is named after its CPU, their thread after none.
 IDLE_NAME = "swapper"

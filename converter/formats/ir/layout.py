@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError, TruncatedError, too_many_holes
 from converter.formats.ir import MAGIC
 from converter.formats.ir import messages as pb
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 from converter.limits import LIMITS, allowed, limit
 from converter.storage.compression.unpacked import no_room
 from converter.storage.source import Source

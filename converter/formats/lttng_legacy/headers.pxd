@@ -2,8 +2,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from converter.kernels.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.formats.lttng_legacy.payload cimport padding
+from converter.kernels.io.byte_order cimport load16, load32, load64, store16, store32, store64
 
 cdef enum:
     # Forms of event headers.

@@ -15,7 +15,7 @@ from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Thread
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What importers call the states of tasks. Those of tasks that are gone end the thread, which nothing here says.
 _STATES: Final = {

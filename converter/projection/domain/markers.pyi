@@ -4,7 +4,7 @@ from typing import TypeAlias
 from numpy import bool_, int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What a row of parsed markers has in each column: phase uint8 (an ASCII letter, 0 for other text),
 #: tgid int64 (-1 for none), name int32, track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).

@@ -18,8 +18,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memcpy
 import numpy as np
 
-from converter.kernels.decimal cimport MOST_DIGITS, write_digits, write_integer
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.tables.strings cimport Entry, StringTable
+from converter.kernels.text.decimal cimport MOST_DIGITS, write_digits, write_integer
 
 
 cdef struct Marker:

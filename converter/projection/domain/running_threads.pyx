@@ -5,9 +5,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 import os
 
-from converter.kernels.column_view cimport TAKES_SCALAR, ColumnView, integer_of
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
+from converter.kernels.batches.column_view cimport TAKES_SCALAR, ColumnView, integer_of
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
 cdef enum:
     SWITCH = 1

@@ -26,7 +26,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.call_stacks import SAMPLE, sample_batches
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.renumbering import in_classes

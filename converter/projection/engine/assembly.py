@@ -17,7 +17,7 @@ from converter.ir.columns import (
     list_of_bytes,
 )
 from converter.ir.events import Batch, Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.in_place import JoinedColumn, by_target, classes_and_rows, places
 from converter.projection.engine.pieces import Piece
 

@@ -18,7 +18,7 @@ from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind
 from converter.ir.trace import Track
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.pieces import Piece
 
 #: What the buffer of an event is called where it is an argument: the kernel's own fields do not begin so.

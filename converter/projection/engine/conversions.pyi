@@ -4,7 +4,7 @@ from typing import Any
 from numpy import dtype
 
 from converter.ir.columns import Column
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class Widened:
     """A computation that makes integers of the type `wide` of those of the type `own`, and of any other column what

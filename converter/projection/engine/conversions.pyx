@@ -3,7 +3,7 @@
 
 from numpy import ndarray
 
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class Widened:

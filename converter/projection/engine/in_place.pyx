@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from converter.ir.columns import constant_column
 from converter.ir.tables cimport Table
-from converter.kernels.union import looked_up, put, put_by_class
+from converter.kernels.batches.union import looked_up, put, put_by_class
 from converter.projection.engine.rows cimport Rows, is_constant, settled_place
 
 # No thread, CPU or track has this number.

@@ -18,7 +18,7 @@ from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.rows import Rows
 
 Thunk = Callable[[], Column]

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 
 from converter.ir.tables cimport Table
-from converter.kernels.union cimport DenseUnion
+from converter.kernels.batches.union cimport DenseUnion
 from converter.projection.engine.rows cimport Places, Rows
 
 

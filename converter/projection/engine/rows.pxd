@@ -1,7 +1,7 @@
 """Rows of a class within a batch, for kernels that make those of all classes."""
 
 from converter.ir.tables cimport Table
-from converter.kernels.union cimport DenseUnion
+from converter.kernels.batches.union cimport DenseUnion
 
 
 cdef class Places:

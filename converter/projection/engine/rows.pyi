@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.tables import ComputedColumn
-from converter.kernels.union import DenseUnion
+from converter.kernels.batches.union import DenseUnion
 
 #: _Places of rows (int32, one a row), as a column or as what computes them.
 _Place: TypeAlias = NDArray[int32] | ComputedColumn

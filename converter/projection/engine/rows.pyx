@@ -5,8 +5,8 @@ import numpy as np
 from numpy import ndarray
 
 from converter.ir.tables cimport ComputedColumn, Table
-from converter.kernels.union cimport DenseUnion
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union cimport DenseUnion
+from converter.kernels.batches.union import looked_up
 
 cdef tuple CONSTANT = (0,)
 

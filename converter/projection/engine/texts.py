@@ -24,7 +24,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable, format_integers, unfit_texts
+from converter.kernels.tables.strings import StringTable, format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossKind

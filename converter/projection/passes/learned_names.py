@@ -11,7 +11,7 @@ from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.task_names import TaskNames
+from converter.kernels.tables.task_names import TaskNames
 from converter.projection.domain.linux_tracepoints import NAMING_ROLES
 
 #: All CPUs' idle tasks are one thread; events name them after their CPUs, which it is not.

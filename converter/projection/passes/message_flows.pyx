@@ -6,7 +6,7 @@ import os
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from converter.kernels.numbers cimport Numbers, find_or_add_pair, find_pair, free_numbers
+from converter.kernels.tables.numbers cimport Numbers, find_or_add_pair, find_pair, free_numbers
 
 cdef enum:
     SEND = 1

@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossKind, LossReport
 from converter.projection.passes.message_flows import MessageFlows

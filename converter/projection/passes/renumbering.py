@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.events import Batch, Table
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 
 
 def in_classes(

@@ -16,7 +16,7 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, St
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Thread
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"

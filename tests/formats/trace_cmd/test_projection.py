@@ -26,7 +26,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.markers import join_texts
 from converter.projection.passes.clock_rates import scaled
 from converter.projection.project import project

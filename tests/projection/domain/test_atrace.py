@@ -8,7 +8,7 @@ from support.target_capabilities import PROFILER, RECORDER, VIEWER
 from converter.ir.columns import list_of_bytes
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.atrace import KIND_OF_PHASE
 from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
 

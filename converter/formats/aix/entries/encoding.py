@@ -44,7 +44,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: (operation, width, signed, first child, children, extent), as the kernels take it.
 NodeForm = tuple[int, int, bool, int, int, int]

@@ -20,7 +20,7 @@ from converter.formats.aix.entries.scan_records cimport (
 )
 from converter.formats.aix.entries.scan_tasks cimport Owner, note_process
 from converter.formats.aix.entries.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
-from converter.kernels.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
+from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
 # What stopped a pass over a window.
 cpdef enum:

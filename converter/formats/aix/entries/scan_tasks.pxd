@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
-from converter.kernels.numbers cimport Numbers, find_or_add_key
+from converter.kernels.tables.numbers cimport Numbers, find_or_add_key
 
 
 cdef struct Owner:

@@ -15,7 +15,7 @@ from converter.formats.aix.entries.nodes cimport (
     NODE_OPTIONAL, NODE_STRING, NODE_STRUCTURE, NODE_VARIANT,
 )
 from converter.formats.aix.entries.words cimport big16, big32, big64
-from converter.kernels.columns cimport HeldBuffers
+from converter.kernels.batches.columns cimport HeldBuffers
 
 # For those who make nodes.
 NUMBER = NODE_NUMBER

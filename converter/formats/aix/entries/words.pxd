@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.kernels.byte_order cimport HOST_IS_LITTLE, load16, load32, load64
+from converter.kernels.io.byte_order cimport HOST_IS_LITTLE, load16, load32, load64
 
 cdef enum:
     # How an entry, or a record of several, came out.

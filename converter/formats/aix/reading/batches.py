@@ -18,7 +18,7 @@ from converter.formats.aix.reading.native_classes import Entries, EntryTable, Ga
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
-from converter.kernels.gather import Segments
+from converter.kernels.batches.gather import Segments
 from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
 #: Entries of a window that are decoded at a time; those that are smaller on average take several turns.

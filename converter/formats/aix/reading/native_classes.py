@@ -30,8 +30,8 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.tables.strings import StringTable
 
 if TYPE_CHECKING:
     from converter.formats.aix.trcfmt import StaticField, TemplateFile

@@ -20,7 +20,7 @@ from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, Label, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Which of the four columns of text a line is in.
 LEVEL = Field(

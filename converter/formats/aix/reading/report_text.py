@@ -25,7 +25,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
-from converter.kernels.union import number_rows
+from converter.kernels.batches.union import number_rows
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 

@@ -11,19 +11,19 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-from converter.formats.aix.writing.emit_entries cimport BLOCK, FRAME, MAX_DATA, Stream, begin_generic, end_generic
-from converter.formats.aix.writing.emit_programs cimport MAX_WORDS, Following, Node, Program, put_following, put_value
 from converter.formats.aix.entries.nodes cimport MAX_NODES, NODE_BYTES, NODE_LAST, NODE_NUMBER, NODE_STRING
 from converter.formats.aix.entries.own_hooks cimport (
     FOLLOWED, MAX_REST, METADATA_HOOK, OWN_CONTINUATION, OWN_TIME, REST_PLACE,
 )
-from converter.kernels.byte_order cimport HOST_IS_LITTLE
-from converter.kernels.column_view cimport (
+from converter.formats.aix.writing.emit_entries cimport BLOCK, FRAME, MAX_DATA, Stream, begin_generic, end_generic
+from converter.formats.aix.writing.emit_programs cimport MAX_WORDS, Following, Node, Program, put_following, put_value
+from converter.kernels.batches.column_view cimport (
     Takes, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Output, ensure, put32, put64, put_bytes
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_LITTLE
+from converter.kernels.io.output cimport Output, ensure, put32, put64, put_bytes
+from converter.kernels.tables.strings cimport StringTable
 
 # What each node takes.
 cdef Takes[NODE_LAST + 1] TAKES

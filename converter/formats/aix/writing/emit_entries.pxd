@@ -7,8 +7,8 @@ An entry is begun, its data are put, and its end is put with their size, which a
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
-from converter.kernels.byte_order cimport HOST_IS_LITTLE, store16, store32
-from converter.kernels.output cimport Output, put16, put32, put64
+from converter.kernels.io.byte_order cimport HOST_IS_LITTLE, store16, store32
+from converter.kernels.io.output cimport Output, put16, put32, put64
 
 cdef enum:
     # An output of this size is to be taken.

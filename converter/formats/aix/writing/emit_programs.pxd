@@ -3,19 +3,19 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.formats.aix.writing.emit cimport BAD_COLUMN, NO_MEMORY, OK, TOO_LARGE, TOO_MANY_EMPTY
-from converter.formats.aix.writing.emit_entries cimport FRAME, MAX_DATA, Stream, begin_generic, end_generic
 from converter.formats.aix.entries.nodes cimport (
     MAX_EMPTY_ELEMENTS, NODE_ARRAY, NODE_BOOLEAN, NODE_BYTES, NODE_NUMBER, NODE_OPTIONAL, NODE_STRING,
     NODE_STRUCTURE, NODE_VARIANT,
 )
 from converter.formats.aix.entries.own_hooks cimport MAX_REST
-from converter.kernels.byte_order cimport HOST_IS_LITTLE
-from converter.kernels.column_view cimport (
+from converter.formats.aix.writing.emit cimport BAD_COLUMN, NO_MEMORY, OK, TOO_LARGE, TOO_MANY_EMPTY
+from converter.formats.aix.writing.emit_entries cimport FRAME, MAX_DATA, Stream, begin_generic, end_generic
+from converter.kernels.batches.column_view cimport (
     ColumnView, bits_of, elements_of, integer_of, option_of, text_of, value_at,
 )
-from converter.kernels.output cimport Output, ensure, put8, put16, put32, put64, put_bytes
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.byte_order cimport HOST_IS_LITTLE
+from converter.kernels.io.output cimport Output, ensure, put8, put16, put32, put64, put_bytes
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Data words of an entry that is not generic.

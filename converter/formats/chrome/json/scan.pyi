@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class EventScanner:
     """Scans the elements of an array of event objects into columns (Trace Event Format, "JSON Array Format").

@@ -13,17 +13,17 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
-from converter.formats.chrome.json.text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact,
-)
 from converter.formats.chrome.json.members cimport (
     HAS_DURATION, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_MEMBERS, HAS_SCOPE, HAS_THREAD_DURATION,
     HAS_THREAD_TIME, HAS_TS, OPTIONAL,
 )
 from converter.formats.chrome.json.scan_members cimport Clock, Members, Place, add_member, scan_members
 from converter.formats.chrome.json.scan_values cimport Ends, ValueScanner, ends_of
-from converter.kernels.output cimport Output, append, ensure, put64
-from converter.kernels.strings cimport StringTable
+from converter.formats.chrome.json.text cimport (
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact,
+)
+from converter.kernels.io.output cimport Output, append, ensure, put64
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Shapes of arguments beyond this many become JSON text: each costs the reader an event class.

@@ -6,17 +6,17 @@ Arguments become slots and a signature in the scanner (`scan_values`), members t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcmp, memset
 
-from converter.formats.chrome.json.text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append_cleaned, compact, good_escapes, is_digit,
-    number_end, parse_ticks, plain_ticks, skip_space, string_end,
-)
 from converter.formats.chrome.json.members cimport (
     BINDS_ENCLOSING, BIND_ID_MEMBER, EVENT_ARGUMENTS_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
     HAS_EVENT_TID, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_NAME, HAS_PHASE, HAS_PID, HAS_SCOPE,
     HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
 )
 from converter.formats.chrome.json.scan_values cimport Ends, RECENT_TYPES, Types, ValueScanner, ends_of, place_of
-from converter.kernels.output cimport Output, append
+from converter.formats.chrome.json.text cimport (
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append_cleaned, compact, good_escapes, is_digit,
+    number_end, parse_ticks, plain_ticks, skip_space, string_end,
+)
+from converter.kernels.io.output cimport Output, append
 
 cdef enum:
     # Arguments with a longer signature become JSON text.

@@ -2,8 +2,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json.text cimport Scanned
-from converter.kernels.output cimport Output
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.output cimport Output
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

@@ -12,8 +12,8 @@ from converter.formats.chrome.json.text cimport (
     is_hexadecimal, number_end, parse_ticks, runs_to_end, skip_space, special_end, special_number,
     string_end, word_end,
 )
-from converter.kernels.output cimport Output, append, ensure
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.output cimport Output, append, ensure
+from converter.kernels.tables.strings cimport StringTable
 
 cdef extern from "Python.h":
     # With NULL for the last, numbers out of range become infinite instead of raising.

@@ -6,9 +6,9 @@ readable.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, load64
-from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
-from converter.kernels.utf8 cimport is_utf8
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.io.output cimport Output, append, ensure, put8, put_bytes
+from converter.kernels.text.utf8 cimport is_utf8
 
 
 # What came of scanning: the text ended first, it is not JSON, there is no memory, or it is fine.

@@ -36,7 +36,7 @@ from converter.ir.field_classes import (
     StringClass,
     StructureClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.timeline_fields import JSON_TEXT
 
 Positions = NDArray[np.int64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from converter.formats.chrome.reading.classes import Part, Plan
 from converter.formats.chrome.reading.columns import Positions, Scanned, class_of_node, is_by_value
 from converter.ir.columns import Column
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 def is_checked(part: Part) -> bool:

@@ -39,9 +39,9 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.text import is_text
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
-from converter.kernels.order import group_by_class
-from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up, number_rows
+from converter.kernels.batches.order import group_by_class
+from converter.kernels.batches.union import looked_up, number_rows
+from converter.kernels.tables.strings import StringTable
 from converter.storage.source import Source
 
 #: Events in a batch.

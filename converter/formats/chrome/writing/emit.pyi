@@ -2,7 +2,7 @@ from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
 from converter.formats.chrome.writing.emit_programs import Program
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: How many bytes must follow the texts of threads.
 TEXT_PADDING: int

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from converter.formats.chrome.json.text cimport FINE, compact
 from converter.formats.chrome.writing.emit_programs cimport (
     ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_PLACE, EVENT_TIME,
     FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, PLAIN_STRING, SIGNED, STEP, STRING, STRING_IF, TIME,
@@ -20,14 +21,13 @@ from converter.formats.chrome.writing.emit_text cimport (
     MOST_OF_SHORT, Millisecond, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_short, put_string,
     put_unsigned,
 )
-from converter.formats.chrome.json.text cimport FINE, compact
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     ColumnView, TAKES_BYTES, bits_of, elements_of, fetch_ahead, fetch_list_ahead, id_of, span_of, value_at,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.decimal cimport write_digits, write_integer
-from converter.kernels.output cimport Blocks, Output, append, ensure, put8
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Blocks, Output, append, ensure, put8
+from converter.kernels.tables.strings cimport StringTable
+from converter.kernels.text.decimal cimport write_digits, write_integer
 
 #: Bytes that must follow the texts of threads.
 TEXT_PADDING = STEP

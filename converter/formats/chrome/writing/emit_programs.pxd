@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from converter.kernels.column_view cimport ColumnView, Takes
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Output
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport ColumnView, Takes
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Output
+from converter.kernels.tables.strings cimport StringTable
 
 
 # What they do is told in emit_programs.pyi.

@@ -4,7 +4,7 @@ from numpy import int32
 from numpy.typing import NDArray
 
 from converter.ir.tables import Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Operations, with their operands, and last the literal that each may have in front of what it writes. Columns are
 #: numbers of bound columns; literals are place and size in the text.

@@ -8,13 +8,13 @@ from libc.string cimport memcmp, memcpy, memset
 from numpy import ndarray
 
 from converter.formats.chrome.writing.emit_text cimport put_address, put_float, put_string, put_unsigned
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.decimal cimport write_integer
-from converter.kernels.output cimport Output, append, ensure
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Output, append, ensure
+from converter.kernels.tables.strings cimport Entry, StringTable
+from converter.kernels.text.decimal cimport write_integer
 
 cdef enum:
     # How many numbers an operation is made of.

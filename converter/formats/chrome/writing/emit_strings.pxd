@@ -4,11 +4,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
+from converter.formats.chrome.json.text cimport is_hexadecimal, special_number
 from converter.formats.chrome.writing.emit_programs cimport MOST_OF_TEXT, STEP
 from converter.formats.chrome.writing.emit_text cimport put_string
-from converter.formats.chrome.json.text cimport is_hexadecimal, special_number
-from converter.kernels.output cimport Output, append, ensure
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.io.output cimport Output, append, ensure
+from converter.kernels.tables.strings cimport Entry, StringTable
 
 cdef enum:
     # Of so many bytes in all quoted forms are kept, by each emitter.

@@ -7,12 +7,12 @@ from libc.string cimport memcpy
 from converter.formats.chrome.json.text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64, store32, store64
-from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
-from converter.kernels.copying cimport copy_run
-from converter.kernels.decimal cimport write_digits, write_integer
-from converter.kernels.doubles cimport put_shortest
-from converter.kernels.output cimport Output, append, ensure, put8, put_bytes
+from converter.kernels.batches.column_view cimport ColumnView, bits_of, fetch_ahead
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64, store32, store64
+from converter.kernels.io.copying cimport copy_run
+from converter.kernels.io.output cimport Output, append, ensure, put8, put_bytes
+from converter.kernels.text.decimal cimport write_digits, write_integer
+from converter.kernels.text.doubles cimport put_shortest
 
 cdef extern from *:
     """

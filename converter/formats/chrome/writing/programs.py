@@ -39,7 +39,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.forms import type_form
 from converter.ir.kinds import Kind, Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,

@@ -3,7 +3,7 @@ from typing import Any
 from numpy import int32, int64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class LineColumns:
     """The columns of a class of switches or wakeups in a batch.

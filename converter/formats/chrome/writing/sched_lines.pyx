@@ -8,11 +8,11 @@ from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from converter.kernels.column_view cimport TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, text_of
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.decimal cimport write_digits, write_integer, write_last_digits
-from converter.kernels.output cimport Blocks, Output, append, ensure
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, text_of
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Blocks, Output, append, ensure
+from converter.kernels.tables.strings cimport StringTable
+from converter.kernels.text.decimal cimport write_digits, write_integer, write_last_digits
 
 cdef enum:
     # The columns of switches, and those of wakeups.

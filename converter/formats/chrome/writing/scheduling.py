@@ -24,7 +24,7 @@ from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind, Role
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 if TYPE_CHECKING:
     from converter.ir.trace import Trace

@@ -22,7 +22,7 @@ from converter.formats.ctf.streams.stream_types import RecordType
 from converter.formats.ctf.streams.tasks import Tasks
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up, mark
+from converter.kernels.batches.union import looked_up, mark
 from converter.storage.pool.ahead import Ahead, is_in_order
 from converter.storage.pool.workers import Workers
 from converter.streaming.stream_merge import StreamMerge, WindowColumns

@@ -12,7 +12,7 @@ from converter.formats.ctf.streams.program import Decoder
 from converter.formats.ctf.streams.scan_columns import decode
 from converter.ir.columns import Column
 from converter.ir.events import Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.storage.pool.workers import TakenBackError, Work, Workers
 
 #: Gives location (int64) and size (uint32) of each record of a class.

@@ -54,7 +54,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.text import unique_names
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 _STYLES = {2: Style.BINARY, 8: Style.OCTAL, 16: Style.HEXADECIMAL}
 

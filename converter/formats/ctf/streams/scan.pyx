@@ -21,7 +21,7 @@ from converter.formats.ctf.streams.scan_positions cimport (
 from converter.formats.ctf.streams.scan_programs cimport (
     BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
 )
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 # What `Scanner.scan` stopped at.
 cdef enum:

@@ -4,7 +4,7 @@ from numpy import int32, int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
 from converter.formats.ctf.streams.scan_programs import Program
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 def decode(
     program: Program,

@@ -10,8 +10,8 @@ from converter.formats.ctf.streams.scan_fields cimport gather
 from converter.formats.ctf.streams.scan_programs cimport (
     Code, Field, GATHERED, INTERNED, LOOP, Machine, NO_MEMORY, Operation, Pending, Program, run, Slot,
 )
-from converter.kernels.columns cimport HeldBuffers
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport HeldBuffers
+from converter.kernels.tables.strings cimport StringTable
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil

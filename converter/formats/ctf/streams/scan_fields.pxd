@@ -6,12 +6,12 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport realloc
 from libc.string cimport memchr, memcpy
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.formats.ctf.streams.scan_programs cimport (
     BAD_LENGTH, BIG, CLOCK, Field, Group, I16, I32, I32_SWAPPED, I8, INTERNED, Machine, NO_MEMORY, Operation,
     OUT_OF_BOUNDS, Pending, REVERSED, SIGNED, Slot, TOO_WIDE, U16, U16_SWAPPED, U32, U32_SWAPPED, U64, U64_SWAPPED, U8,
 )
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.tables.strings cimport StringTable
 
 cdef extern from *:
     """

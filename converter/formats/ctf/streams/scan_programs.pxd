@@ -1,7 +1,7 @@
 # The machine that walks over the fields of CTF records, as the operations of a program say.
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

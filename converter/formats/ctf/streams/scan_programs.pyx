@@ -13,8 +13,8 @@ from libc.string cimport memcpy
 from converter.formats.ctf.streams.scan_fields cimport (
     before_null, fixed_integer, gather, integer, integers, MANY, put, put_text, update_clock, variable,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.tables.strings cimport StringTable
 
 
 OPERATIONS = {

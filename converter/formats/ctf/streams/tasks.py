@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 
 #: Process and thread of records without a thread.
 NO_ID: Final = -1

@@ -4,7 +4,7 @@ from typing import Any
 from numpy import int32, int64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 OP_SCALAR: int
 OP_STRING: int

@@ -14,11 +14,11 @@ from libc.string cimport memcpy, memmove, memset
 
 from converter.formats.ctf.writing.emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
 from converter.formats.ctf.writing.emit_programs cimport Operation, Program, run
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     MAX_NESTING = 64

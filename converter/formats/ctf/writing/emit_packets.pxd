@@ -4,8 +4,8 @@ from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
 
 from converter.formats.ctf.writing.emit cimport DONE, OUT_OF_MEMORY
-from converter.kernels.byte_order cimport HOST_IS_BIG, store16, store32, store64
-from converter.kernels.output cimport Output, ensure, put_zeros
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16, store32, store64
+from converter.kernels.io.output cimport Output, ensure, put_zeros
 
 cdef enum:
     MAGIC = 0xC1FC1FC1

@@ -7,10 +7,10 @@ from converter.formats.ctf.writing.emit cimport (
     WRONG_LENGTH,
 )
 from converter.formats.ctf.writing.emit_packets cimport MARGIN
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.column_view cimport ColumnView, elements_of, option_of, text_of, value_at
-from converter.kernels.output cimport Output, ensure, put8, put16, put32, put_bytes
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport ColumnView, elements_of, option_of, text_of, value_at
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.io.output cimport Output, ensure, put8, put16, put32, put_bytes
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef struct Operation:

@@ -23,7 +23,7 @@ from converter.formats.ftrace.event_format.syntax import (
 from converter.ir.columns import Column, ListColumn, list_of_bytes, value
 from converter.ir.distinct_values import map_distinct
 from converter.ir.field_classes import StringClass
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: How many bytes a suffix of `%p` prints; sockaddr has any number.
 _SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}

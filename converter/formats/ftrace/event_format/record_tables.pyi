@@ -8,8 +8,8 @@ from converter.formats.ftrace.event_format.syntax import EventFormat
 from converter.formats.ftrace.symbol_lookup import SymbolLookup
 from converter.ir.columns import Column
 from converter.ir.tables import Table
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.tables.strings import StringTable
 
 class Records:
     """The records of one event class in a batch: where they are, and how to read them.

@@ -7,8 +7,8 @@ import numpy as np
 
 from converter.ir.columns import take
 from converter.ir.tables cimport Table, Together, TogetherColumn
-from converter.kernels.gather cimport Segments
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.gather cimport Segments
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class Records:

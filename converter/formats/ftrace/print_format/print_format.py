@@ -20,8 +20,8 @@ from converter.formats.ftrace.print_format.nodes import Field, Node
 from converter.formats.ftrace.print_format.text_sources import TextSources
 from converter.formats.ftrace.print_format.texts import PieceOf, TextEvaluator
 from converter.formats.ftrace.symbol_lookup import as_text, octets, printk_text, symbol_text
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.tables.strings import StringTable
 from converter.printing import program as op
 from converter.printing.code import Code, Form
 from converter.printing.printer import Printer

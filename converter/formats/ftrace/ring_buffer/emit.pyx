@@ -23,10 +23,10 @@ from converter.formats.ftrace.ring_buffer.emit_records cimport (
     fill_record, record_size,
 )
 from converter.formats.ftrace.ring_buffer.scan cimport PageCursor, open_page
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.tables.strings cimport StringTable
 
 INTEGER = OP_INTEGER
 INLINE = OP_INLINE

@@ -2,12 +2,12 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from converter.formats.ftrace.ring_buffer.emit cimport DONE, OUT_OF_MEMORY, TOO_LARGE
 from converter.formats.ftrace.ring_buffer.scan cimport (
     LENGTH_FOLLOWS, MISSED_EVENTS, MISSED_STORED, RECORD, TIME_STAMP, PageCursor, next_record,
 )
-from converter.formats.ftrace.ring_buffer.emit cimport DONE, OUT_OF_MEMORY, TOO_LARGE
-from converter.kernels.byte_order cimport load32, load64, store32, store64
-from converter.kernels.output cimport Output, ensure
+from converter.kernels.io.byte_order cimport load32, load64, store32, store64
+from converter.kernels.io.output cimport Output, ensure
 
 cdef enum:
     # The longest payload whose length is in the record's word.

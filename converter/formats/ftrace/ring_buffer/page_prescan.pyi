@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 #: Steps of a survey; the columns of `steps` are (step, next step or -1, a, b, c), offsets within the record:
 #: NAME: a task's pid at a has the name in the c bytes at b.

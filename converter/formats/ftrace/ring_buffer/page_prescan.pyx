@@ -9,8 +9,8 @@ from converter.formats.ftrace.ring_buffer.scan cimport (
     DAMAGED, MISSED_EVENTS, PageCursor, PageDamage, RECORD, check_geometry, cut_by_zeros, next_record, no_header,
     note_damage, open_page,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
-from converter.kernels.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.tables.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
 
 cdef enum:
     # Steps of a survey: see the .pyi.

@@ -25,7 +25,7 @@ from converter.formats.ftrace.ring_buffer.page_prescan import (
 )
 from converter.formats.ftrace.ring_buffer.pages import PageStream, Window
 from converter.ir.kinds import Kind, Role
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 from converter.projection.domain.linux_tracepoints import meaning
 from converter.storage.pool.workers import workers
 from converter.streaming.ordered_work import OrderedWork

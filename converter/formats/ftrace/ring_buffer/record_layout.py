@@ -34,7 +34,7 @@ from converter.ir.field_classes import (
     IntegerClass,
     StringClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 _Operation = tuple[int, int, int, int, int]
 Packer = Callable[[Column, StringTable], ListColumn]

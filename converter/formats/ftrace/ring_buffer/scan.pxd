@@ -1,7 +1,7 @@
 # The walk over one page of the kernel's ring buffer, inline so that each loop over records compiles around it.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.kernels.byte_order cimport load32, load64
+from converter.kernels.io.byte_order cimport load32, load64
 
 
 cdef enum:

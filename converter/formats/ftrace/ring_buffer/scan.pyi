@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 def scan_pages(
     data: memoryview | bytes | NDArray[uint8],

@@ -11,8 +11,8 @@ The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` li
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
-from converter.kernels.tasks cimport TaskTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.tables.tasks cimport TaskTable
 
 cdef enum:
     # Between the flags and the length of a commit word.

@@ -16,7 +16,7 @@ from converter.formats.fxt.reading.scan_columns import (
     scatter,
 )
 from converter.ir.columns import Column, ListColumn, NullColumn
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 _INLINE = np.uint64(63)
 

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What `Scanner.scan` says about the end of a window.
 DONE: int

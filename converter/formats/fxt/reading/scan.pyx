@@ -29,8 +29,8 @@ from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
-from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
+from converter.kernels.tables.strings cimport StringTable
 
 
 cpdef enum:

@@ -7,7 +7,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy
 
 from converter.formats.fxt.words cimport FACTOR, mixed
-from converter.kernels.numbers cimport FAILED
+from converter.kernels.tables.numbers cimport FAILED
 
 cdef enum:
     # Of a shape and 15 arguments.

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 def scatter(
     values: NDArray[uint64],

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from converter.formats.fxt.words cimport MAX_PROVIDERS, NANOSECONDS, STRING_SLOTS, THREAD_SLOTS
-from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
+from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 
 cdef extern from *:
     """

@@ -17,8 +17,8 @@ from converter.formats.fxt.words cimport (
     SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE,
     SHAPE_USERSPACE_OBJECT, load, padded, span,
 )
-from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_pair
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_pair
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     OBJECT_PROCESS = 1

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 
-from converter.kernels.numbers cimport FAILED, Numbers, find_or_add_pair, free_numbers
+from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_pair, free_numbers
 
 
 # Names given, as (position << 1 | is thread, string id).

@@ -9,8 +9,8 @@ from converter.formats.fxt.reading.scan_classes cimport Classes, classes_find
 from converter.formats.fxt.reading.scan_providers cimport Providers, providers_time
 from converter.formats.fxt.reading.scan_threads cimport Threads, threads_find
 from converter.formats.fxt.words cimport INLINE, SHAPE_EXTENDED, load, padded, span
-from converter.kernels.numbers cimport FAILED
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.numbers cimport FAILED
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Value words of an event at most: of 15 arguments, a record's own fields, an extension.

@@ -10,6 +10,9 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
+from converter.formats.fxt.words cimport (
+    INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_NATIVE, rarely,
+)
 from converter.formats.fxt.writing.emit_arguments cimport (
     COLUMNS, CPU, GROUP, One, PROGRAM, ROW, Rows, SLOT, THREAD, TS, put_records, size_of,
 )
@@ -19,11 +22,8 @@ from converter.formats.fxt.writing.emit_provider cimport Provider
 from converter.formats.fxt.writing.emit_records cimport emit_record
 from converter.formats.fxt.writing.emit_references cimport Emission, register_all, register_thread
 from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, register_string, string_slot
-from converter.formats.fxt.words cimport (
-    INLINE, KERNEL_OBJECT, MAX_RECORD, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_NATIVE, rarely,
-)
-from converter.kernels.column_view cimport ColumnView, bits_of, id_of
-from converter.kernels.output cimport put_bytes
+from converter.kernels.batches.column_view cimport ColumnView, bits_of, id_of
+from converter.kernels.io.output cimport put_bytes
 
 cdef extern from *:
     void __builtin_prefetch(const void*, int) noexcept nogil

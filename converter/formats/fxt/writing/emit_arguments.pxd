@@ -6,6 +6,9 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.formats.fxt.words cimport (
+    EVENT, INLINE, MAX_RECORD, MAX_TEXT, SCHEDULING, SHAPE_SWITCH, SHAPE_WAKEUP, padded, rarely,
+)
 from converter.formats.fxt.writing.emit cimport BAD_COLUMN, MUST_FOLLOW, RECORD_TOO_LARGE, TEXT_TOO_LONG
 from converter.formats.fxt.writing.emit_output cimport store_stream
 from converter.formats.fxt.writing.emit_programs cimport (
@@ -14,11 +17,8 @@ from converter.formats.fxt.writing.emit_programs cimport (
 )
 from converter.formats.fxt.writing.emit_references cimport Emission, reference
 from converter.formats.fxt.writing.emit_slots cimport NEWLY, THREAD_BYTES, put_thread
-from converter.formats.fxt.words cimport (
-    EVENT, INLINE, MAX_RECORD, MAX_TEXT, SCHEDULING, SHAPE_SWITCH, SHAPE_WAKEUP, padded, rarely,
-)
-from converter.kernels.byte_order cimport store64
-from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead, id_of, span_of
+from converter.kernels.batches.column_view cimport ColumnView, bits_of, fetch_ahead, id_of, span_of
+from converter.kernels.io.byte_order cimport store64
 
 cdef enum:
     # Events that are looked at together: their records stay in the processor's cache.

@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.fxt.words cimport padded
-from converter.kernels.byte_order cimport store64
-from converter.kernels.output cimport Output, ensure, put64
+from converter.kernels.io.byte_order cimport store64
+from converter.kernels.io.output cimport Output, ensure, put64
 
 cdef enum:
     # Room that a record needs at most, apart from texts and bytes.

@@ -7,7 +7,7 @@ from converter.formats.fxt.words cimport (
     SHAPE_LOG, SHAPE_MAPPING, SHAPE_MODULE, SHAPE_NATIVE, SHAPE_SAMPLE, SHAPE_SWITCH, SHAPE_USERSPACE_OBJECT,
     SHAPE_WAKEUP,
 )
-from converter.kernels.column_view cimport ColumnView, bits_of, fetch_ahead
+from converter.kernels.batches.column_view cimport ColumnView, bits_of, fetch_ahead
 
 cdef enum:
     MAX_ARGUMENTS = 15

@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t
 
 from converter.formats.fxt.writing.emit_programs cimport Program
 from converter.formats.fxt.writing.emit_slots cimport StringSlots, ThreadSlots
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Blocks
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Blocks
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class Provider:

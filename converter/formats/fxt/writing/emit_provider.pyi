@@ -5,7 +5,7 @@ from numpy import int32, int64
 from numpy.typing import NDArray
 
 from converter.ir.tables import Table
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class Provider:
     """What is known of a provider whose records several emitters make: programs, and what its slots hold."""

@@ -11,12 +11,12 @@ import numpy as np
 from converter.formats.fxt.writing.emit_arguments cimport COLUMNS, PROGRAM, THREAD, regular_size
 from converter.formats.fxt.writing.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, has_thread, shape_fits
 from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, slots_forget, slots_free, strings_follow, thread_add
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     ColumnView, TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, id_of,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Blocks
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.output cimport Blocks
+from converter.kernels.tables.strings cimport StringTable
 
 # What each codec takes, and the bytes of its elements.
 cdef Takes[CODEC_UNKNOWN + 1] TAKES

@@ -6,6 +6,11 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.formats.fxt.words cimport (
+    BLOB, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING, SHAPE_BLOB,
+    SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING,
+    SHAPE_MODULE, SHAPE_SAMPLE, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
+)
 from converter.formats.fxt.writing.emit cimport (
     BAD_COLUMN, BAD_RECORD, NO_MEMORY, OK, RECORD_TOO_LARGE, TEXT_TOO_LONG,
 )
@@ -15,13 +20,8 @@ from converter.formats.fxt.writing.emit_output cimport (
 )
 from converter.formats.fxt.writing.emit_programs cimport Program, first_argument, number_of
 from converter.formats.fxt.writing.emit_references cimport Emission, reference
-from converter.formats.fxt.words cimport (
-    BLOB, INLINE, KERNEL_OBJECT, LARGE, LOG, MAX_RECORD, MAX_TEXT, METADATA, PROFILER, SCHEDULING, SHAPE_BLOB,
-    SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_LEGACY_SWITCH, SHAPE_LOG, SHAPE_MAPPING,
-    SHAPE_MODULE, SHAPE_SAMPLE, SHAPE_USERSPACE_OBJECT, USERSPACE_OBJECT, padded,
-)
-from converter.kernels.column_view cimport span_of, text_of
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport span_of, text_of
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Payload bytes of the records that a blob is divided into.

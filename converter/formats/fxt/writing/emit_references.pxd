@@ -5,18 +5,18 @@
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
+from converter.formats.fxt.words cimport (
+    EVENT, INLINE, MAX_TEXT, SHAPE_BLOB, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_USERSPACE_OBJECT,
+    rarely,
+)
 from converter.formats.fxt.writing.emit cimport BAD_COLUMN, MUST_FOLLOW, NO_MEMORY, OK, TEXT_TOO_LONG
 from converter.formats.fxt.writing.emit_output cimport Records, reserve
 from converter.formats.fxt.writing.emit_programs cimport CODEC_STRING, MAX_COLUMNS, Program, first_argument
 from converter.formats.fxt.writing.emit_slots cimport (
     NEWLY, StringSlots, THREAD_BYTES, ThreadSlots, put_thread, register_string, string_slot,
 )
-from converter.formats.fxt.words cimport (
-    EVENT, INLINE, MAX_TEXT, SHAPE_BLOB, SHAPE_KERNEL_OBJECT, SHAPE_LARGE, SHAPE_LARGE_TIMED, SHAPE_USERSPACE_OBJECT,
-    rarely,
-)
-from converter.kernels.column_view cimport ColumnView, fetch_ahead, id_of, span_of
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport ColumnView, fetch_ahead, id_of, span_of
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef struct Emission:

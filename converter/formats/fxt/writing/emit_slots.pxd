@@ -7,11 +7,11 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
 from converter.formats.fxt.writing.emit cimport BAD_COLUMN, NO_MEMORY, TEXT_TOO_LONG
 from converter.formats.fxt.writing.emit_output cimport Records, put_stream, put_word, reserve
-from converter.formats.fxt.words cimport MAX_TEXT, STRING, STRING_SLOTS, THREAD, THREAD_SLOTS, padded, rarely
-from converter.kernels.byte_order cimport store64
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.byte_order cimport store64
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Slots left when it begins to matter which ones a record under construction uses: a record uses at most 32.

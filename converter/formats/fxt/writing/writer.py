@@ -40,7 +40,7 @@ from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.kinds import Kind
 from converter.ir.tables import ConvertedColumn, WholeColumn
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,

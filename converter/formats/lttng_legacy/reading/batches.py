@@ -16,7 +16,7 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.gather import Segments
+from converter.kernels.batches.gather import Segments
 from converter.limits import allowed, limit
 from converter.storage.window_memory import WindowMemory
 from converter.streaming.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns

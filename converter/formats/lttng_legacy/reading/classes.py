@@ -42,8 +42,8 @@ from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
-from converter.kernels.gather import Segments
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.tables.strings import StringTable
 from converter.limits import limit
 from converter.projection.domain.lost_events import UNKNOWN
 

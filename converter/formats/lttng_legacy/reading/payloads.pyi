@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.columns import HeldBuffers
+from converter.kernels.batches.columns import HeldBuffers
 
 class Payloads(HeldBuffers):
     """The windows in which a batch's payloads lie, kept alive; a location is ``segment << 32 | offset``."""

@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from converter.formats.lttng_legacy.payload cimport STEP_ALIGN, walk
-from converter.kernels.columns cimport HeldBuffers
+from converter.kernels.batches.columns cimport HeldBuffers
 
 
 cdef class Payloads(HeldBuffers):

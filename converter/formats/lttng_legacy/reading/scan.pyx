@@ -12,7 +12,7 @@ from converter.formats.lttng_legacy.reading.markers cimport (
     HEARTBEAT, HEARTBEAT_64, Marker, MarkerTable, ON_THREAD, ThreadIndex,
 )
 from converter.formats.lttng_legacy.reading.scan_records cimport BLOCK_END, INCOMPLETE, RECORD, Record, RecordWalk
-from converter.kernels.byte_order cimport load32, load64
+from converter.kernels.io.byte_order cimport load32, load64
 
 cdef enum:
     # So many events must follow each other behind damage, or these and then the block's end.

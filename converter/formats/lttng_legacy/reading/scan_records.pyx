@@ -9,9 +9,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.lttng_legacy.headers cimport EventHeader, HEADER_2, HEADER_32, read_header
-from converter.formats.lttng_legacy.reading.markers cimport Marker, MarkerTable
 from converter.formats.lttng_legacy.payload cimport padding, walk
-from converter.kernels.byte_order cimport HOST_IS_BIG, load32, load64
+from converter.formats.lttng_legacy.reading.markers cimport Marker, MarkerTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64
 
 cdef enum:
     # So many zeros, whose time is not that of their block's beginning, are a hole in the file.

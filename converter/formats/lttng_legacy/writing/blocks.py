@@ -26,7 +26,7 @@ from converter.formats.lttng_legacy.writing.emit import (
 )
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import Sink
 
 #: Sizes of blocks: of those with a size of their own, and of those that all have one.

@@ -1,8 +1,8 @@
 # What the payloads of a marker are made of: its program, and the columns of one batch that it takes.
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from converter.kernels.column_view cimport ColumnView
-from converter.kernels.columns cimport BoundColumns
+from converter.kernels.batches.column_view cimport ColumnView
+from converter.kernels.batches.columns cimport BoundColumns
 
 cdef enum:
     # Operations: (code, width, alignment, always big-endian).

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class BlockEmitter:
     """Blocks of several files that are being written.

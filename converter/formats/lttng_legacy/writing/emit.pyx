@@ -13,20 +13,20 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
 import numpy as np
 
+from converter.formats.lttng_legacy.headers cimport (
+    EventHeader, HEADER_2, HEADER_32, HeaderForm, HEARTBEAT_64_ID, MOST_HEADER, reaches, write_header,
+)
 from converter.formats.lttng_legacy.writing.emit_blocks cimport (
     BlockForm, close_block, FINE, open_block, OUT_OF_MEMORY, OUT_OF_RANGE, PAGE, Stream, TOO_LARGE,
     UNREPRESENTABLE,
 )
-from converter.formats.lttng_legacy.headers cimport (
-    EventHeader, HEADER_2, HEADER_32, HeaderForm, HEARTBEAT_64_ID, MOST_HEADER, reaches, write_header,
-)
-from converter.kernels.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, bits_of, put_number, text_of,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Output, ensure, put8, put32, put64, put_bytes
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
+from converter.kernels.io.output cimport Output, ensure, put8, put32, put64, put_bytes
+from converter.kernels.tables.strings cimport StringTable
 
 # What each operation takes.
 cdef Takes[OP_ID + 1] TAKES

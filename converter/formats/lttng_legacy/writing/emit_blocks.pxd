@@ -1,9 +1,9 @@
 # Blocks under construction: one output a file, in which the last block is open.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.kernels.byte_order cimport store32, store64
-from converter.kernels.output cimport Output, ensure, put_bytes, put_zeros
 from converter.formats.lttng_legacy.headers cimport HeaderForm
+from converter.kernels.io.byte_order cimport store32, store64
+from converter.kernels.io.output cimport Output, ensure, put_bytes, put_zeros
 
 cdef enum:
     PAGE = 4096

@@ -32,7 +32,7 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 
 #: Blocks of other sizes are of damaged headers.

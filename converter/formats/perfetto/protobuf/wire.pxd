@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 
 cdef enum:
     WIRE_VARINT = 0

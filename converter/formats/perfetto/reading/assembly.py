@@ -14,7 +14,7 @@ from converter.formats.perfetto.protobuf.scan import SIZE, START
 from converter.formats.perfetto.reading.packets import Window
 from converter.ir.columns import Column
 from converter.ir.events import Batch, NativeRecords, Table
-from converter.kernels.union import DenseUnion, number_rows
+from converter.kernels.batches.union import DenseUnion, number_rows
 
 Entry = TypeVar("Entry", np.int32, np.int64)
 

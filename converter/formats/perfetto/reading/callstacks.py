@@ -11,7 +11,7 @@ from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.descriptors import decode
 from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.formats.perfetto.reading.kernels.scan_timeline import Timeline
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: A call stack as `ir.columns.column_from_values` takes it for `mapping.CALLSTACK`: innermost frame first.
 Frames = list[list[tuple[str, Any]]]

@@ -39,7 +39,7 @@ from converter.formats.perfetto.reading.tracks import Places
 from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 
 
 def _is_symbol(field_class: FieldClass) -> bool:

@@ -42,8 +42,8 @@ from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass
 from converter.ir.field_classes import BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
+from converter.kernels.tables.strings import StringTable
 
 #: Types of the fields of GenericFtraceEvent, as `scan_generic.generic_signatures` names them.
 _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {

@@ -36,7 +36,7 @@ from converter.formats.perfetto.reading.timeline import TrackEventClasses
 from converter.formats.perfetto.reading.tracks import Places
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.limits import allowed
 from converter.storage.source import Source
 

@@ -19,7 +19,7 @@ from converter.ir.field_classes import (
     IntegerClass,
     StringClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 class Item(NamedTuple):

@@ -40,7 +40,7 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 _PROTOBUF: Final = "application/x-protobuf; type="
 #: DebugAnnotation.nested_value of an empty dictionary and of an empty array: nested_type alone.

@@ -14,7 +14,7 @@ from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text
 from converter.formats.perfetto.writing.metadata import new_packet
 from converter.ir.columns import ListColumn, StructColumn, string_ids
 from converter.ir.field_classes import StringClass
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: The iid of the call stack without frames: beyond those that a table of strings gives.
 _EMPTY_STACK: Final = 1 << 31

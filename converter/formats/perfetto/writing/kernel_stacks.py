@@ -13,7 +13,7 @@ from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.types import is_stack
 
 #: The kernel's event with the stack of the program, whose functions nobody names.

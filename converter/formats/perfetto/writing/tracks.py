@@ -47,7 +47,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 from converter.projection import timeline_fields
 
 #: Kinds that are track events.

@@ -37,7 +37,7 @@ from converter.formats.perfetto.writing.tracks import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up, mark
+from converter.kernels.batches.union import looked_up, mark
 from converter.projection.domain.linux_tracepoints import MEANINGS
 from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink

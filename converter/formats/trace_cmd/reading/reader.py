@@ -29,7 +29,7 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Role
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace, Track
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 

@@ -19,7 +19,7 @@ from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_page
 from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.ir.trace import Narrowed
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 #: Bytes of pages in front of a time that are read, too: what they say holds when it begins.
 _LEAD = 1 << 16

@@ -2,7 +2,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.byte_order cimport load16, load32, load64
+from converter.kernels.io.byte_order cimport load16, load32, load64
 
 
 cdef extern from "<math.h>" nogil:

@@ -21,8 +21,8 @@ from converter.ir.field_classes import (
     NullClass,
 )
 from converter.ir.kinds import Kind
-from converter.kernels.gather import Segments
-from converter.kernels.order import group_by_class
+from converter.kernels.batches.gather import Segments
+from converter.kernels.batches.order import group_by_class
 
 #: What recorders once wrote for a null pointer in place of a text.
 _OLD_NULL = b"\xff\xff\xff\xff"

@@ -12,7 +12,7 @@ from converter.formats.uftrace.layout import FIRST_USER_EVENT, EventId
 from converter.formats.uftrace.mapping import READINGS, USER_EVENT, watched_variable
 from converter.formats.uftrace.reading.batches import EventName
 from converter.formats.uftrace.reading.functions import LEFT_OUT, Functions
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.side_table import Tables

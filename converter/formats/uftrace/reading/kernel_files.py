@@ -39,7 +39,7 @@ from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.reading.event_streams import ReadyEvents
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 from converter.storage.opening import open_source
 from converter.storage.pool.workers import Workers
 from converter.storage.window_memory import WindowMemory

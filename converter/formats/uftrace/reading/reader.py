@@ -57,7 +57,7 @@ from converter.formats.uftrace.symbols.symbol_files import Modules, space_times
 from converter.formats.uftrace.task_sessions import Tasks, parse_binary_tasks, parse_tasks
 from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 from converter.limits import allowed
 from converter.storage.pool.workers import Workers
 from converter.storage.source import Source

@@ -2,7 +2,7 @@ from numpy import int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What ended `Scanner.fill`: no stream has an event; the columns are full; stream `stream` needs its next window;
 #: the table of functions needs a symbol's site, or a module's symbols; stream `stream` is damaged at `offset`

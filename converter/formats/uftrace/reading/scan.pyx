@@ -11,6 +11,7 @@ Columns of the values of scanned uftrace records.
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, UINT64_MAX, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
+from converter.formats.uftrace.arguments.values cimport decode_values, integer, MOST_VALUES, padded, Program
 from converter.formats.uftrace.reading.scan_addresses cimport cache_slot, Cached
 from converter.formats.uftrace.reading.scan_estimates cimport (
     account, MISC_AT, move_next, settle, SWITCH_END, SWITCH_OUT, TID_AT,
@@ -22,9 +23,8 @@ from converter.formats.uftrace.reading.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
     SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )
-from converter.formats.uftrace.arguments.values cimport decode_values, integer, MOST_VALUES, padded, Program
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.tables.strings cimport StringTable
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil

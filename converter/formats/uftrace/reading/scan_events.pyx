@@ -10,8 +10,8 @@ time), uftrace's utils/perf.c and utils/extern.c.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64
-from converter.kernels.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
+from converter.kernels.tables.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
 
 
 cdef enum:

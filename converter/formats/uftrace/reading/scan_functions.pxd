@@ -1,10 +1,10 @@
 # What the addresses of records are; streams that wait for their turn.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from converter.formats.uftrace.arguments.values cimport Program
 from converter.formats.uftrace.reading.scan_addresses cimport Cached, Module, Space
 from converter.formats.uftrace.reading.scan_streams cimport Heap, Stream
-from converter.formats.uftrace.arguments.values cimport Program
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

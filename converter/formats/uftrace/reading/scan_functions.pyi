@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which int
 #: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits in front) and bytes take

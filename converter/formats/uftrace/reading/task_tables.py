@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from converter.formats.uftrace.task_sessions import Tasks
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.tasks import TaskTable
+from converter.kernels.tables.tasks import TaskTable
 
 if TYPE_CHECKING:
     from converter.formats.uftrace.side_table import Tables

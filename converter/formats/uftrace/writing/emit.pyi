@@ -2,7 +2,7 @@ from numpy import int32, int64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.writing.emit_programs import Programs
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: What a program writes; the columns of a `named` one begin with the ids of name and category.
 #: ENTRY: of a function, with its arguments; named.

@@ -12,11 +12,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, UINT64_MAX, uint64
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, store64
-from converter.kernels.column_view cimport bits_of, id_of, text_of
-from converter.kernels.numbers cimport Numbers, free_numbers
-from converter.kernels.output cimport Output, ensure, put16, put_bytes, put_zeros
-from converter.kernels.strings cimport StringTable
 from converter.formats.uftrace.writing.emit_programs cimport (
     ADDRESS_SIZE, O_BYTES, O_TEXT, O_VALUE, P_ENTRY, P_EVENT, P_EXIT, P_LOST, P_RAW, P_USER_EVENT, P_VARIABLE,
     S_BAD_COLUMN, S_BAD_VALUE, S_NO_MEMORY, S_OK, S_TEXT_TOO_LONG, Program, Programs,
@@ -27,6 +22,11 @@ from converter.formats.uftrace.writing.emit_symbols cimport (
 from converter.formats.uftrace.writing.emit_tasks cimport (
     RECORD_SIZE, TYPE_ENTRY, TYPE_EVENT, TYPE_EXIT, TYPE_LOST, Task, push, put_head,
 )
+from converter.kernels.batches.column_view cimport bits_of, id_of, text_of
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store64
+from converter.kernels.io.output cimport Output, ensure, put16, put_bytes, put_zeros
+from converter.kernels.tables.numbers cimport Numbers, free_numbers
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     FIRST_USER_EVENT = 1000000

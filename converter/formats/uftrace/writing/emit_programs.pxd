@@ -1,9 +1,9 @@
 # Programs that write the records of event classes, and the columns that they run over.
 from libc.stdint cimport int32_t, int64_t
 
-from converter.kernels.column_view cimport ColumnView
-from converter.kernels.output cimport Output
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport ColumnView
+from converter.kernels.io.output cimport Output
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 from numpy import int64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 Column: TypeAlias = NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]
 

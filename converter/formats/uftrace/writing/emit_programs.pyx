@@ -5,15 +5,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, store16
-from converter.kernels.column_view cimport (
+from converter.formats.uftrace.arguments.values cimport padded
+from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
+from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, put_number, text_of,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Output, put16, put_bytes, put_zeros
-from converter.kernels.strings cimport StringTable
-from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
-from converter.formats.uftrace.arguments.values cimport padded
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16
+from converter.kernels.io.output cimport Output, put16, put_bytes, put_zeros
+from converter.kernels.tables.strings cimport StringTable
 
 # What each operation takes.
 cdef Takes[O_BYTES + 1] TAKES

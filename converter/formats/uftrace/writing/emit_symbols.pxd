@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from converter.kernels.numbers cimport Numbers, find_or_add_pair
+from converter.kernels.tables.numbers cimport Numbers, find_or_add_pair
 
 cdef enum:
     # What stands for a program in `Symbol.entry` and `Symbol.exit`.

@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport realloc
 
-from converter.kernels.byte_order cimport HOST_IS_BIG
-from converter.kernels.output cimport Output, put64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.io.output cimport Output, put64
 
 
 cdef enum:

@@ -52,7 +52,7 @@ from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 
 _REASONS: Final = {

@@ -43,7 +43,7 @@ from converter.formats.uftrace.writing.tasks import (
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossKind, LossReport
 from converter.storage.sink import Sink
 

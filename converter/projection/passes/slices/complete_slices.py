@@ -19,7 +19,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.slices.overlapping_slices import OverlappingSlices
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME

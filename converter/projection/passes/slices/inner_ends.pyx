@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.open_slices cimport (
+from converter.kernels.tables.open_slices cimport (
     Lanes,
     find_open,
     forget_closed,

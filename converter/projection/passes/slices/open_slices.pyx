@@ -9,7 +9,8 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t, uint32
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from converter.kernels.open_slices cimport (
+from converter.kernels.batches.places cimport are_within
+from converter.kernels.tables.open_slices cimport (
     NONE,
     Lanes,
     find_open,
@@ -21,7 +22,6 @@ from converter.kernels.open_slices cimport (
     push,
     start,
 )
-from converter.kernels.places cimport are_within
 from converter.projection.passes.slices.recent_stacks cimport RECENT, RecentLane, recent_lane
 from converter.projection.passes.slices.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 

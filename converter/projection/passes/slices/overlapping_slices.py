@@ -16,7 +16,7 @@ from converter.ir.columns import renumbered
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
-from converter.kernels.union import looked_up
+from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.slices.open_slices import NestedSlices
 from converter.projection.passes.time_order import order_of

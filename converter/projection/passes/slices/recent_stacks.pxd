@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
-from converter.kernels.numbers cimport Numbers, find_or_add_pair
+from converter.kernels.tables.numbers cimport Numbers, find_or_add_pair
 
 cdef enum:
     # A power of two.

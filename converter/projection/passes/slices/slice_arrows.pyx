@@ -7,8 +7,8 @@ import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from converter.kernels.numbers cimport Numbers, find_or_add_key, free_numbers
-from converter.kernels.places cimport are_within
+from converter.kernels.batches.places cimport are_within
+from converter.kernels.tables.numbers cimport Numbers, find_or_add_key, free_numbers
 
 cdef enum:
     BEGIN = 1

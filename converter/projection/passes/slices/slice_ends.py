@@ -19,7 +19,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up, values_by_class
+from converter.kernels.batches.union import looked_up, values_by_class
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.slices.open_slices import OpenSlices
 from converter.projection.passes.time_order import order_of

@@ -7,8 +7,8 @@ from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from converter.kernels.numbers cimport Numbers, free_numbers
-from converter.kernels.places cimport are_within
+from converter.kernels.batches.places cimport are_within
+from converter.kernels.tables.numbers cimport Numbers, free_numbers
 from converter.projection.passes.slices.recent_stacks cimport RECENT, RecentLane, recent_lane
 from converter.projection.passes.slices.turns cimport Turning, Turns, free_turning, keep_open, turns_of
 

@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.union import looked_up, values_by_class
+from converter.kernels.batches.union import looked_up, values_by_class
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.passes.slices.inner_ends import InnerEnds

@@ -20,8 +20,8 @@ from converter.formats.aix.report.template_locations import NotExpressedError
 from converter.formats.aix.report.template_programs import TemplateProgram
 from converter.formats.aix.report.template_state import template_text
 from converter.formats.aix.trcfmt import Environment, evaluate, parse
-from converter.kernels.columns import HeldBuffers
-from converter.kernels.strings import StringTable
+from converter.kernels.batches.columns import HeldBuffers
+from converter.kernels.tables.strings import StringTable
 from converter.printing.code import Code
 from converter.printing.printer import Printer
 

@@ -10,7 +10,7 @@ from support.trcfmt_entries import generic32, generic64, words32, words64
 
 from converter.formats.aix.report.lines import own_templates
 from converter.formats.aix.trcfmt import Environment, StaticField, evaluate, layout, parse
-from converter.kernels.gather import Segments
+from converter.kernels.batches.gather import Segments
 
 
 def of(body, env=32, *, generic=False, more=""):

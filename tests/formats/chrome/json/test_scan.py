@@ -10,7 +10,7 @@ from support.chrome_files import events, load
 
 from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.mapping import PHASE_TABLE
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 numbers = st.from_regex(r"0{0,2}[0-9]{1,20}(\.[0-9]{1,12})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
 

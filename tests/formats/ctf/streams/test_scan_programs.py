@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converter.formats.ctf.streams.scan_columns import decode
 from converter.formats.ctf.streams.scan_programs import FLAGS, OPERATIONS, Program
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 INTEGER, SKIP, ENDED, INTEGERS, END = (
     OPERATIONS[name] for name in ("INTEGER", "SKIP", "ENDED", "INTEGERS", "END")

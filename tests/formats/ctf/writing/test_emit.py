@@ -22,7 +22,7 @@ from converter.formats.ctf.writing.emit import (
     WRONG_LENGTH,
     Emitter,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 def emitter_of(operations: list[tuple[int, int, int]]) -> tuple[Emitter, int]:

@@ -12,7 +12,7 @@ from converter.formats.ftrace.event_format.addresses import address_forms, packe
 from converter.formats.ftrace.event_format.syntax import parse_event_format
 from converter.ir.columns import list_of_bytes
 from converter.ir.field_classes import BytesClass
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 NUMBER = 77
 UUID = bytes(range(16))

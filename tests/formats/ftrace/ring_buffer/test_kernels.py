@@ -10,10 +10,10 @@ from support.trace_cmd_files import Kernel
 
 from converter.formats.ftrace.ring_buffer.page_prescan import Surveyor
 from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_pages, scan_symbols
-from converter.kernels.gather import Segments
-from converter.kernels.order import Merge, group_by_class
-from converter.kernels.strings import StringTable
-from converter.kernels.tasks import TaskTable
+from converter.kernels.batches.gather import Segments
+from converter.kernels.batches.order import Merge, group_by_class
+from converter.kernels.tables.strings import StringTable
+from converter.kernels.tables.tasks import TaskTable
 
 
 def scan(

@@ -30,7 +30,7 @@ from converter.formats.perfetto.writing.kernels.emit import (
     Emitter,
     PacketSequence,
 )
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 def varint(value: int, padding: int = 0) -> bytes:

@@ -1,7 +1,7 @@
 # CompactSched (ftrace_event_bundle.proto): switches and wakings as lists, one for each field, of varints.
 
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WireField, next_field, read_varint
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc

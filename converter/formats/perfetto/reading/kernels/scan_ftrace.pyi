@@ -2,7 +2,7 @@ from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Columns of a row of `scan_bundles`.
 EVENTS: int

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 def generic_signatures(
     data: NDArray[uint8],

@@ -2,8 +2,8 @@
 """Events that describe themselves (GenericFtraceEvent): which class each is of by its shape, and values by their places."""
 
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, check_spans, next_field
-from converter.kernels.output cimport Output, append
-from converter.kernels.strings cimport StringTable
+from converter.kernels.io.output cimport Output, append
+from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free

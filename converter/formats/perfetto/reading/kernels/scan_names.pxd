@@ -4,13 +4,13 @@ from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, open_compact
 from converter.formats.perfetto.protobuf.wire cimport (
     WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, behind_varint, next_field, read_short_varint, read_varint,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, load64
-from converter.kernels.strings cimport StringTable
-from converter.kernels.task_names cimport TaskNames
+from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, open_compact
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.tables.strings cimport StringTable
+from converter.kernels.tables.task_names cimport TaskNames
 
 cdef enum:
     # Field numbers of events end here, as in `scan_ftrace`.

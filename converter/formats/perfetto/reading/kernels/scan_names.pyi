@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
-from converter.kernels.strings import StringTable
-from converter.kernels.task_names import TaskNames
+from converter.kernels.tables.strings import StringTable
+from converter.kernels.tables.task_names import TaskNames
 
 class NamingEvents:
     """Which kernel events name tasks and in which fields, and what those of a trace name them."""

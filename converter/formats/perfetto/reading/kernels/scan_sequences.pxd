@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

@@ -3,7 +3,7 @@ from collections.abc import Container
 from numpy import int32, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class Sequences:
     """The state of packet sequences in one pass over a trace: interned data, defaults, clocks and counters."""

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport push_repeated, reserve
 from converter.formats.perfetto.protobuf.wire cimport next_field, WIRE_BYTES, WIRE_VARINT, WireField
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:

@@ -4,7 +4,7 @@ from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.reading.kernels.scan_sequences import Sequences
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class TrackEvents(NamedTuple):
     """Track events in packet order, one value each of the first seven; the rest is what arguments point into."""

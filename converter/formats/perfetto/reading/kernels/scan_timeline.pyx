@@ -6,6 +6,8 @@ from collections import namedtuple
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS
+from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
 from converter.formats.perfetto.reading.kernels.scan_sequences cimport (
     DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, FURTHER, INTERNED_START, NEEDS_STATE, SEQUENCE,
     TRACK_DESCRIPTOR, Sequence, Sequences,
@@ -13,9 +15,7 @@ from converter.formats.perfetto.reading.kernels.scan_sequences cimport (
 from converter.formats.perfetto.reading.kernels.scan_track_event cimport (
     LEGACY_VALUES, EventParts, Parsed, parse_event, parse_legacy,
 )
-from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free

@@ -1,11 +1,11 @@
 # Track events (track_event.proto) taken apart, before their arguments are read.
 
-from converter.formats.perfetto.reading.kernels.scan_sequences cimport KeyMap
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_repeated, push_word
 from converter.formats.perfetto.protobuf.wire cimport (
     WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
 )
-from converter.kernels.strings cimport Entry, StringTable
+from converter.formats.perfetto.reading.kernels.scan_sequences cimport KeyMap
+from converter.kernels.tables.strings cimport Entry, StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset

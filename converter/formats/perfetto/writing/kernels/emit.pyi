@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 from numpy import int32, int64, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 #: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.
 U8: int

@@ -13,6 +13,7 @@ from libc.string cimport memset
 import numpy as np
 
 from converter.formats.perfetto.writing.kernels.emit_bundles cimport Events, put_bundle
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
 from converter.formats.perfetto.writing.kernels.emit_interning cimport (
     Interning, TABLES, follow_strings, free_interned, free_interning,
 )
@@ -23,16 +24,15 @@ from converter.formats.perfetto.writing.kernels.emit_programs cimport (
     sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
     sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
-from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
 from converter.formats.perfetto.writing.kernels.emit_symbols cimport Addresses, note_address
-from converter.kernels.byte_order cimport HOST_IS_BIG, load64
-from converter.kernels.column_view cimport (
+from converter.kernels.batches.column_view cimport (
     AHEAD, ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
     Takes, bits_of,
 )
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.output cimport Blocks, ensure, put_bytes
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.io.output cimport Blocks, ensure, put_bytes
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     MAX_CPUS = 1024

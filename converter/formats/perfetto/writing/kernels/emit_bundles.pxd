@@ -4,12 +4,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.writing.kernels.emit cimport BAD_COLUMN, NO_MEMORY
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
 from converter.formats.perfetto.writing.kernels.emit_output cimport (
     MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
-from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # A bundle ends at whichever comes first.

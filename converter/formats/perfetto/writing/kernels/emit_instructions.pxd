@@ -12,9 +12,9 @@ from converter.formats.perfetto.writing.kernels.emit_programs cimport (
     STEP_ROOM, Program, Step, sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL,
     sNAME, sOPEN, sOPTIONAL, sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
-from converter.kernels.byte_order cimport HOST_IS_BIG, load16, load32, load64, store32, store64
-from converter.kernels.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of
-from converter.kernels.strings cimport Entry, PADDING, StringTable
+from converter.kernels.batches.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64, store32, store64
+from converter.kernels.tables.strings cimport Entry, PADDING, StringTable
 
 cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil

@@ -8,8 +8,8 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
 from converter.formats.perfetto.writing.kernels.emit_output cimport MARGIN, end_at, ensure_at, put, varint_size
-from converter.kernels.output cimport Output, ensure
-from converter.kernels.strings cimport Entry, StringTable
+from converter.kernels.io.output cimport Output, ensure
+from converter.kernels.tables.strings cimport Entry, StringTable
 
 cdef extern from *:
     uint8_t __atomic_load_n(const uint8_t*, int) noexcept nogil

@@ -5,8 +5,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
-from converter.kernels.byte_order cimport HOST_IS_BIG, store32, store64
-from converter.kernels.output cimport Output, grow
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store32, store64
+from converter.kernels.io.output cimport Output, grow
 
 cdef extern from *:
     int __builtin_clzll(unsigned long long) nogil

@@ -1,13 +1,13 @@
 # Packets of their own (trace_packet.proto): time, sequence, what the event's program writes, and the texts that it interns.
 
 from converter.formats.perfetto.writing.kernels.emit cimport BAD_COLUMN, NO_MEMORY, OK
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, run
 from converter.formats.perfetto.writing.kernels.emit_interning cimport begin_interned, put_interned
 from converter.formats.perfetto.writing.kernels.emit_output cimport (
     Messages, begin_at, close_message, end_at, open_message, put, put_time,
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fRAW, fRECORD
-from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, run
-from converter.kernels.strings cimport StringTable
+from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint64_t
 
-from converter.kernels.column_view cimport ColumnView
+from converter.kernels.batches.column_view cimport ColumnView
 
 cdef enum:
     # Bytes of a tag and a number at most, or of what a message takes for its size.

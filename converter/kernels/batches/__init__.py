@@ -1,0 +1,1 @@
+"""Columns of batches: gathering, grouping by class, merging by time, looking up by index."""

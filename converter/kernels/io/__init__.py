@@ -1,0 +1,1 @@
+"""The growing output of emitters, integers in either byte order, short copies."""

@@ -1,0 +1,1 @@
+"""Hash tables and other growing tables: interned strings, tasks, keys, open slices."""

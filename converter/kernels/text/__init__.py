@@ -1,0 +1,1 @@
+"""Numbers as decimal text, and UTF-8."""

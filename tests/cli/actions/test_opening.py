@@ -9,6 +9,7 @@ from support.viewer import Viewer
 
 from converter.cli import main
 from converter.cli.actions import opening
+from converter.cli.commands.table import COMMANDS
 from converter.viewing import perfetto_ui
 
 SMALL = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd/small.dat"
@@ -18,7 +19,9 @@ SMALL = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd/small.dat"
 def viewer(monkeypatch, tmp_path):
     viewer = Viewer()
     monkeypatch.setattr(webbrowser, "open_new_tab", viewer.open)
-    # Tests run beside each other.
+    # The help text contains the port from when the module is first imported: import it with the real one.
+    assert COMMANDS["open"]
+    # Tests run in parallel, so each takes a free port.
     monkeypatch.setattr(perfetto_ui, "PORT", 0)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)

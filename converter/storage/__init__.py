@@ -1,1 +1,1 @@
-"""Bytes in and out: files, directories, streams and archives."""
+"""Byte sources and sinks: files, directories, streams and archives."""

@@ -1,6 +1,6 @@
-"""Descriptors of files: however many are read and written, a bounded number of them is open at a time.
+"""A bounded pool of file descriptors, however many files are read and written.
 
-A file that was opened by its path keeps its descriptor until others need one; its next use opens it again.
+A file that was opened by its path keeps its descriptor until others need one. Its next use opens it again.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Final, TypeVar
 
 _Result = TypeVar("_Result")
 
-#: The most descriptors of such files, where the system allows more.
+#: The upper bound of pooled descriptors, where the system allows more.
 _MOST: Final = 4096
-#: What is taken for the system's bound where it does not say one.
+#: The assumed system limit, where the system reports none.
 _USUAL: Final = 256
-#: The most that a process needs: some programs go through all that it may have.
+#: The most that a process needs: some programs iterate over all descriptors that they may have.
 _ENOUGH: Final = 1 << 16
-#: Numbers of errors that say that too many files are open: in the process, and in the system.
+#: The errno values for too many open files: in the process, and in the system.
 TOO_MANY: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 class OpenFile:
-    """A file in use: a context manager that gives its descriptor, for any number of threads.
+    """A file in use: a context manager that returns its descriptor, for any number of threads.
 
     Args:
-        descriptor: of the file, which it owns.
-        path: opens the file again; None where nothing does, and the descriptor is kept.
-        flags: what it is opened for.
+        descriptor: of the file; this object owns it.
+        path: where the file can be opened again; None if it cannot, and the descriptor is kept.
+        flags: the flags to open it with.
 
     """
 
@@ -39,7 +39,7 @@ class OpenFile:
     def __init__(self, descriptor: int, path: str | None = None, flags: int = os.O_RDONLY) -> None:
         self.descriptor = descriptor
         self.is_closed = False
-        #: What the system said when the descriptor was closed for others.
+        #: The error from closing the descriptor when another file needed it.
         self.error: OSError | None = None
         #: The number of threads that are using it.
         self.users = 0
@@ -51,7 +51,7 @@ class OpenFile:
 
     @property
     def size(self) -> int:
-        """The number of bytes when it was opened first."""
+        """The number of bytes when the file was first opened."""
         return self._status.st_size
 
     def __enter__(self) -> int:
@@ -66,10 +66,10 @@ class OpenFile:
             _pool.release(self)
 
     def close(self) -> None:
-        """Release the descriptor, once nobody uses it.
+        """Release the descriptor as soon as nobody uses it.
 
         Raises:
-            OSError: not all that was written is in the file.
+            OSError: not everything that was written is in the file.
 
         """
         if self._path is not None:
@@ -84,13 +84,13 @@ class OpenFile:
         """Open it again.
 
         Raises:
-            OSError: it cannot be opened, or another file is called so by now; or not all that was written is in it.
+            OSError: it cannot be opened, another file now has its name, or not everything that was written is in it.
 
         """
         if self.error is not None:
             raise self.error
         assert self._path is not None, "it has not been closed"
-        # A pipe that is called so by now must not block.
+        # A pipe that has this name by now must not block.
         path, flags = self._path, self._flags | os.O_NONBLOCK
         descriptor = with_room(lambda: os.open(path, flags))
         if not self._is_same(os.fstat(descriptor)):
@@ -99,7 +99,7 @@ class OpenFile:
         self.descriptor = descriptor
 
     def _is_same(self, status: os.stat_result) -> bool:
-        """Return whether a status is that of this file; network file systems may number a file again."""
+        """Return True if a status is that of this file; network file systems may renumber a file."""
         unchanged = (status.st_size, status.st_mtime_ns) == (
             self._status.st_size,
             self._status.st_mtime_ns,
@@ -108,17 +108,17 @@ class OpenFile:
 
 
 class _Pool:
-    """The files that have descriptors and can be opened again."""
+    """The open files whose descriptors can be closed and opened again."""
 
     def __init__(self) -> None:
-        # Reentrant: a source that the garbage collector finds closes its file wherever a thread is.
+        # Reentrant: the garbage collector may close the file of a source at any point of any thread.
         self._lock = threading.RLock()
         self._open = 0
-        #: Those that nobody uses at the moment, the one that was used last at the end.
+        #: Files that nobody uses now, the most recently used last.
         self._idle: OrderedDict[OpenFile, None] = OrderedDict()
 
     def add(self, file: OpenFile) -> None:
-        """Keep a file, which is open."""
+        """Add a file, which is open."""
         with self._lock:
             self._open += 1
             self._idle[file] = None
@@ -137,7 +137,7 @@ class _Pool:
             return file.descriptor
 
     def release(self, file: OpenFile) -> None:
-        """End a use of a file."""
+        """End one use of a file."""
         with self._lock:
             file.users -= 1
             if file.users:
@@ -148,7 +148,7 @@ class _Pool:
                 self._idle[file] = None
 
     def close(self, file: OpenFile) -> None:
-        """Close a file for good, once nobody uses it."""
+        """Close a file for good as soon as nobody uses it."""
         with self._lock:
             file.is_closed = True
             self._idle.pop(file, None)
@@ -156,7 +156,7 @@ class _Pool:
                 self._drop(file)
 
     def make_room(self, most: int | None = None) -> bool:
-        """Close idle files until fewer than `most` are open, as many as there may be by default.
+        """Close idle files until fewer than `most` (by default the pool's limit) are open.
 
         Returns:
             True if a descriptor was closed.
@@ -171,7 +171,7 @@ class _Pool:
         return closed
 
     def begin_again(self) -> None:
-        """Have a lock that is free, in a child process: a thread of the parent may have had the other."""
+        """Replace the lock by a free one in a child process: a thread of the parent may have held the old one."""
         self._lock = threading.RLock()
 
     def _drop(self, file: OpenFile) -> None:
@@ -190,7 +190,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def open_file(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-    """Open a file; the descriptor.
+    """Open a file and return its descriptor.
 
     Raises:
         OSError: it cannot be opened.
@@ -202,7 +202,7 @@ def open_file(path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
 
 
 def with_room(make: Callable[[], _Result]) -> _Result:
-    """Return what a function makes that opens files; where too many are open, idle ones are closed first."""
+    """Call a function that opens files, and return its result; if too many are open, close idle ones and retry."""
     try:
         return make()
     except OSError as error:
@@ -212,15 +212,15 @@ def with_room(make: Callable[[], _Result]) -> _Result:
 
 
 def lasting_path(path: str) -> str | None:
-    """Return the path that opens a file again whatever the current directory is; None where none does for sure."""
+    """Return a path that opens a file again whatever the current directory is; None if no path surely does."""
     whole = os.path.abspath(path)
     return None if whole.startswith(("/dev/", "/proc/")) else whole
 
 
 def allow_more() -> None:
-    """Have the system allow this process as many open files as it may allow itself."""
+    """Raise this process's soft limit of open files to its hard limit."""
     try:
-        import resource  # which not all systems have
+        import resource  # not available on all systems
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
@@ -231,9 +231,9 @@ def allow_more() -> None:
 
 
 def most_open() -> int:
-    """Return how many descriptors such files may have: half of the process's, which needs some for others, too."""
+    """Return how many descriptors the pool may hold: half of the process's, which needs some for other files."""
     try:
-        import resource  # which not all systems have
+        import resource  # not available on all systems
 
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     except (ImportError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Where an input or output is, as text: a path of this machine, or a URL."""
+"""Locations of inputs and outputs as text: paths of this machine, and URLs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def protocol(place: str) -> str | None:
-    """The protocol of a URL, in small letters; None of a path."""
+    """Return the scheme of a URL in lower case, or None for a path."""
     match = _URL.match(place)
     return None if match is None else match[1].lower()
 
 
 def is_remote(place: str) -> bool:
-    """Whether it is a URL, other than of a file of this machine."""
+    """Return True if it is a URL, other than of a file of this machine."""
     return protocol(place) not in (None, "file")
 
 
 def local(place: str) -> str:
-    """A path; that of the file where it is given as ``file://``."""
+    """Return the path of a local file, which may be given as ``file://``."""
     if protocol(place) != "file":
         return place
     from urllib.parse import unquote, urlsplit  # rarely needed
@@ -30,12 +30,12 @@ def local(place: str) -> str:
 
 
 def without_query(place: str) -> str:
-    """A place without what only asks for it: a query often holds a signature."""
+    """Return a location without its query, which often contains a signature."""
     return place.partition("?")[0] if protocol(place) in ("http", "https") else place
 
 
 def shown(place: str) -> str:
-    """A URL as messages may show it: without passwords and signatures."""
+    """Return a URL as messages may show it: without passwords and signatures."""
     if not is_remote(place):
         return place
     scheme, separator, rest = without_query(place).partition("://")
@@ -44,24 +44,27 @@ def shown(place: str) -> str:
 
 
 def absolute(place: str) -> str:
-    """A place that does not depend on the current directory."""
+    """Return a location that does not depend on the current directory."""
     return place.rstrip("/") if is_remote(place) else os.path.abspath(local(place))
 
 
 def name_of(place: str) -> str:
-    """The last part of its name."""
+    """Return the last component of its name."""
     return os.path.basename(absolute(without_query(place)))
 
 
 def join(folder: str, *names: str) -> str:
-    """A place in a folder, without detours through others."""
+    """Return a location in a folder, without detours through others."""
     scheme, rest = _apart(folder)
     joined = os.path.normpath(os.path.join(rest, *names))
     return f"{scheme}{joined}"
 
 
 def folders_below(places: list[str]) -> list[str]:
-    """The folder that each is in, as seen from the one that has all of them; "." where it is that, or there is none."""
+    """Return the folder of each location, relative to their common parent folder.
+
+    It is "." for a file in that folder, and if they have no common parent.
+    """
     apart = [_apart(absolute(place)) for place in places]
     folders = [os.path.dirname(path) for _, path in apart]
     if len({scheme for scheme, _ in apart}) > 1 or (apart[0][0] and not all(folders)):
@@ -71,7 +74,7 @@ def folders_below(places: list[str]) -> list[str]:
 
 
 def _apart(place: str) -> tuple[str, str]:
-    """What a URL has in front of its path, nothing of a path, and the rest."""
+    """Split a URL into the part before its path (empty for a path) and the rest."""
     if not is_remote(place):
         return "", local(place)
     scheme, separator, rest = place.partition("://")

@@ -1,4 +1,4 @@
-"""What is there: of paths of this machine, and of URLs."""
+"""Look-up of files and folders, by path or URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from converter.storage.writing.durability import make_folders
 
 
 def exists(place: str) -> bool:
-    """Whether there is something."""
+    """Return True if there is a file or folder."""
     if not is_remote(place):
         return os.path.lexists(local(place))
     from converter.storage.remote.files import find
@@ -18,7 +18,7 @@ def exists(place: str) -> bool:
 
 
 def is_folder(place: str) -> bool:
-    """Whether there is a folder."""
+    """Return True if there is a folder."""
     if not is_remote(place):
         return os.path.isdir(local(place))
     from converter.storage.remote.files import find
@@ -28,7 +28,7 @@ def is_folder(place: str) -> bool:
 
 
 def modified(place: str) -> int | None:
-    """When it was made or changed last, in nanoseconds since 1970; None where there is none, or nobody says."""
+    """Return when it was last changed, in nanoseconds since 1970; None if it does not exist or has no time."""
     if is_remote(place):
         from converter.storage.remote.files import find
 
@@ -41,7 +41,7 @@ def modified(place: str) -> int | None:
 
 
 def matches(pattern: str) -> list[str]:
-    """The sorted places of a pattern like ``in/**/*.dat``; the place itself that is called so."""
+    """Return the sorted locations that match a pattern like ``in/**/*.dat``, or whose name it is."""
     if is_remote(pattern):
         from converter.storage.remote.files import matching
 
@@ -53,6 +53,6 @@ def matches(pattern: str) -> list[str]:
 
 
 def make_folder(place: str) -> None:
-    """Make a folder, and those that it is in; elsewhere outputs make their own."""
+    """Make a folder and its parents; remote outputs make their own."""
     if not is_remote(place):
         make_folders(local(place) or os.curdir)

@@ -1,6 +1,6 @@
-"""Opening inputs: files, standard input, pipes, buffers, compressed files, directories and archives.
+"""Opens inputs: files, standard input, pipes, buffers, compressed files, directories and archives.
 
-What a pipe brings is first copied to an unnamed temporary file (in TMPDIR), since it may have to be read again.
+The contents of a pipe are first copied to an unnamed temporary file (in TMPDIR), since they may have to be read again.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from converter.storage.source import (
     spooled,
 )
 
-#: What `open_source` takes; a `str` is a path, a URL, or "-" for standard input, and `bytes` are the data themselves.
+#: The inputs that `open_source` accepts. A `str` is a path, a URL, or "-" for standard input; `bytes` are the data.
 SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
 _COPY_SIZE = 1 << 18
-#: Where the first header of a tar archive says that it is one (POSIX.1-2017, pax, "ustar Interchange Format").
+#: Position and value of the magic in the first header of a tar archive (POSIX.1-2017, pax, "ustar Interchange Format").
 _TAR_OFFSET = 257
 _TAR_MAGIC = b"ustar"
 _ZIP_MAGIC = b"PK\x03\x04"
-#: How files begin that are compressed otherwise than by gzip.
+#: The first bytes of files that are compressed by other methods than gzip.
 _MAGICS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ\0": "xz",
@@ -44,7 +44,7 @@ _MAGICS = {
 
 
 def open_source(path: SourceArgument) -> Source:
-    """Open an input; wrappers are removed, also one inside another, and a tar or zip archive is a directory.
+    """Open an input. Nested compression is removed, and a tar or zip archive becomes a directory.
 
     A file object is read from its current position to its end and is not closed.
     """
@@ -54,7 +54,7 @@ def open_source(path: SourceArgument) -> Source:
     is_zip = source.read(0, len(_ZIP_MAGIC)) == _ZIP_MAGIC
     if not is_zip and source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
         return source
-    # Imported only now: most inputs are no archives.
+    # Imported only when needed: most inputs are not archives.
     try:
         if is_zip:
             from converter.storage.archives.zip import open_zip
@@ -74,7 +74,7 @@ def _open_input(path: SourceArgument) -> Source:
     if isinstance(path, str | os.PathLike):
         text = os.fspath(path)
         if is_remote(text):
-            # Imported only now: most inputs are here.
+            # Imported only when needed: most inputs are local.
             from converter.storage.remote.sources import open_remote
 
             return open_remote(text, _unwrapped)
@@ -119,7 +119,7 @@ class _DirectorySource(Source):
         except OSError as error:
             raise os_error(error, name) from error
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            # A pipe in a directory from elsewhere would block for ever.
+            # A pipe in a directory from another machine would block forever.
             raise TraceError(path=name, expected="a file or a directory", found="a special file")
         return _open_path(path, name, self._boundary)
 
@@ -161,7 +161,7 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
 
 def _open_stream(stream: BinaryIO, name: str) -> Source:
     """Read a file object: directly by offset if it is a plain file at its start, else through a temporary file."""
-    # Other classes may also have a descriptor, but of something else (GzipFile: of the compressed file).
+    # Other classes may also have a descriptor, but a different one (GzipFile: of the compressed file).
     raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
     if isinstance(raw, io.FileIO):
         try:
@@ -188,18 +188,18 @@ def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
 
 
 def compression_of(head: bytes) -> str | None:
-    """What a file that begins so is compressed with; 6 bytes tell."""
+    """Return the compression of a file by its first bytes; 6 are enough."""
     if head[:2] == b"\x1f\x8b" and head[2:3] in (b"", b"\x08"):
         return "gzip"
     for magic, compression in _MAGICS.items():
         if head.startswith(magic):
-            # The size of blocks, and the first of two numbers that blocks begin with.
+            # The block size, and the first of the two numbers at the start of a block.
             return compression if compression != "bzip2" or head[3:4] in b"123456789" else None
     return None
 
 
 def _unwrapped(source: Source, wrappers: int = 0) -> Source:
-    """The source, or what it unpacks to: a server may compress what is compressed already."""
+    """Return the source, or its decompressed contents: a server may compress what is compressed already."""
     try:
         compression = compression_of(source.read(0, 6))
         if compression is not None and wrappers >= limit("wrappers"):
@@ -209,7 +209,7 @@ def _unwrapped(source: Source, wrappers: int = 0) -> Source:
         raise
     if compression is None:
         return source
-    # Imported only now: most inputs need no decompressor.
+    # Imported only when needed: most inputs are not compressed.
     from converter.storage.compression.decompression import decompressed
     from converter.storage.compression.packed import PackedSource
 

@@ -1,4 +1,4 @@
-"""Opening outputs: files and directories that appear whole or not at all, devices, pipes and standard output."""
+"""Opens outputs: files and directories that appear complete or not at all, devices, pipes and standard output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from converter.storage.writing.placing import (
     temporary_beside,
 )
 
-#: Names that systems have for descriptors that are open; process substitution of shells gives them.
+#: Paths under which systems offer open descriptors; process substitution in shells produces them.
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)|(?:/dev|/proc/self)/fd/([0-9]+)")
 
 
@@ -40,13 +40,12 @@ def open_sink(
     avoid: str | os.PathLike[str] | Sequence[str] | None = None,
     seekable: bool = False,
 ) -> Sink:
-    """Open an output: a file, a directory, a URL of one, or "-" for standard output.
+    """Open an output: a file, a directory, the URL of one, or "-" for standard output.
 
-    What exists is replaced only with `force`, and never if it is an input, whose paths `avoid` gives. Existing
-    devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output support
-    `Sink.write_at` too: they get everything at the end, from a temporary file (in TMPDIR).
-    What the suffix of a file's name stands for (.gz, .tar.zst) is done to it on the way.
-    Everything that is refused is an `OutputError`.
+    What exists is replaced only with `force`, and never if it is an input; `avoid` lists the paths of the inputs.
+    Existing devices and pipes (/dev/null) are written to directly. With `seekable` such streams and standard output
+    support `Sink.write_at` too: they receive everything at the end, from a temporary file (in TMPDIR). The suffix of a
+    file's name selects compression and archiving (.gz, .tar.zst). Everything that is refused is an `OutputError`.
     """
     text = local(os.fspath(path))
     name, wrapping = unwrapped_name(text)
@@ -67,7 +66,7 @@ def _wrapped(
     if directory != wrapping.archive:
         how = "a directory becomes one file as .tar, .tar.gz, .tar.zst"
         raise OutputError(how if directory else "one file needs no archive", path=path)
-    # Imported only now: most outputs are not compressed.
+    # Imported only when needed: most outputs are not compressed.
     from converter.storage.compression.sinks import ArchiveSink, compressed_sink
 
     base = _open_plain(path, force, False, avoid, False)
@@ -89,7 +88,7 @@ def _open_plain(
     seekable: bool,
 ) -> Sink:
     if is_remote(text):
-        # Imported only now: most outputs are here.
+        # Imported only when needed: most outputs are local.
         from converter.storage.remote.sinks import open_remote_sink
 
         return open_remote_sink(text, force=force, directory=directory, avoid=avoid)
@@ -106,7 +105,7 @@ def _open_plain(
             raise OutputError("is not a directory", path=text)
         return _open_stream(text, inherited, seekable)
     try:
-        # Links stay links: what they point to is replaced.
+        # Links stay links: their targets are replaced.
         target = os.path.realpath(text)
         status = os.stat(target) if os.path.lexists(target) else None
         if status is not None:
@@ -134,7 +133,7 @@ def _open_stream(name: str, target: Target, seekable: bool) -> Sink:
 
 
 def _inherited(path: str) -> Target | None:
-    """What a path like /dev/stdout or /dev/fd/63 means: a descriptor that is open already, written as it is."""
+    """Return the open descriptor that a path like /dev/stdout or /dev/fd/63 refers to; it is written to as it is."""
     match = _DESCRIPTOR.fullmatch(path)
     if match is None:
         return None
@@ -192,7 +191,10 @@ def _check_replaceable(
 
 
 def _is_inside(path: str, directory: os.stat_result) -> bool:
-    """Whether a directory is a path or contains it; by what they are, as names that differ in case can be one."""
+    """Return True if a directory is a path or contains it.
+
+    Inodes are compared, since names that differ in case can be the same file.
+    """
     while not os.path.samestat(os.stat(path), directory):
         parent = os.path.dirname(path)
         if parent == path:

@@ -1,4 +1,4 @@
-"""Bytes out: what every output can do, and the one in memory. `outputs` opens files, directories and streams."""
+"""The interface of outputs, and the one in memory. `outputs` opens files, directories and streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ_SIZE = 1 << 20
 class Sink:
     """An output. A context manager: leaving it normally is `close`, leaving it by an exception is `abort`.
 
-    `name` is the path for messages. `write_at` works if `seekable`. Sinks are for one thread at a time.
+    `name` is the path for messages. `write_at` works if `seekable`. A sink is used by one thread at a time.
     """
 
     is_directory = False
@@ -38,18 +38,18 @@ class Sink:
         raise NotImplementedError
 
     def read_back(self, offset: int, size: int) -> bytes:
-        """Bytes that were written, if `seekable`; it waits until they are."""
+        """Return bytes that were written, if `seekable`; wait until they are on file."""
         raise NotImplementedError
 
     def keep_checksum(self) -> None:
-        """Sum up what will be written while that is at hand; before the first write."""
+        """Compute the checksum while data are written; call it before the first write."""
 
     def checksum(self) -> int:
-        """The CRC-32 of all that was written, if `seekable`; it waits until that is done.
+        """Return the CRC-32 of everything written, if `seekable`; wait until it is on file.
 
-        It is read back unless `keep_checksum` was called and nothing was replaced since.
+        The data are read back unless `keep_checksum` was called and nothing was replaced since.
         """
-        import zlib  # which most outputs do not need
+        import zlib  # not needed for most outputs
 
         checksum = 0
         for offset in range(0, self.tell(), _READ_SIZE):
@@ -58,50 +58,51 @@ class Sink:
         return checksum
 
     def begin_batch(self, events: int | None) -> bool:
-        """Whether what follows is written here: the events of a batch; with None, what is behind the last one.
+        """Return True if what follows is written here: the events of a batch or, with None, the data after the last
+        batch.
 
-        Of an output that several processes write together (`SharedSink`), each asks, and writes what is its own.
+        Each of the processes that write an output together (`SharedSink`) calls it, and writes only its own batches.
         """
         return True
 
     @property
     def writers(self) -> tuple[int, int]:
-        """Which of the processes that write the output this is, and how many they are."""
+        """The index of this process among those that write the output, and their number."""
         return 0, 1
 
     @property
     def run(self) -> int:
-        """The run of batches that is written: no file has events of two."""
+        """The run of batches that is being written: no file has events of two."""
         return 0
 
     def tell(self) -> int:
-        """How many bytes were appended so far."""
+        """Return the number of bytes appended so far."""
         raise NotImplementedError
 
     def files(self) -> dict[str, Sink]:
-        """The files of a directory so far, by relative name."""
+        """Return the files of a directory so far, by relative name."""
         raise TraceError("not a directory", path=self.name)
 
     def create(self, relative: str) -> Sink:
-        """A new file in a directory sink, with the folders that it needs.
+        """Create a file in a directory sink, with the folders that it needs.
 
         Closing it is optional. A directory with a file that was aborted fails to close.
         """
         raise TraceError("not a directory", path=self.name)
 
     def companion(self, suffix: str) -> Sink | None:
-        """A second file beside this one, whose name has `suffix` added; it appears when this one does.
+        """Create a second file next to this one, whose name has `suffix` appended; it appears when this one does.
 
-        None where there is no place for one: standard output, devices and pipes.
+        None where that is impossible: standard output, devices and pipes.
         """
         return None
 
     def close(self) -> None:
-        """Finish: everything is written and in place, or `OutputError` and nothing is there."""
+        """Finish: everything is written and in place, or `OutputError` is raised and nothing is there."""
         raise NotImplementedError
 
     def abort(self) -> None:
-        """Leave no output behind (of a stream: no more). Does nothing after `close`."""
+        """Leave no output behind (for a stream: write no more). Does nothing after `close`."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -119,7 +120,7 @@ class Sink:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has neither been closed nor aborted."""
+        """True until it is closed or aborted."""
         return not self._closed
 
     def _check_open(self) -> None:
@@ -161,7 +162,7 @@ class BufferSink(Sink):
         return len(self._data)
 
     def getvalue(self) -> bytes:
-        """What was written; also after `close`."""
+        """Return everything written; also works after `close`."""
         return bytes(self._data)
 
     def close(self) -> None:
@@ -172,7 +173,7 @@ class BufferSink(Sink):
 
 
 class DiscardingSink(Sink):
-    """An output, also a directory, that is not kept: for what only its writing tells."""
+    """An output, also a directory, that is not kept: only the effects of writing it are wanted."""
 
     is_directory = True
 
@@ -204,7 +205,7 @@ class DiscardingSink(Sink):
 
 
 def bytes_of(data: Buffer) -> memoryview:
-    """The bytes of a buffer of any element type."""
+    """Return the bytes of a buffer of any element type."""
     view = memoryview(data)
     if view.nbytes == 0:
         return memoryview(b"")

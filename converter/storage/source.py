@@ -1,7 +1,7 @@
-"""Bytes in, by offset: what every input is once it is open (`opening` opens them).
+"""The interface of open inputs: bytes by offset. `opening` opens them.
 
-Files are read with pread, which threads can share, and are never mapped: a mapped file that someone truncates kills
-the process.
+Files are read with pread, which threads can share, and are never mapped: if another program truncated a mapped file,
+it would kill the process.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from converter.storage.compression.unpacked import Unpacked
 from converter.storage.descriptors import TOO_MANY, OpenFile, with_room
 
 _MAX_OFFSET = (1 << 63) - 1
-#: As much is read or written by one call: macOS refuses 2 GiB.
+#: The most that one call reads or writes: macOS refuses 2 GiB.
 MOST_AT_ONCE = 1 << 30
 
 
 class Source:
     """An input. A context manager; reading is thread-safe until it is closed.
 
-    `name` is the path for messages, `size` the number of bytes, `warnings` is what was damaged in a compressed
-    wrapper, and `compression` is that wrapper ("gzip", "zstd", ... or None).
+    `name` is the path for messages, `size` the number of bytes, `warnings` lists damage in a compressed wrapper, and
+    `compression` names that wrapper ("gzip", "zstd", ... or None).
     """
 
     is_directory = False
@@ -40,15 +40,15 @@ class Source:
         self.size = size
         self.warnings: list[TraceWarning] = []
         self.compression: str | None = None
-        #: Opens the directory that the file is in, where it was opened by its path.
+        #: Opens the directory of the file, if it was opened by its path.
         self.open_beside: Callable[[], Source] | None = None
         self._unpacked: Unpacked | None = None
 
     @property
     def unpacked(self) -> Unpacked:
-        """What has been unpacked of the input that this is, or is a part of."""
+        """The decompression budget of the input that this is, or is part of."""
         if self._unpacked is None:
-            # Only now: most inputs are not compressed, and a compressed one does not know its size.
+            # Imported only when needed: most inputs are not compressed, and a compressed one does not know its size.
             self._unpacked = Unpacked(self.size)
         return self._unpacked
 
@@ -57,13 +57,13 @@ class Source:
         self._unpacked = unpacked
 
     def read(self, offset: int, size: int) -> bytes:
-        """The `size` bytes at `offset`; fewer only where the file ends, none beyond its end."""
+        """Return the `size` bytes at `offset`; fewer only where the file ends, none beyond its end."""
         buffer = bytearray(self._available(offset, size))
         count = self._fill(offset, memoryview(buffer)) if buffer else 0
         return bytes(memoryview(buffer)[:count])
 
     def read_exactly(self, offset: int, size: int, *, field: str | None = None) -> bytes:
-        """The `size` bytes at `offset`; `TruncatedError`, naming `field`, if the file ends before."""
+        """Return the `size` bytes at `offset`; raise `TruncatedError`, naming `field`, if the file ends before."""
         data = self.read(offset, size)
         if len(data) < size:
             raise TruncatedError(
@@ -76,8 +76,9 @@ class Source:
         return data
 
     def read_into(self, offset: int, buffer: bytearray | memoryview) -> int:
-        """Fill a writable buffer (also of an array) from `offset`; the number of bytes, less than its size only at
-        the end of the file.
+        """Fill a writable buffer (also of an array) from `offset`.
+
+        Return the number of bytes, which is less than the buffer's size only at the end of the file.
         """
         view = memoryview(buffer)
         if view.nbytes == 0:
@@ -88,28 +89,33 @@ class Source:
         return self._fill(offset, view[:size]) if size else 0
 
     def listdir(self, relative: str = "") -> list[str]:
-        """The sorted names in a directory, or in a folder of it."""
+        """Return the sorted names in a directory, or in a folder of it."""
         raise TraceError("not a directory", path=self.name)
 
     def walk(self) -> Iterator[str]:
-        """The relative names of all files in a directory and its folders, sorted; links to folders not followed."""
+        """Yield the relative names of all files in a directory and its folders, sorted; links to folders are not
+        followed.
+        """
         raise TraceError("not a directory", path=self.name)
 
     def open(self, relative: str) -> Source:
-        """A file or folder in a directory; `TraceError` for names that lead out of it, also through links."""
+        """Open a file or folder in a directory; raise `TraceError` for names that lead out of it, even through
+        links.
+        """
         raise TraceError("not a directory", path=self.name)
 
     def beside(self) -> Source | None:
-        """The directory that a file is in, for those that have companions; None for what was not opened by a path."""
+        """Open the directory that contains the file, for companion files; None if it was not opened by a path."""
         return None if self.open_beside is None else self.open_beside()
 
     def expect_order(self) -> None:
-        """Say that it will be read from its beginning to its end, perhaps several times: then nothing copies what is
-        unpacked, which other reading needs.
+        """Announce that it will be read from beginning to end, perhaps several times.
+
+        Then decompressed contents are not kept, as random access would need.
         """
 
     def close(self) -> None:
-        """Release the file. Reading afterwards is an error of the caller's (ValueError)."""
+        """Release the file. Reading afterwards is an error of the caller (ValueError)."""
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +127,7 @@ class Source:
         return f"<{type(self).__name__} {self.name!r}, {self.size} bytes>"
 
     def _available(self, offset: int, size: int) -> int:
-        """How much of a request there is to read: what is allocated never exceeds the rest of the file."""
+        """Return how much of a request can be read, so that no more is allocated than the rest of the file."""
         if not 0 <= offset <= _MAX_OFFSET:
             raise TraceError(path=self.name, expected="an offset in the file", found=offset)
         if not 0 <= size <= _MAX_OFFSET:
@@ -133,7 +139,7 @@ class Source:
 
 
 class MemorySource(Source):
-    """Bytes that are there already."""
+    """Bytes in memory."""
 
     def __init__(self, name: str, data: bytes) -> None:
         super().__init__(name, len(data))
@@ -155,21 +161,21 @@ class FileSource(Source):
     Args:
         name: the path for messages.
         descriptor: of the file.
-        path: opens it again where too many files are open; None keeps the descriptor.
+        path: opens it again when too many files are open; None keeps the descriptor.
 
     """
 
     def __init__(self, name: str, descriptor: int, path: str | None = None) -> None:
         self._file = OpenFile(descriptor, path)
         super().__init__(name, self._file.size)
-        # Also where a trace lives until the interpreter ends, when a method could no longer call anything.
+        # Also runs for a trace that lives until the interpreter exits, when a method could no longer call anything.
         self._release = weakref.finalize(self, self._file.close)
 
     def close(self) -> None:
         self._release()
 
     def read(self, offset: int, size: int) -> bytes:
-        # What one call reads, as almost always all, needs no copy.
+        # If one call reads everything, as it almost always does, no copy is needed.
         size = self._available(offset, size)
         if not size:
             return b""
@@ -205,7 +211,7 @@ def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
 
 
 class View(Source):
-    """A stretch of another source, which it does not own, and what stands in place of what follows it."""
+    """A range of another source, which it does not own, and optional bytes that replace what follows the range."""
 
     def __init__(self, name: str, base: Source, start: int, size: int, tail: bytes = b"") -> None:
         super().__init__(name, size + len(tail))
@@ -240,10 +246,10 @@ def check_relative(relative: str) -> None:
 
 
 class GrowingSource(FileSource):
-    """An unnamed temporary file, to which contents are added. For one thread at a time.
+    """An unnamed temporary file, to which contents are appended. For one thread at a time.
 
     Raises:
-        OutputError: there is no room for it.
+        OutputError: the disk is full.
 
     """
 
@@ -257,15 +263,15 @@ class GrowingSource(FileSource):
             raise _no_copy(error, name) from error
 
     def append(self, chunks: Iterator[bytes], name: str) -> tuple[int, int]:
-        """Add the contents of something; their offset and size.
+        """Append contents; return their offset and size.
 
         Raises:
-            OutputError: there is no room for them.
+            OutputError: the disk is full.
 
         """
         start = at = self.size
         try:
-            # OSErrors of the input are TraceErrors by now, so these are the temporary file's.
+            # OSErrors of the input are TraceErrors by now, so these come from the temporary file.
             for chunk in chunks:
                 view = memoryview(chunk)
                 while view:
@@ -279,7 +285,7 @@ class GrowingSource(FileSource):
 
 
 def spooled(chunks: Iterator[bytes], name: str) -> Source:
-    """A source of an unnamed temporary file with these contents."""
+    """Return a source backed by an unnamed temporary file with these contents."""
     source = GrowingSource(name)
     try:
         source.append(chunks, name)
@@ -290,7 +296,7 @@ def spooled(chunks: Iterator[bytes], name: str) -> Source:
 
 
 def _no_copy(error: OSError, name: str) -> TraceError:
-    """That there is no temporary file for an input, or no room in it."""
+    """Return the error that there is no temporary file for an input, or no space in it."""
     import tempfile
 
     if error.errno in TOO_MANY:
@@ -302,7 +308,7 @@ def _no_copy(error: OSError, name: str) -> TraceError:
 
 
 def os_error(error: Exception, name: str, offset: int | None = None) -> TraceError:
-    """What the system says about an input, as an error about that input."""
+    """Return a system error as an error about an input."""
     if isinstance(error, OSError) and error.errno in TOO_MANY:
         return OpenFilesError(path=name)
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,4 +1,4 @@
-"""The files of an input, of which another is made that reads the same."""
+"""The files of an input, from which an equal input can be built."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Final, NamedTuple
 from converter.errors import TraceError
 from converter.storage.source import Source, View, check_relative
 
-#: What is read of a file at a time.
+#: The number of bytes of a file to read at a time.
 PART_SIZE: Final = 1 << 20
 
 
 class SourceFiles(NamedTuple):
-    """The files that a reader has read, or looked at.
+    """The files that a reader has read or looked at.
 
-    `opened` is the name of the one that it was given, empty where it was given the directory of all of them; `files`
-    has the name, size and content, part after part, of each.
+    `opened` is the name of the file that was passed to the reader; it is empty if the directory was passed. `files` has
+    the name, size and content of each, the content in parts.
     """
 
     opened: str
@@ -26,13 +26,13 @@ class SourceFiles(NamedTuple):
 
 
 def single_file(source: Source) -> SourceFiles:
-    """The same of an input that is a file."""
+    """Return the files of an input that is a single file."""
     name = os.path.basename(source.name)
     return SourceFiles(name, [(name, source.size, parts_of(source))])
 
 
 def parts_of(source: Source, end: int | None = None, *, start: int = 0) -> Iterator[bytes]:
-    """The content of a file from `start` on, or of what is in front of `end`, part after part.
+    """Yield the content of a file in parts, from `start` to its end or to `end`.
 
     Raises:
         TraceError: it cannot be read, or has become shorter.
@@ -46,13 +46,13 @@ def parts_of(source: Source, end: int | None = None, *, start: int = 0) -> Itera
 def source_of_files(
     name: str, opened: str, sizes: Sequence[tuple[str, int]], content: Source
 ) -> Source:
-    """The input that files are, with nothing beside them.
+    """Return an input that consists of just these files.
 
     Args:
         name: of the input, for messages.
-        opened: as `SourceFiles` has it.
+        opened: as in `SourceFiles`.
         sizes: the name and size of each file.
-        content: of all of them, one behind the other, which the result owns.
+        content: of all files, concatenated; the result owns it.
 
     Raises:
         TraceError: one of the names leads out of a directory, or that of the input is not among them.

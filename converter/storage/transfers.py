@@ -1,4 +1,4 @@
-"""Inputs that are copied here as a whole before anything of them is read, for those who show how far that is."""
+"""Progress of inputs that are copied to this machine completely before any of them is read."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-#: Hears how many bytes of an input are here, by its name, and whether that is all.
+#: Called with the name of an input, the number of bytes that have arrived, and whether that is all of them.
 Watcher = Callable[[str, int, bool], None]
 _watchers: Final[list[Watcher]] = []
 
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Tell somebody of all copies meanwhile."""
+    """Notify a watcher of all copies made in this context."""
     _watchers.append(watcher)
     try:
         yield
@@ -22,7 +22,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
 
 
 def counted(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """The chunks of an input, of which watchers hear as they come."""
+    """Yield the chunks of an input, and notify the watchers of each."""
     done = 0
     for chunk in chunks:
         yield chunk

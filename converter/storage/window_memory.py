@@ -1,4 +1,4 @@
-"""The memory of windows: the stretches of a file that a reader looks at one after the other."""
+"""Reusable memory for windows: the ranges of a file that a reader looks at in turn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import weakref
 import numpy as np
 from numpy.typing import NDArray
 
-#: Memory of larger windows is not used again: only huge events and damaged files have them.
+#: Larger windows are not reused: only huge events and damaged files have them.
 _MOST_REUSED = 4 << 20
 
 
 class WindowMemory:
-    """The memory that windows lie in, used again when nobody refers to them any more.
+    """Memory for windows, reused when nothing refers to a window any more.
 
-    New memory takes the system longer to come by than filling it does.
+    Allocating new memory takes the system longer than filling it.
     """
 
     def __init__(self) -> None:
@@ -22,11 +22,11 @@ class WindowMemory:
         self._usual = 0
 
     def clear(self) -> None:
-        """Let go of what nobody refers to: there is nothing more to read for now."""
+        """Release memory that nothing refers to: there is nothing more to read for now."""
         self._free.clear()
 
     def take(self, size: int) -> NDArray[np.uint8]:
-        """Room for a window, with anything in it; for any thread."""
+        """Return an uninitialized array for a window; callable from any thread."""
         if not size:
             return np.empty(0, np.uint8)
         try:
@@ -38,7 +38,7 @@ class WindowMemory:
             self._usual = max(self._usual, size)
         if len(memory) < size:
             memory = np.empty(self._usual if reused else size, np.uint8).data
-        # All that is derived from this array refers to it: NumPy passes over its likes only.
+        # Every array derived from this one refers to it, because NumPy only looks through arrays of its own type.
         window = np.frombuffer(memory, np.uint8, size)
         if reused:
             weakref.finalize(window, self._free.append, memory).atexit = False

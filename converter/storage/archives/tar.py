@@ -1,6 +1,6 @@
-"""Tar archives as directories: traces of many files are mailed and kept as one.
+"""Tar archives as directories: traces of many files are mailed and stored as one.
 
-A member is read in place, so nothing is unpacked; the archive itself has been decompressed before, if it was.
+A member is read in place, so nothing is unpacked; a compressed archive has been decompressed before.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from converter.limits import allowed, limit
 from converter.storage.archives.tar_headers import members as tar_members
 from converter.storage.source import Source, View, check_relative
 
-#: No system has longer ones, and folders inside of each other are looked at one by one.
+#: No system has longer names, and nested folders are looked at one by one.
 _LONGEST_NAME = 1 << 14
 
-#: What opens the contents, by name in the archive.
+#: Functions that open the contents, by name in the archive.
 Members = Mapping[str, Callable[[], Source]]
 
 
 def open_archive(source: Source, unwrap: Callable[[Source], Source]) -> Source:
-    """The directory that a tar archive holds; where all of it is in one folder, that folder.
+    """Return the directory in a tar archive; if everything is in one folder, that folder.
 
     Links and other special members are left out with a warning. The result owns `source`.
 
     Args:
         source: the archive.
-        unwrap: what is done with a member that is opened (decompression).
+        unwrap: applied to each member that is opened (decompression).
 
     """
     warnings: list[TraceWarning] = []
@@ -41,7 +41,7 @@ def open_archive(source: Source, unwrap: Callable[[Source], Source]) -> Source:
 
 
 def inner_names(members: Members) -> Members:
-    """The members below the folder that all of them are in."""
+    """Return the members below the folder that contains all of them."""
     while len(tops := {name.partition("/")[0] for name in members}) == 1:
         (top,) = tops
         if top in members:  # a file, not a folder
@@ -83,7 +83,7 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
 
 
 def is_inside(name: str) -> bool:
-    """Whether a member's name stays in the archive."""
+    """Return True if a member's name stays in the archive."""
     try:
         check_relative(name)
     except TraceError:
@@ -115,7 +115,7 @@ class ArchiveSource(Source):
         return sorted(found)
 
     def walk(self) -> Iterator[str]:
-        # Files of a folder before those of its folders, as in a directory.
+        # The files of a folder come before those of its subfolders, as in a directory.
         yield from sorted(self._members, key=os.path.split)
 
     def open(self, relative: str) -> Source:

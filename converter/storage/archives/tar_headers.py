@@ -1,8 +1,8 @@
 """The members of a tar archive, header by header, in bounded memory and time.
 
-A single header is read by `tarfile`. What precedes a member to say more of it (long names of GNU tar, extended headers
-of pax) is followed here: Python's module reads such a header whole, whatever its size, each in a call inside of the one
-before, and up to 3.11.9 in a time that is quadratic in its digits.
+A single header is parsed by `tarfile`. Preceding headers that extend it (long names of GNU tar, extended headers of
+pax) are followed here. Python's module reads such a header as a whole, whatever its size, recurses for each of them,
+and up to 3.11.9 takes a time that is quadratic in its digits.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 _BLOCK = 512
-#: Types of members beside those that `tarfile` names: an extended header as Solaris writes it.
+#: A type of member that `tarfile` does not name: an extended header as Solaris writes it.
 _EXTENDED = frozenset({tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE})
 _LONG = frozenset({tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK})
-#: Where a header of a sparse file says that a block with more of its map follows, and where that block says so.
+#: The flag in a sparse file's header that a block with more of its map follows, and the same flag in that block.
 _MORE_OF_MAP, _MORE_OF_BLOCK = 482, 504
-#: Keys of extended headers, and how those of sparse files begin.
+#: Keys of extended headers, and the prefix of those of sparse files.
 _PATH, _SIZE, _SPARSE = b"path", b"size", b"GNU.sparse."
 
 
@@ -37,14 +37,14 @@ class Member:
 
 
 class _Said:
-    """What headers say of the members that follow: of the next one, and of all."""
+    """Values from headers that apply to later members: to the next one, and to all."""
 
     def __init__(self) -> None:
         self.next: dict[bytes, bytes] = {}
         self.all: dict[bytes, bytes] = {}
 
     def take(self) -> dict[bytes, bytes]:
-        """Return what is said of the member that comes now."""
+        """Return the values for the member that comes now."""
         said, self.next = {**self.all, **self.next}, {}
         return said
 
@@ -87,7 +87,7 @@ def _header(source: Source, offset: int) -> tarfile.TarInfo | None:
     block = source.read(offset, _BLOCK)
     try:
         header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except tarfile.EOFHeaderError:  # type: ignore[attr-defined] # it is documented by its name only
+    except tarfile.EOFHeaderError:  # type: ignore[attr-defined] # documented, but missing in the stubs
         return None
     except (tarfile.HeaderError, ValueError, ArithmeticError) as error:
         raise TraceError(str(error), format="tar", path=source.name, offset=offset) from error
@@ -131,7 +131,7 @@ def _records(contents: bytes) -> dict[bytes, bytes]:
     found: dict[bytes, bytes] = {}
     at = 0
     while at < len(contents):
-        # As many digits as a length within the limit has.
+        # The number of digits of the largest allowed length.
         digits, blank, _ = contents[at : at + 20].partition(b" ")
         if not blank or not digits.isdigit():
             break
@@ -151,7 +151,7 @@ def _size(known: dict[bytes, bytes], header: tarfile.TarInfo, offset: int) -> in
     if _SIZE not in known:
         return header.size
     digits = known[_SIZE]
-    # A size of more digits is none of a file.
+    # No file has a size of more digits.
     if not digits.isdigit() or len(digits) > 19:
         shown = digits[:40].decode("ascii", "backslashreplace")
         raise TraceError(format="tar", offset=offset, field="size", expected="a size", found=shown)

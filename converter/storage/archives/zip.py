@@ -21,7 +21,7 @@ from converter.storage.archives.zip_members import DamageError, contents
 from converter.storage.compression.packed import PackedSource, Unpack
 from converter.storage.source import GrowingSource, Source, View
 
-#: What reading the list of members raises where that is damaged or unusual.
+#: The errors from reading the list of members if it is damaged or unusual.
 _FAILURES = (
     zipfile.BadZipFile,
     zlib.error,
@@ -35,11 +35,11 @@ _FAILURES = (
 
 
 def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
-    """The file or directory that a zip archive holds. The result owns `source`.
+    """Return the file or directory in a zip archive. The result owns `source`.
 
     Args:
         source: the archive.
-        unwrap: what is done with a member that is opened (decompression).
+        unwrap: applied to each member that is opened (decompression).
 
     """
     warnings = source.warnings
@@ -52,7 +52,7 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
     left_out = 0
     for info in infos:
         name = os.path.normpath(info.filename)
-        # Some Pythons' `is_dir` cannot be asked about an empty name.
+        # Some versions of `is_dir` fail for an empty name.
         if info.filename.endswith("/"):
             continue
         if not info.filename or not is_inside(name) or len(members) == limit("members"):
@@ -97,10 +97,10 @@ def _unpacked(
 
 
 class _Copies:
-    """Members of several, unpacked into one temporary file: what is in a directory is read in any order, and again.
+    """Members of an archive, unpacked into one temporary file, since directories are read in any order, and repeatedly.
 
     Args:
-        archive: the archive, whose members these are.
+        archive: the archive of these members.
 
     """
 
@@ -108,11 +108,11 @@ class _Copies:
         self._archive = archive
         self._lock = threading.Lock()
         self._file: GrowingSource | None = None
-        #: Where each is in the file, and its size.
+        #: The offset of each in the file, and its size.
         self._places: dict[str, tuple[int, int]] = {}
 
     def open(self, unpack: Unpack, name: str) -> Source:
-        """Return a member, which is unpacked when it is opened first.
+        """Return a member, which is unpacked when it is first opened.
 
         Raises:
             TraceError: nothing of it can be unpacked.

@@ -1,7 +1,7 @@
 """The contents of a member of a zip archive, in bounded memory for every method (PKWARE's APPNOTE.TXT, 4.3 and 4.4.5).
 
-Python's module finds the members. It unpacks bzip2 and LZMA in pieces of any size, and lets an LZMA member choose the
-memory that its dictionary takes, so the data are unpacked here.
+Python's module finds the members. It unpacks bzip2 and LZMA in chunks of any size, and lets an LZMA member choose the
+memory for its dictionary, so the data are unpacked here.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from converter.errors import TraceError
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
-#: How much compressed data is read at once, and how much is unpacked of it at most.
+#: The number of compressed bytes to read at once, and the most bytes to unpack from them at once.
 _FEED: Final = 1 << 16
 _PIECE: Final = 1 << 18
-#: The header in front of a member's data: its signature, and the lengths of name and extra field at its end.
+#: The header before a member's data: its signature, and the lengths of name and extra field at its end.
 _HEADER: Final = struct.Struct("<4s22xHH")
 _SIGNATURE: Final = b"PK\x03\x04"
 #: Methods of compression; Python's module has no name for the last two.
@@ -32,28 +32,28 @@ STORED, DEFLATED, BZIP2, LZMA = (
 ZSTANDARD, XZ = 93, 95
 #: Bits of a member's flags: its data are encrypted, or a patch of another file.
 _ENCRYPTED, _PATCH = 1 << 0, 1 << 5
-#: In front of LZMA data: the version and the size of the properties, which are this many bytes.
+#: Before LZMA data: the version and the size of the properties, which must be this many bytes.
 _LZMA_HEADER: Final = struct.Struct("<HH")
 _LZMA_PROPERTIES: Final = struct.Struct("<BI")
-#: A frame of zstd can become 32 MiB of every KiB, and its library does not bound what a call returns.
+#: A frame of zstd can expand each KiB to 32 MiB, and its library does not bound what a call returns.
 _ZSTD_FEED: Final = 1 << 10
 
 
 class DamageError(Exception):
-    """The data are not what the method makes, or not those that the archive declares."""
+    """The data cannot be decompressed, or are not those that the archive declares."""
 
 
 class _Decompressor(Protocol):
-    """Unpacks what it is given in pieces of a bounded size, with an empty input for more of the same."""
+    """Decompresses its input in chunks of a bounded size; an empty input continues with the rest."""
 
     def pieces(self, data: bytes) -> Iterator[bytes]: ...
 
 
 def contents(source: Source, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """Yield what a member holds, in pieces.
+    """Yield the content of a member in chunks.
 
     Raises:
-        TraceError: it is encrypted, or packed in a way that is not known, or needs too much memory.
+        TraceError: it is encrypted, its method is unknown, or it needs too much memory.
         DamageError: it is damaged after what was yielded.
 
     """
@@ -137,7 +137,7 @@ def _decompressor(source: Source, info: zipfile.ZipInfo, start: int) -> _Decompr
 
 
 def _lzma(header: bytes, size: int) -> _Decompressor:
-    """Make what unpacks a raw stream of LZMA with these properties to `size` bytes."""
+    """Return a decompressor for a raw stream of LZMA with these properties that expands to `size` bytes."""
     import lzma
 
     if len(header) < _LZMA_HEADER.size + _LZMA_PROPERTIES.size:
@@ -151,7 +151,7 @@ def _lzma(header: bytes, size: int) -> _Decompressor:
         or literal_context + literal_position > 4
     ):
         raise DamageError("its LZMA properties are none")
-    # Nothing is further away than what was unpacked before.
+    # No match is further away than the data before it.
     dictionary = max(1 << 12, min(dictionary, size))
     if dictionary > limit("xz-memory"):
         raise TraceError(
@@ -182,7 +182,7 @@ class _Deflated:
                 piece = self._stream.decompress(data, _PIECE)
                 yield piece
                 data = self._stream.unconsumed_tail
-                # A whole piece may leave more of what was taken in.
+                # A full chunk may leave some of the input.
                 if not data and len(piece) < _PIECE:
                     break
         except zlib.error as error:
@@ -190,7 +190,7 @@ class _Deflated:
 
 
 class _Bounded:
-    """bzip2's and LZMA's, whose calls return as much as they are asked for."""
+    """The decompressors of bzip2 and LZMA, whose calls return as much as is requested."""
 
     def __init__(self, stream: Any, failure: type[Exception]) -> None:
         self._stream = stream
@@ -209,7 +209,7 @@ class _Bounded:
 
 
 class _Unbounded:
-    """zstd's, which gets little at a time instead."""
+    """The decompressor of zstd, which is fed small inputs instead."""
 
     def __init__(self, stream: Any, failure: type[Exception]) -> None:
         self._stream = stream

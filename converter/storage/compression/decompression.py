@@ -1,4 +1,4 @@
-"""Unwrapping of compressed inputs: what can be read is read, and damage is a warning of the source."""
+"""Decompression of inputs: everything readable is read, and damage becomes a warning of the source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converter.storage.source import Source
 
 
 class _Decompressor(Protocol):
-    """What zlib and zstandard have in common: a decompressor of one gzip member or zstd frame."""
+    """The common interface of zlib and zstandard: a decompressor of one gzip member or zstd frame."""
 
     @property
     def eof(self) -> bool: ...
@@ -21,19 +21,20 @@ class _Decompressor(Protocol):
 
 
 class _Bounding(_Decompressor, Protocol):
-    """What lzma, bz2 and lz4 have besides: calls that return no more than they are asked for."""
+    """The additional interface of lzma, bz2 and lz4: calls that return no more than requested."""
 
     @property
     def needs_input(self) -> bool: ...
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
 
 
-#: How much compressed data is fed at once. Two libraries do not bound what one call returns, so this does: deflate
-#: expands at most 1,032 times, so 16 KiB to 16 MiB; four bytes of zstd can become 128 KiB, so 1 KiB at most 32 MiB.
+#: The number of compressed bytes to feed at once. Two libraries do not bound what one call returns, so this does:
+#: deflate expands at most 1,032 times, so 16 KiB to 16 MiB; four bytes of zstd can become 128 KiB, so 1 KiB at most 32
+#: MiB.
 _FEED_SIZE = {"gzip": 1 << 14, "zstd": 1 << 10, "xz": 1 << 16, "bzip2": 1 << 16, "lz4": 1 << 16}
-#: How much the others are asked for at once.
+#: The most bytes to request from the others at once.
 _MOST_OUTPUT = 1 << 22
-#: How a member, frame or stream begins.
+#: The first bytes of a member, frame or stream.
 _MAGICS = {
     "gzip": b"\x1f\x8b",
     "zstd": b"\x28\xb5\x2f\xfd",
@@ -44,9 +45,9 @@ _MAGICS = {
 
 
 def decompressed(source: Source, compression: str, warnings: list[TraceWarning]) -> Iterator[bytes]:
-    """The contents of all members (frames, streams) of a compressed source, in chunks.
+    """Yield the contents of all members (frames, streams) of a compressed source, in chunks.
 
-    Data that is cut or damaged yields what precedes the damage and adds a warning.
+    Data that is truncated or damaged yields what precedes the damage and adds a warning.
     """
 
     def warn(offset: int, message: str) -> None:
@@ -105,7 +106,7 @@ def _start(compression: str) -> tuple[_Decompressor, type[Exception]]:
 
 
 def _outputs(decompressor: _Decompressor, data: bytes) -> Iterator[bytes]:
-    """What some data becomes, in pieces where the library can give it so."""
+    """Yield the decompressed data, in chunks if the library supports it."""
     if not hasattr(decompressor, "needs_input"):
         output = decompressor.decompress(data)
         if output:
@@ -129,7 +130,7 @@ def _failed(compression: str, error: Exception) -> str:
 
 
 def _is_member(head: bytes, compression: str) -> bool:
-    """Whether another member or frame starts with this, as far as the file goes."""
+    """Return True if another member or frame starts here, as far as the bytes before the end of the file show."""
     magic = _MAGICS[compression]
     if compression in ("zstd", "lz4") and len(head) > 3 and head[1:4] == b"\x2a\x4d\x18":
         return head[0] & 0xF0 == 0x50  # a skippable frame
@@ -139,7 +140,7 @@ def _is_member(head: bytes, compression: str) -> bool:
 def _salvaged(
     source: Source, compression: str, start: int, damaged: int, produced: int
 ) -> Iterator[bytes]:
-    """What the chunk at `damaged` holds before the damage.
+    """Yield what precedes the damage in the chunk at `damaged`.
 
     A call that fails returns nothing of what it decompressed before, so the member at `start` is decompressed again
     up to there, and then byte by byte.
@@ -155,7 +156,7 @@ def _salvaged(
     for byte in source.read(damaged, _FEED_SIZE[compression]):
         try:
             for output in _outputs(decompressor, bytes((byte,))):
-                # Some of the chunk's may have come before the call that failed.
+                # Some of the chunk's output may have come before the call that failed.
                 if produced < len(output):
                     yield output[produced:]
                 produced = max(produced - len(output), 0)
@@ -164,7 +165,9 @@ def _salvaged(
 
 
 def _skip_zeros(source: Source, offset: int) -> int:
-    """Past the zeros with which tapes and tar pad gzip members, and xz its streams, as these programs do."""
+    """Return the offset after the zeros that pad gzip members (by tapes and tar) and xz streams, as these
+    programs do.
+    """
     while data := source.read(offset, 1 << 16):
         rest = data.lstrip(b"\0")
         offset += len(data) - len(rest)

@@ -1,6 +1,6 @@
-"""gzip (RFC 1952) by blocks that threads compress: one member, whose bytes do not depend on how many threads there are.
+"""gzip (RFC 1952) by blocks that threads compress: one member, whose bytes do not depend on the number of threads.
 
-Each block is deflated by itself, with the end of the block in front as its dictionary, and ends at a byte.
+Each block is deflated separately, with the end of the previous block as its dictionary, and ends at a byte boundary.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Final
 from converter.storage.pool.workers import Work, Workers, workers
 
 _BLOCK: Final = 1 << 20
-#: As far back as a block can refer.
+#: The farthest distance that a block can refer back.
 _WINDOW: Final = 1 << 15
-#: No name, no time; made on Unix, which is what zlib says.
+#: No name, no time; made on Unix, as zlib writes.
 _HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\x03"
 
 
 class GzipBlocks:
-    """Compresses what it is given in order."""
+    """A compressor of data in order."""
 
     def __init__(self) -> None:
         self._workers = Workers()
-        # So many that no thread waits for the one that writes.
+        # Enough that no thread waits for the one that writes.
         self._most = 2 * workers()
         self._pending: deque[Work[bytes]] = deque()
         self._block = bytearray()
@@ -35,7 +35,7 @@ class GzipBlocks:
         self._head = _HEAD
 
     def compress(self, data: bytes | memoryview, /) -> bytes:
-        """What is ready of all so far, while the rest is under way."""
+        """Return the output that is ready so far, while the rest is being compressed."""
         self._checksum = zlib.crc32(data, self._checksum)
         self._size += len(data)
         self._block += data
@@ -47,7 +47,7 @@ class GzipBlocks:
         return b"".join(self._ready(self._most))
 
     def flush(self) -> bytes:
-        """The end of it."""
+        """Return the rest of the output."""
         parts = [*self._ready(0), _deflated(bytes(self._block), self._before, last=True)]
         self._workers.close()
         return b"".join((*parts, struct.pack("<II", self._checksum, self._size & 0xFFFF_FFFF)))

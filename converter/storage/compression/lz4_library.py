@@ -1,4 +1,4 @@
-"""The library for LZ4, which only installations with the extra `lz4` have."""
+"""The library for LZ4, installed only with the extra `lz4`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from converter.errors import UnsupportedError
 
 
 def lz4_frame() -> ModuleType:
-    """Its module for the frame format.
+    """Return its module for the frame format.
 
     Raises:
         UnsupportedError: it is not installed.

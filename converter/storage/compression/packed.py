@@ -1,5 +1,7 @@
-"""Compressed inputs, unpacked as they are read: in memory where they are small, else over and over from the beginning
-for readers that go through them in order, and into a temporary file for all others.
+"""Compressed inputs, decompressed while they are read.
+
+Small contents are kept in memory. Larger ones are decompressed again from the beginning for readers that go through
+them in order, and into a temporary file for all others.
 """
 
 from __future__ import annotations
@@ -14,30 +16,30 @@ from converter.storage.pool.ahead import Ahead
 from converter.storage.pool.workers import Workers
 from converter.storage.source import MemorySource, Source, spooled
 
-#: Unpacks the contents, in pieces; damage is added to the list.
+#: Yields the decompressed contents in chunks; damage is added to the list.
 Unpack = Callable[[list[TraceWarning]], Iterator[bytes]]
 
-#: What is no larger stays in memory.
+#: Contents up to this size stay in memory.
 _MOST_IN_MEMORY = 16 << 20
-#: How much is kept of the beginning, which formats are recognised by, and of the end, where footers are.
+#: How much is kept of the beginning, by which formats are recognised, and of the end, where footers are.
 _HEAD_SIZE = 1 << 20
 _TAIL_SIZE = 1 << 16
-#: How much is kept of what has been read: readers come back to records that their windows cut.
+#: How much recently read data is kept: readers return to records that their windows cut.
 _BEHIND = 8 << 20
-#: Less than that is not worth the way from one thread to another.
+#: Smaller chunks are not worth handing from one thread to another.
 _PIECE = 1 << 18
-#: Who begins again more often does not read in order.
+#: More rewinds than this mean random access.
 _MOST_PASSES = 16
 
 
 class PackedSource(Source):
-    """The contents of a compressed input, which it owns; nothing is unpacked before it is asked for.
+    """The contents of a compressed input, which it owns; nothing is decompressed before it is requested.
 
     Args:
         name: of the contents, for messages.
         packed: the input.
-        unpack: gives its contents, as often as it is called.
-        compression: how it is compressed.
+        unpack: yields its contents; may be called repeatedly.
+        compression: its compression method.
 
     """
 
@@ -54,7 +56,7 @@ class PackedSource(Source):
         self._lock = threading.RLock()
 
     def read(self, offset: int, size: int) -> bytes:
-        """As `Source.read`; the beginning can be read before it is known how long all is."""
+        """Implement `Source.read`; the beginning can be read before the size is known."""
         with self._lock:
             if min(offset, size) >= 0:
                 self._begin(offset + size)
@@ -63,12 +65,12 @@ class PackedSource(Source):
         return self._known().read(offset, size)
 
     def read_into(self, offset: int, buffer: bytearray | memoryview) -> int:
-        """As `Source.read_into`."""
+        """Implement `Source.read_into`."""
         return self._known().read_into(offset, buffer)
 
     @property
     def size(self) -> int:
-        """The size of the contents, all of which are unpacked to learn it."""
+        """The size of the contents; all of them are decompressed to find it."""
         return self._known().size
 
     @size.setter
@@ -77,7 +79,7 @@ class PackedSource(Source):
 
     @property
     def warnings(self) -> list[TraceWarning]:
-        """What is wrong with the input, all of which is unpacked to learn it."""
+        """The warnings about the input; all of it is decompressed to find them."""
         self._known()
         return self._packed.warnings
 
@@ -86,14 +88,14 @@ class PackedSource(Source):
         pass  # as with the size
 
     def expect_order(self) -> None:
-        """As `Source.expect_order`: no copy is made."""
+        """Implement `Source.expect_order`: no copy is made."""
         with self._lock:
             self._begin(_MOST_IN_MEMORY + 1)
             if self._settled is None:
                 self._settled = _OrderedSource(self.name, self._all(), lambda: self._unpack([]))
 
     def close(self) -> None:
-        """Release the input, and what it was unpacked into."""
+        """Release the input and the decompressed copy."""
         with self._lock:
             if self._settled is None:
                 self._settled = MemorySource(self.name, b"")
@@ -106,7 +108,7 @@ class PackedSource(Source):
         return self.unpacked.cut(what, unpack(warnings), warnings, self.name)
 
     def _known(self) -> Source:
-        """What the contents are read from."""
+        """Return the source that the contents are read from."""
         with self._lock:
             self._begin(_MOST_IN_MEMORY + 1)
             if self._settled is None:
@@ -114,7 +116,9 @@ class PackedSource(Source):
             return self._settled
 
     def _begin(self, size: int) -> None:
-        """Unpack so much of the beginning, at most what stays in memory, and all if that is no more."""
+        """Decompress `size` bytes of the beginning, at most as much as stays in memory, and everything if that is no
+        more.
+        """
         while self._settled is None and self._begun_size < min(size, _MOST_IN_MEMORY + 1):
             chunk = next(self._chunks, None)
             if chunk is None:
@@ -124,14 +128,14 @@ class PackedSource(Source):
             self._begun_size += len(chunk)
 
     def _all(self) -> Iterator[bytes]:
-        """What has been unpacked of the first pass, which is let go of, and the rest."""
+        """Yield what has been decompressed by the first pass, which is released, and the rest."""
         while self._begun:
             yield self._begun.popleft()
         yield from self._chunks
 
 
 class _OrderedSource(Source):
-    """Contents that are unpacked from the beginning whenever something is read that has passed."""
+    """Contents that are decompressed again from the beginning whenever data before the current position is read."""
 
     def __init__(
         self, name: str, first_pass: Iterator[bytes], unpack: Callable[[], Iterator[bytes]]
@@ -182,7 +186,7 @@ class _OrderedSource(Source):
 
 
 class _Pass:
-    """The contents from the beginning on, of which the last pieces are kept, and the next is unpacked meanwhile."""
+    """One pass over the contents; keeps the last chunks, and decompresses the next in the meantime."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.start = 0
@@ -193,7 +197,7 @@ class _Pass:
         self._unpacked = Ahead(self._piece, self._workers)
 
     def fill(self, offset: int, view: memoryview) -> int:
-        """Copy what is at an offset, which is not before `start`."""
+        """Copy data from an offset, which is not before `start`."""
         while self._end < offset + len(view) and self._advance(offset):
             pass
         done, at = 0, self.start
@@ -222,7 +226,7 @@ class _Pass:
         return True
 
     def _piece(self) -> bytes | None:
-        """The next of the contents; None at their end."""
+        """Return the next chunk; None at the end."""
         gathered = bytearray()
         for chunk in self._chunks:
             if len(chunk) >= _PIECE and not gathered:

@@ -1,4 +1,6 @@
-"""Outputs that are compressed as they are written: beside the thread that makes them, gzip and zstd by several."""
+"""Outputs that are compressed while they are written: in parallel to the thread that writes; gzip and zstd by
+several.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from converter.storage.writing.placing import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
 
-#: So much is compressed by one call.
+#: The number of bytes to compress by one call.
 _PIECE: Final = 1 << 20
 
 
@@ -59,7 +61,7 @@ def _compressor(compression: str) -> _Compressor:
 
 
 class _Plain:
-    """No compression: an archive alone."""
+    """No compression: only an archive."""
 
     def compress(self, data: bytes | memoryview, /) -> bytes:
         return bytes(data)
@@ -69,7 +71,7 @@ class _Plain:
 
 
 class _Lz4:
-    """The frame format of LZ4, by a library that not everybody has."""
+    """The frame format of LZ4, by an optional library."""
 
     def __init__(self) -> None:
         from converter.storage.compression.lz4_library import lz4_frame
@@ -87,7 +89,7 @@ class _Lz4:
 
 
 class _Compressed(Target):
-    """Compresses what it is given into another sink, which it owns."""
+    """Compresses its data into another sink, which it owns."""
 
     def __init__(self, base: Sink, compression: str) -> None:
         super().__init__(base.name)
@@ -108,7 +110,7 @@ class _Compressed(Target):
 
 
 def compressed_sink(base: Sink, compression: str, *, seekable: bool) -> Sink:
-    """A sink whose contents are compressed into `base`; with `seekable` only when they are complete."""
+    """Return a sink whose contents are compressed into `base`; with `seekable` only when they are complete."""
     try:
         target = _Compressed(base, compression)
         if seekable:
@@ -120,7 +122,9 @@ def compressed_sink(base: Sink, compression: str, *, seekable: bool) -> Sink:
 
 
 class ArchiveSink(DirectorySink):
-    """A directory that becomes a tar archive when it is complete, in one folder; the same bytes at any time."""
+    """A directory that becomes a tar archive with one folder when it is complete; its bytes do not depend on the
+    time.
+    """
 
     def __init__(self, base: Sink, compression: str, place: str, folder: str) -> None:
         temporary = temporary_beside(place)

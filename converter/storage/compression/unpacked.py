@@ -1,4 +1,4 @@
-"""How much an input may become: what is compressed in a few bytes can fill any disk."""
+"""The decompression budget of an input: a few compressed bytes can fill any disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converter.limits import allowed, limit
 
 
 class Unpacked:
-    """What has been unpacked of an input of a size: of all that is in it, however deep, and of each only once.
+    """The decompressed bytes of an input, including everything nested in it; each part counts only once.
 
     Args:
         stored: the size of the input as it is.
@@ -25,14 +25,16 @@ class Unpacked:
         self._lock = threading.Lock()
 
     def take(self, what: Hashable, size: int) -> bool:
-        """Whether there is room for something to become so large in all."""
+        """Reserve space for a part of this total size; return False if that exceeds the budget."""
         return self.take_all({what: size})
 
     def take_all(self, sizes: Mapping[Any, int]) -> bool:
-        """Whether there is room for all of them (by what they are) to become so large; otherwise none has it."""
+        """Reserve space for all parts with these total sizes; return False, and reserve none, if they exceed the
+        budget.
+        """
         with self._lock:
             known = self._sizes
-            # What is unpacked again mostly becomes what it was.
+            # What is decompressed again usually has the same size as before.
             if sizes.items() <= known.items():
                 return True
             larger = {what: size for what, size in sizes.items() if size > known.get(what, 0)}
@@ -46,7 +48,7 @@ class Unpacked:
     def cut(
         self, what: Hashable, chunks: Iterator[bytes], warnings: list[TraceWarning], name: str
     ) -> Iterator[bytes]:
-        """The chunks of something, up to where there is no more room: a warning tells of that."""
+        """Yield chunks up to the limit of the budget; add a warning if they are cut."""
         size = 0
         for chunk in chunks:
             size += len(chunk)
@@ -57,7 +59,7 @@ class Unpacked:
 
 
 def no_room(offset: int) -> TraceError:
-    """That what an input unpacks to is not read from an offset on."""
+    """Return the error that the decompressed data is not read from an offset on."""
     small, large = allowed("unpacked"), allowed("unpacked-ratio").removeprefix("at most ")
     return TraceError(
         "the input unpacks to too much", offset=offset, expected=f"{small} or {large}"

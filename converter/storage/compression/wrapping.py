@@ -1,4 +1,4 @@
-"""What files are wrapped in, by the suffixes of their names."""
+"""Archiving and compression of files, by the suffixes of their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Wrapping(NamedTuple):
-    """What an output is wrapped in: a tar archive or not, and how that is compressed ("" where it is not)."""
+    """The wrapping of an output: whether it is a tar archive, and its compression ("" for none)."""
 
     archive: bool
     compression: str
@@ -26,7 +26,7 @@ _ARCHIVES: Final = {".tgz": "gzip", ".tzst": "zstd", ".txz": "xz", ".tbz2": "bzi
 
 
 def unwrapped_name(path: str | os.PathLike[str]) -> tuple[str, Wrapping | None]:
-    """The name of a file (in small letters) without the suffixes of what it is wrapped in, and what that is."""
+    """Return a file's name in lower case without the suffixes of its wrapping, and the wrapping."""
     # A directory may be written with a slash at its end.
     name = os.path.basename(os.fspath(path).rstrip("/")).lower()
     stem, suffix = os.path.splitext(name)

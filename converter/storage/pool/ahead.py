@@ -1,4 +1,4 @@
-"""What is made ahead of who asks for it, one after the other; and whether that may be noticed."""
+"""Prefetching of items one at a time, and whether strings must be interned in order meanwhile."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _in_order: ContextVar[bool] = ContextVar("in_order", default=False)
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """What is read within has its strings in the order of batches and columns, however many threads there are.
+    """Intern the strings of data read in this context in the order of batches and columns, for any number of threads.
 
-    It is for outputs that number strings as the trace does; all others number them as they write them.
+    Needed for outputs that number strings as the trace does; all others number them as they write them.
     """
     before = _in_order.set(True)
     try:
@@ -30,15 +30,15 @@ def in_order() -> Iterator[None]:
 
 
 def is_in_order() -> bool:
-    """Whether strings must not be interned by several threads at once."""
+    """Return True if strings must not be interned by several threads at once."""
     return _in_order.get()
 
 
 class Ahead(Generic[Item]):
-    """Items that `make` makes, None behind the last: up to `most` of them before they are asked for.
+    """A prefetching iterator: calls `make` for up to `most` items before they are requested; None ends it.
 
-    One is made at a time, by whichever thread has nothing else to do. An error is raised where the item that it
-    prevents would have come. Nothing is made any more when `workers` are closed.
+    One item is made at a time, by whichever thread is idle. An error is raised at the position of the item that it
+    prevented. Nothing more is made once `workers` are closed.
     """
 
     def __init__(self, make: Callable[[], Item | None], workers: Workers, most: int = 1) -> None:
@@ -51,7 +51,7 @@ class Ahead(Generic[Item]):
         self._work: Work[None] | None = workers.submit(self._make_one)
 
     def next(self) -> Item | None:
-        """The next item, None after the last."""
+        """Return the next item, None after the last."""
         while True:
             with self._lock:
                 if self._ready:

@@ -1,14 +1,15 @@
-"""The threads that do a conversion's work: one pool for all steps of all formats, of which who waits for work is one.
+"""The thread pool of a conversion: one for all tasks of all formats, in which a waiting thread works too.
 
-As many threads are at work as were asked for, the one that asks included: a thread that needs what is not done yet
-does it itself or, if another is at it, something else meanwhile. So none has to be woken as long as there is work to
-do, and none waits while there is any that it may take. What comes out does not depend on how many there are.
+The number of threads includes the one that requests results. A thread that needs an unfinished result computes it
+itself or, if another thread is at it, does other work meanwhile. So no thread has to be woken while there is work, and
+none waits while there is any that it may do. Results do not depend on the number of threads.
 
-Work is of two kinds. *Pieces* wait for nothing but other pieces: decompression, scanning, decoding, emission,
-compression. *Steps* may wait for pieces and for other steps: making a batch ahead of who asks for it. What a thread may
-take while it waits is bounded, so that no work stands still on the stack below other work that needs it: within a piece
-nothing, within a step pieces, and steps only where none is below, and only such as are done for the same thread outside
-the pool, as others may wait for what that thread does next.
+There are two kinds of tasks. *Leaf tasks* wait only for other leaf tasks: decompression, scanning, decoding, emission,
+compression. *Blocking tasks* may wait for leaf tasks and for other blocking tasks: preparing a batch ahead of its use.
+What a thread may run while it waits is restricted, so that no task is stuck on the stack below another one that needs
+it. Within a leaf task that is nothing. Within a blocking task it is leaf tasks; and blocking tasks only if there is no
+task below on the stack, and only those for the same thread outside the pool, since others may wait for what that
+thread does next.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, Self, TypeVar
 
-#: Seconds of work before threads are begun for more of it: what a small trace needs is done by then.
+#: Seconds of work before threads are started for more of it: a small trace is finished by then.
 _WORTHWHILE: Final = 0.002
 
 Arguments = ParamSpec("Arguments")
@@ -34,7 +35,7 @@ _wanted: int | None = None
 
 
 def workers() -> int:
-    """The threads at work at a time: as many as were asked for, or as there are processors for this process."""
+    """Return the number of threads at work at a time: as requested, else the number of processors of this process."""
     if _wanted is not None:
         return _wanted
     if hasattr(os, "sched_getaffinity"):
@@ -43,28 +44,28 @@ def workers() -> int:
 
 
 def use_workers(count: int | None) -> None:
-    """Have so many threads from now on; None: as there are processors."""
-    global _wanted  # noqa: PLW0603 - of the process, as its processors are
+    """Set the number of threads from now on; None: as many as there are processors."""
+    global _wanted  # noqa: PLW0603 - a setting of the process
     _wanted = count
 
 
-#: How far work is.
+#: The states of a task.
 _OPEN, _TAKEN, _DONE, _TAKEN_BACK = range(4)
-#: What a thread may take while it waits.
+#: What a thread may run while it waits.
 _NOTHING, _PIECES, _ALL = range(3)
 
 
 class TakenBackError(Exception):
-    """What comes of work that nobody does any more."""
+    """Raised by `result` of a task that was cancelled."""
 
 
 class _Here(threading.local):
-    """What the thread that asks is in the middle of."""
+    """The task that the current thread is running."""
 
     may = _ALL
 
     def __init__(self) -> None:
-        #: For which thread outside the pool.
+        #: The thread outside the pool for which it runs.
         self.asker = threading.get_ident()
 
 
@@ -72,7 +73,7 @@ _here: Final = _Here()
 
 
 class _Sleeper:
-    """A thread that stands still until there is something for it: what it may take, of whom, None being everybody."""
+    """A thread that waits for something to do: the tasks that it may run, and for which thread (None: for any)."""
 
     __slots__ = ("_lock", "asker", "awake", "may")
 
@@ -84,18 +85,18 @@ class _Sleeper:
         self._lock.acquire()
 
     def sleep(self) -> None:
-        """Return when it is woken."""
+        """Wait until it is woken."""
         self._lock.acquire()
 
     def wake(self) -> None:
-        """Wake it, unless it is awake; for who has the pool's lock."""
+        """Wake the waiter, unless it is awake. The caller holds the pool's lock."""
         if not self.awake:
             self.awake = True
             self._lock.release()
 
 
 class Work(Generic[Result]):
-    """Something that is done by a thread of the pool, or by who asks for what came of it."""
+    """A task that is run by a thread of the pool, or by the thread that requests its result."""
 
     __slots__ = ("_call", "_error", "_result", "asker", "owner", "state", "waited_for_by")
 
@@ -109,36 +110,36 @@ class Work(Generic[Result]):
         self.waited_for_by: list[_Sleeper] = []
 
     def result(self) -> Result:
-        """What came of it: who asks does it, unless another is at it. Its error is raised.
+        """Return the result, running the task in this thread if no other has started it. Raise the task's error.
 
         Raises:
-            TakenBackError: it has been taken back.
+            TakenBackError: the task was cancelled.
 
         """
         if self.state != _DONE:
             _pool.wait_for(self)
         if self._error is not None:
             raise self._error
-        return self._result  # type: ignore[return-value]  # it is done
+        return self._result  # type: ignore[return-value] # it is done
 
     def failure(self) -> Exception | None:
-        """What it raised, None where it came to its end: as `result`, but that nothing is raised."""
+        """Return the error that the task raised, or None; runs or waits for it as `result` does, but does not raise."""
         try:
             self.result()
-        except Exception as error:  # noqa: BLE001 - it is what is asked for
+        except Exception as error:  # noqa: BLE001 - the caller requests it
             return error
         return None
 
     def done(self) -> bool:
-        """Whether its result is there."""
+        """True if the result is available."""
         return self.state == _DONE
 
     def take_back(self) -> bool:
-        """Have nobody do it; False: somebody does, or has."""
+        """Cancel the task; return False if a thread has started or finished it."""
         return _pool.take_back(self)
 
     def do(self) -> None:
-        """Do it; for who has taken it."""
+        """Run the task. The caller has claimed it."""
         call, self._call = self._call, None
         assert call is not None, "work is done once"
         asker, may = _here.asker, _here.may
@@ -148,18 +149,19 @@ class Work(Generic[Result]):
         except BaseException as error:
             self._error = error
             if not isinstance(error, Exception):
-                raise  # it is meant for this thread, whoever waits for the work
+                raise  # it is meant for this thread, whichever thread waits for the task
         finally:
             _here.asker, _here.may = asker, may
             _pool.finish(self)
 
 
 class Workers:
-    """Work of one kind, for the threads that all share. Leaving the context, or `close`, leaves none of it under way.
+    """A group of tasks of one kind, for the shared threads. Leaving the context, or `close`, leaves none of them
+    running.
 
     Args:
-        waits: what is submitted may wait for other work.
-        worthwhile: there is so much to do that threads are begun at once.
+        waits: tasks of the group may wait for other tasks.
+        worthwhile: there is so much to do that threads are started at once.
 
     """
 
@@ -187,25 +189,27 @@ class Workers:
         *arguments: Arguments.args,
         **named: Arguments.kwargs,
     ) -> Work[Result]:
-        """Have something done, where the same limits hold as here; of what is closed it is taken back at once."""
+        """Submit a call, which runs with the limits that hold here; after `close` the task is cancelled at once."""
         work: Work[Result] = Work(partial(copy_context().run, call, *arguments, **named), self)
         _pool.submit(work)
         return work
 
     def close(self) -> None:
-        """Take back what nobody has begun, and wait for the rest. Threads end with the last that could use them."""
+        """Cancel tasks that no thread has started, and wait for the rest. Threads end with the last group that could
+        use them.
+        """
         _pool.close(self)
 
 
 class _Pool:
-    """All open work, and the threads."""
+    """All open tasks, and the threads."""
 
     def __init__(self) -> None:
-        # One that a thread can have twice: collecting garbage, wherever that begins, may close a reader.
+        # Reentrant: a garbage collection may close a reader, wherever it happens.
         self._lock = threading.RLock()
         self._pieces: deque[Work[Any]] = deque()
         self._steps: deque[Work[Any]] = deque()
-        #: Threads that have nothing else to do stand in front.
+        #: Threads that have nothing else to do come first.
         self._sleepers: list[_Sleeper] = []
         self._threads: list[threading.Thread] = []
         self._most_threads = 0
@@ -213,7 +217,7 @@ class _Pool:
         self._spent = 0.0
 
     def open(self, *, worthwhile: bool) -> None:
-        """Somebody is going to submit work."""
+        """Register a group that is going to submit tasks."""
         with self._lock:
             self._users += 1
             self._most_threads = workers() - 1
@@ -221,7 +225,7 @@ class _Pool:
                 self._spent = _WORTHWHILE
 
     def close(self, owner: Workers) -> None:
-        """Nobody will submit work of this owner any more."""
+        """Unregister a group, which submits no more tasks."""
         with self._lock:
             if owner.closed:
                 return
@@ -244,7 +248,7 @@ class _Pool:
                 thread.join()
 
     def submit(self, work: Work[Any]) -> None:
-        """Have it done."""
+        """Queue a task."""
         waits = work.owner.waits
         with self._lock:
             if work.owner.closed:
@@ -266,13 +270,14 @@ class _Pool:
             self._threads.append(thread)
             thread.start()
         except BaseException as error:
-            # A signal, or the system has no more threads. One that runs all the same finds that it is not in the list.
+            # A signal, or the system has no more threads. A thread that runs all the same finds that it is not in the
+            # list.
             self._threads = [one for one in self._threads if one is not thread]
             if not isinstance(error, RuntimeError):
                 raise
 
     def wait_for(self, work: Work[Any]) -> None:
-        """Return when it is done; until then this thread does what it may."""
+        """Return when a task is done; until then this thread runs other tasks that it may run."""
         may = _here.may
         if may == _ALL and not work.owner.waits:
             may = _PIECES
@@ -301,7 +306,7 @@ class _Pool:
                 self._sleep(sleeper)
 
     def take_back(self, work: Work[Any]) -> bool:
-        """Have nobody do it, unless somebody is at it."""
+        """Cancel a task, unless a thread has started it."""
         with self._lock:
             if work.state != _OPEN:
                 return False
@@ -309,7 +314,7 @@ class _Pool:
             return True
 
     def finish(self, work: Work[Any]) -> None:
-        """It is done."""
+        """Mark a task as done, and wake the threads that wait for it."""
         with self._lock:
             work.state = _DONE
             work.owner.unfinished.discard(work)
@@ -319,7 +324,7 @@ class _Pool:
                 work.waited_for_by.clear()
 
     def _run(self) -> None:
-        """What a thread of the pool does."""
+        """Run tasks; the main function of a pool thread."""
         while True:
             sleeper = None
             with self._lock:
@@ -331,14 +336,14 @@ class _Pool:
                 else:
                     sleeper = self._sleeper(_ALL, None)
             if taken is not None:
-                with suppress(BaseException):  # it is raised where the result is asked for
+                with suppress(BaseException):  # it is raised where the result is requested
                     taken.do()
                 taken = None
             if sleeper is not None:
                 self._sleep(sleeper)
 
     def _next(self, may: int, asker: int | None) -> Work[Any] | None:
-        """What a thread does next: steps, which others follow from, before pieces."""
+        """Claim the next task for a thread: blocking tasks, on which others depend, before leaf tasks."""
         if may == _ALL:
             for work in self._steps:
                 if asker in (None, work.asker):
@@ -368,7 +373,7 @@ class _Pool:
         try:
             sleeper.sleep()
         except BaseException:
-            self._wake_all()  # for what it may have been woken for
+            self._wake_all()  # the waiters recheck what they were woken for
             raise
         finally:
             with self._lock:

@@ -1,4 +1,4 @@
-"""Inputs and outputs that are elsewhere: whatever fsspec has a file system for (``pip install traceconv[remote]``).
+"""Remote inputs and outputs: on any file system that fsspec supports (``pip install traceconv[remote]``).
 
-`locations` tells a URL from a path; nothing else of this is imported before there is a URL.
+`locations` tells a URL from a path; nothing else of this package is imported before there is a URL.
 """

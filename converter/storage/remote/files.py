@@ -1,4 +1,4 @@
-"""Files elsewhere, by URL: the file system that has them, what it says of them, and what went wrong in our words."""
+"""Remote files by URL: their file system, their metadata, and errors as readable messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from converter.errors import OutputError, TraceError
 from converter.storage.locations import protocol, shown
 
-#: What a server says of an object that is another when the object is.
+#: The metadata of a server that differ when the object has been replaced.
 _IDENTITY = (
     "size",
     "ETag",
@@ -25,7 +25,7 @@ _IDENTITY = (
     "created",
 )
 _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "created")
-#: What libraries of other packages are for, where their name is not that of the protocol.
+#: The protocols of libraries whose package is not named like the protocol.
 _PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "ssh": "paramiko", "sftp": "paramiko", "abfs": "adlfs"}
 _WHO = {
     "s3": "AWS_PROFILE, AWS_ACCESS_KEY_ID or ~/.aws say who asks",
@@ -36,7 +36,7 @@ _WHO = {
 
 
 class RemoteFile(NamedTuple):
-    """A file or folder elsewhere, as its file system describes it."""
+    """A remote file or folder, as its file system describes it."""
 
     fs: Any
     path: str
@@ -46,15 +46,15 @@ class RemoteFile(NamedTuple):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is one."""
+        """True if it is a folder."""
         return self.details.get("type") == "directory"
 
     @property
     def size(self) -> int:
-        """In bytes.
+        """The size in bytes.
 
         Raises:
-            TraceError: the file system says none, or nothing that is one.
+            TraceError: the file system reports none, or no valid one.
 
         """
         size = self.details.get("size")
@@ -64,12 +64,12 @@ class RemoteFile(NamedTuple):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What differs when the contents do, as far as the file system says."""
+        """A value that changes when the contents do, as far as the file system reports it."""
         return tuple(self.details.get(key) for key in _IDENTITY)
 
     @property
     def modified(self) -> int | None:
-        """When it was written, in nanoseconds since 1970, where the file system says so."""
+        """The modification time in nanoseconds since 1970, if the file system reports it."""
         for key in _MODIFIED:
             value = self.details.get(key)
             if isinstance(value, datetime):
@@ -79,15 +79,15 @@ class RemoteFile(NamedTuple):
         return None
 
     def again(self) -> RemoteFile:
-        """What the file system says of it now."""
+        """Query the file system again."""
         self.fs.invalidate_cache(self.path)
         return self._replace(details=self.fs.info(self.path))
 
 
 def place_of(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it.
+    """Return the file system of a URL, and the path in it.
 
-    The protocol is the one that the URL begins with: nothing that a server says leads to another.
+    The protocol is the one at the start of the URL: nothing that a server sends leads to another.
 
     Raises:
         TraceError: there is no such file system here; the message says what to install.
@@ -101,19 +101,19 @@ def place_of(url: str) -> tuple[Any, str]:
             raise _missing(scheme, url) from error
         try:
             kind = get_filesystem_class(scheme)
-            fs = kind(**kind._get_kwargs_from_urls(url))  # noqa: SLF001 - fsspec's way for protocols' classes
+            fs = kind(**kind._get_kwargs_from_urls(url))  # noqa: SLF001 - fsspec's interface for classes of protocols
         except ImportError as error:
             raise _missing(scheme, url) from error
         except ValueError as error:
             raise TraceError(f"no file system for {scheme}://: {error}", path=shown(url)) from error
-        return fs, str(kind._strip_protocol(url))  # noqa: SLF001 - likewise
+        return fs, str(kind._strip_protocol(url))  # noqa: SLF001 - as above
 
 
 def find(url: str) -> RemoteFile | None:
-    """What is there, None where nothing is.
+    """Return the file or folder at a URL, or None if there is none.
 
     Raises:
-        TraceError: it cannot be found out.
+        TraceError: the request fails.
 
     """
     fs, path = place_of(url)
@@ -128,13 +128,13 @@ def find(url: str) -> RemoteFile | None:
 
 
 def matching(pattern: str) -> list[str]:
-    """The sorted URLs of a pattern, those of files and folders."""
+    """Return the sorted URLs of the files and folders that match a pattern."""
     if not any(letter in pattern for letter in "*["):
         return [pattern] if find(pattern) is not None else []
     fs, path = place_of(pattern)
     with talking(pattern):
         matched = fs.glob(path)
-    # What a server lists must not lead out of the folder that the pattern is about.
+    # Names that a server lists must not lead out of the folder of the pattern.
     folder = (
         f"{path[: min(path.find(letter) for letter in '*[' if letter in path)].rpartition('/')[0]}/"
     )
@@ -147,14 +147,14 @@ def matching(pattern: str) -> list[str]:
 
 
 def is_name(name: str) -> bool:
-    """Whether a name that a server lists is that of something right in a folder."""
+    """Return True if a name that a server lists is that of a direct child of a folder."""
     plain = unquote(name)
     return bool(plain) and plain not in (".", "..") and not set(plain) & {"/", "\0", "?", "#"}
 
 
 @contextmanager
 def talking(url: str, offset: int | None = None, *, output: bool = False) -> Iterator[None]:
-    """What file systems raise becomes a `TraceError` that says what to do (an `OutputError` of an output)."""
+    """Turn errors of file systems into a `TraceError` that says what to do (an `OutputError` for an output)."""
     try:
         yield
     except TraceError:
@@ -165,7 +165,7 @@ def talking(url: str, offset: int | None = None, *, output: bool = False) -> Ite
 
 
 def said(error: BaseException, scheme: str) -> str:
-    """What an error of a file system says, and what can be done about it."""
+    """Return the message of a file system's error, and what can be done about it."""
     status = _status(error)
     who = _WHO.get(scheme, "check who may read it")
     text = str(error) or type(error).__name__
@@ -185,7 +185,7 @@ def said(error: BaseException, scheme: str) -> str:
 
 
 def _status(error: BaseException | None) -> int | None:
-    """The HTTP status that an error comes from."""
+    """Return the HTTP status that caused an error."""
     for _ in range(5):
         if error is None:
             return None
@@ -193,7 +193,7 @@ def _status(error: BaseException | None) -> int | None:
         if isinstance(status, int):
             return status
         response = getattr(error, "response", None)
-        if isinstance(response, Mapping):  # botocore's
+        if isinstance(response, Mapping):  # as in botocore
             status = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
             if isinstance(status, int):
                 return status
@@ -205,7 +205,7 @@ def _missing(scheme: str, url: str) -> TraceError:
     package = _PACKAGES.get(scheme)
     command = f"pip install {package}" if package else "pip install 'traceconv[remote]'"
     try:
-        import fsspec  # noqa: F401 - whether it is there
+        import fsspec  # noqa: F401 - is it installed?
     except ModuleNotFoundError:
         also = f" {package}" if package else ""
         command = f"pip install 'traceconv[remote]'{also}"

@@ -1,6 +1,4 @@
-"""Contents elsewhere, fetched a stretch at a time, of which all must be of one object: not of another that took its
-place meanwhile.
-"""
+"""Remote contents, fetched a range at a time, with a check that all ranges are of the same version of the object."""
 
 from __future__ import annotations
 
@@ -10,34 +8,36 @@ from typing import Protocol
 from converter.errors import TraceError
 from converter.storage.remote.files import RemoteFile, talking
 
-#: As much is asked for at once.
+#: The most bytes to request at once.
 MOST_FETCHED = 8 << 20
 _CHANGED = "it has changed while it was read: begin again"
 
 
 class RemoteObject(Protocol):
-    """What `RemoteSource` reads. `size` is None where only reading all of it tells: then there are no stretches."""
+    """The interface that `RemoteSource` reads. `size` is None if only reading everything tells it: then there are no
+    ranges.
+    """
 
     name: str
     size: int | None
 
     def fetch(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end`, which are at most `MOST_FETCHED`, and all there.
+        """Return the bytes from `start` to `end`, at most `MOST_FETCHED`, all of them.
 
         Raises:
-            TraceError: they cannot be had, or are of another object than what was fetched before.
+            TraceError: they cannot be fetched, or are of another object than what was fetched before.
 
         """
 
     def stream(self) -> Iterator[bytes]:
-        """All of it, from the beginning."""
+        """Yield the whole content from the beginning."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Release connections."""
 
 
 class StoredObject:
-    """A file of any file system that fsspec knows."""
+    """A file on any file system that fsspec supports."""
 
     def __init__(self, url: str, file: RemoteFile) -> None:
         self.name = file.name
@@ -46,7 +46,7 @@ class StoredObject:
         self._file = file
 
     def fetch(self, start: int, end: int) -> bytes:
-        """As `RemoteObject.fetch`. What the file system says of the file is compared behind each."""
+        """Implement `RemoteObject.fetch`; compare the file's metadata after each range."""
         file = self._file
         with talking(self._url, start):
             data: bytes = file.fs.cat_file(file.path, start=start, end=end)
@@ -56,19 +56,19 @@ class StoredObject:
         return data
 
     def stream(self) -> Iterator[bytes]:
-        """As `RemoteObject.stream`, by stretches."""
+        """Implement `RemoteObject.stream` by ranges."""
         for start in range(0, self.size or 0, MOST_FETCHED):
             yield self.fetch(start, min(start + MOST_FETCHED, self.size or 0))
 
     def close(self) -> None:
-        """As `RemoteObject.close`: file systems keep their connections for others."""
+        """Do nothing: file systems keep their connections for other files."""
 
 
 def check_length(data: bytes, start: int, end: int, name: str) -> None:
-    """Check that a stretch is what was asked for.
+    """Check that a range has the requested length.
 
     Raises:
-        TraceError: it is not.
+        TraceError: it does not.
 
     """
     if len(data) != end - start:
@@ -82,5 +82,5 @@ def check_length(data: bytes, start: int, end: int, name: str) -> None:
 
 
 def changed(name: str, offset: int) -> TraceError:
-    """That there is another object now."""
+    """Return the error that the object has been replaced meanwhile."""
     return TraceError(_CHANGED, path=name, offset=offset)

@@ -1,7 +1,7 @@
-"""Outputs elsewhere: complete on this machine before anything of them is sent, and there only when all of it is.
+"""Remote outputs: completed on this machine before anything is sent, and visible only when everything has been sent.
 
-Object stores make an object of an upload, also of one in many parts, when it is complete; other file systems get a file
-under a hidden name, and the name at the end.
+Object stores create an object when its upload is complete, even one in many parts. Other file systems receive a file
+under a hidden name, which is renamed at the end.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _READ_ONLY = frozenset({"http", "https"})
 def open_remote_sink(
     url: str, *, force: bool, directory: bool, avoid: str | os.PathLike[str] | Sequence[str] | None
 ) -> Sink:
-    """A file or folder elsewhere.
+    """Open a remote file or folder for writing.
 
     Raises:
-        OutputError: there is one already and not `force`, it is an input, or it cannot be written there.
+        OutputError: it exists and not `force`, it is an input, or it cannot be written there.
 
     """
     if protocol(url) in _READ_ONLY:
@@ -55,12 +55,12 @@ def open_remote_sink(
 
 
 def temporary_here() -> str:
-    """The name of something temporary on this machine, for what goes elsewhere."""
+    """Return a temporary name on this machine for data to be uploaded."""
     return temporary_beside(os.path.join(tempfile.gettempdir(), "any"))
 
 
 class RemoteSink(TemporaryFileSink):
-    """A file that is sent when it is complete, behind those that come with it."""
+    """A file that is uploaded when it is complete, after its companion files."""
 
     def __init__(self, url: str, temporary: str, force: bool) -> None:
         descriptor = open_file(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
@@ -82,7 +82,7 @@ class RemoteSink(TemporaryFileSink):
 
 
 class RemoteFolderSink(DirectorySink):
-    """A folder that is sent when it is complete: file by file, where file systems give no folder another name."""
+    """A folder that is uploaded when it is complete: file by file, if the file system cannot rename folders."""
 
     def __init__(self, url: str, temporary: str, force: bool) -> None:
         super().__init__(shown(url), temporary, temporary, force)
@@ -100,7 +100,7 @@ class RemoteFolderSink(DirectorySink):
             try:
                 for name in self._in_order():
                     place = f"{made}/{name}"
-                    if renames:  # it has folders, which must be there
+                    if renames:  # it has folders, which must exist
                         fs.makedirs(posixpath.dirname(place), exist_ok=True)
                     fs.put_file(os.path.join(self._temporary, name), place)
                 if renames:
@@ -112,11 +112,13 @@ class RemoteFolderSink(DirectorySink):
         remove(self._temporary)
 
     def _in_order(self) -> list[str]:
-        """Its files, those last without which it is no trace: what stands at the top, and says what all else is."""
+        """Return its files in upload order: those without which it is no trace come last (metadata and top-level
+        files).
+        """
         return sorted(self._children, key=lambda name: (name in _DESCRIBING, name))
 
 
-#: Files that formats of folders are recognised by.
+#: The files by which folder formats are recognised.
 _DESCRIBING = frozenset({"metadata", "info"})
 
 
@@ -138,7 +140,7 @@ def _check_free(url: str, *, force: bool, directory: bool) -> None:
 
 
 def _send(source: str, url: str, *, force: bool) -> None:
-    """Have a file of this machine elsewhere."""
+    """Upload a file of this machine."""
     _check_free(url, force=force, directory=False)
     fs, path = place_of(url)
     with talking(url, output=True):
@@ -156,7 +158,7 @@ def _send(source: str, url: str, *, force: bool) -> None:
 
 
 def _renames(fs: Any) -> bool:
-    """Whether a file system gives files other names; in others a move is a copy."""
+    """Return True if a file system renames files; in others a move is a copy."""
     from fsspec.spec import AbstractFileSystem
 
     return type(fs).mv is not AbstractFileSystem.mv or hasattr(type(fs), "_mv")
@@ -167,7 +169,7 @@ def _hidden(path: str) -> str:
 
 
 def _clear(fs: Any, path: str) -> None:
-    """Remove what is there, as far as possible."""
+    """Remove a file or folder as far as possible."""
     with suppress(Exception):
         if fs.exists(path):
             fs.rm(path, recursive=True)

@@ -1,4 +1,4 @@
-"""Inputs elsewhere: files of which only what is asked for is fetched, and folders."""
+"""Remote inputs: files of which only the requested ranges are fetched, and folders."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from converter.storage.transfers import counted
 
 #: Smaller files are fetched at once, and stay in memory.
 _SMALL: Final = 1 << 16
-#: Readers that go on at so many places at a time (a stream each) are given more than they ask for.
+#: The most positions at which a reader may continue (a stream each) and still get prefetched data.
 _MOST_STREAMS: Final = 256
-#: Larger reads are made in pieces, so that memory grows with what a server gives, not with what it promises.
+#: Larger reads are split, so that memory grows with what a server sends, not with what it promises.
 _PIECE: Final = 64 << 20
 _WEB: Final = frozenset({"http", "https"})
 
 
 def open_remote(url: str, unwrap: Callable[[Source], Source]) -> Source:
-    """A file or folder elsewhere.
+    """Open a remote file or folder.
 
     Args:
-        url: where it is.
-        unwrap: what is done with a file that is opened (decompression).
+        url: its location.
+        unwrap: applied to each file that is opened (decompression).
 
     Raises:
         TraceError: it cannot be opened; the message says what to do.
 
     """
     if protocol(url) in _WEB:
-        # Whatever a web server has is a file: a folder is said to be one.
+        # Everything on a web server is a file; only a URL that ends in a slash is a folder.
         fs, path = place_of(url)
         if path.partition("?")[0].endswith("/"):
             return RemoteFolder(url, RemoteFile(fs, path, shown(url), {}), unwrap)
@@ -73,22 +73,22 @@ def _opened(url: str, contents: RemoteObject, unwrap: Callable[[Source], Source]
 
 
 class RemoteSource(Source):
-    """A file elsewhere, which it owns. What was fetched of it is in a temporary file.
+    """A remote file, which it owns. Fetched data are cached in a temporary file.
 
-    Who reads on where an earlier read ended is given more and more ahead, others no more than the blocks that they ask
-    for: so a search fetches little, and reading all of it takes few requests.
+    A read that continues at the end of an earlier one prefetches more and more; other reads fetch only the blocks that
+    they need. So a search fetches little, and reading everything takes few requests.
     """
 
     def __init__(self, contents: RemoteObject, size: int) -> None:
         super().__init__(contents.name, size)
         self._contents = contents
         self._cache: BlockCache | None = BlockCache(contents.name, size)
-        #: Where reading may go on, and how much was fetched there last.
+        #: Positions at which reading may continue, and how much was fetched there last.
         self._ends: OrderedDict[int, int] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, offset: int, size: int) -> bytes:
-        """As `Source.read`; of what a server promises, only what it gives takes memory."""
+        """Implement `Source.read`; only what a server sends takes memory, not what it promises."""
         if self._available(offset, size) <= _PIECE:
             return super().read(offset, size)
         gathered = bytearray()
@@ -118,7 +118,7 @@ class RemoteSource(Source):
         return done
 
     def _fetch(self, cache: BlockCache, start: int, end: int) -> None:
-        # Asked again each time: to keep a stretch, the cache may let go of what was there.
+        # Checked again each time: the cache may be emptied to keep another range.
         while (stretch := next(cache.missing(start, end), None)) is not None:
             begin = stretch[0]
             # Others may have read farther along: nothing is fetched twice.
@@ -127,7 +127,7 @@ class RemoteSource(Source):
             cache.put(begin, self._contents.fetch(begin, min(ahead, self.size)))
 
     def _ahead(self, begin: int, until: int) -> int:
-        """Up to where to fetch what is missing from one place to another."""
+        """Return up to which offset to fetch the data missing between two offsets."""
         before = self._ends.pop(begin, 0)
         return begin + min(max(until - begin, 2 * before), MOST_FETCHED)
 
@@ -138,7 +138,7 @@ class RemoteSource(Source):
 
 
 class RemoteFolder(Source):
-    """A folder elsewhere. No name that a server lists, or a file says, leads out of it."""
+    """A remote folder. No name that a server lists, or that is in a file, leads out of it."""
 
     is_directory = True
 
@@ -176,11 +176,11 @@ class RemoteFolder(Source):
             yield from self._below(folder)
 
     def _entries(self, relative: str) -> Iterator[tuple[str, bool]]:
-        """The names in it, or in a folder of it, and whether each is a folder."""
+        """Yield the names in it, or in a folder of it, and True for each that is a folder."""
         url = f"{self._url}/{os.path.normpath(relative)}" if relative else self._url
         fs, path = place_of(url)
         if protocol(url) in _WEB:
-            path = path.rstrip("/") + "/"  # as links in the page that lists it are meant
+            path = path.rstrip("/") + "/"  # so that links in the listing page resolve against it
         with talking(url):
             fs.invalidate_cache(path)
             listed = fs.ls(path, detail=True)
@@ -196,7 +196,7 @@ class RemoteFolder(Source):
         try:
             check_relative(relative)
             if protocol(self._url) in _WEB:
-                # The server sees what the escapes stand for.
+                # The server sees the unescaped name.
                 check_relative(unquote(relative))
         except TraceError as error:
             raise error.within(path=self.name) from None

@@ -1,7 +1,7 @@
-"""Objects that a web server has: by ranges (RFC 9110, 14), or whole where it gives no ranges.
+"""Objects on a web server: by ranges (RFC 9110, 14), or as a whole if the server does not support ranges.
 
-fsspec's own reading of ranges takes as much as a server sends, and does not look at what an answer is of. Its session,
-and with it what the user has configured, is what asks.
+fsspec's own reading of ranges accepts as much as a server sends, and does not check which object an answer is of. Its
+session sends the requests, with what the user has configured.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from converter.storage.remote.files import place_of, talking
 from converter.storage.remote.objects import MOST_FETCHED, changed, check_length
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
-#: The beginning tells how large all is, and what it is.
+#: The first request tells the size of the file and its identity.
 _FIRST: Final = 1 << 14
 _TRIES: Final = 3
 _SECONDS_BETWEEN: Final = 0.2
-#: A server may take so long to be found, and between two pieces.
+#: The longest time for a server to be found, and between two chunks.
 _CONNECTING: Final = 30
 _WAITING: Final = 60
-#: Answers after which another try may have better luck.
+#: HTTP statuses after which a retry may succeed.
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 
 
 class WebObject:
-    """A file of a web server."""
+    """A file on a web server."""
 
     def __init__(self, url: str, name: str) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class WebObject:
         self._begin()
 
     def fetch(self, start: int, end: int) -> bytes:
-        """As `RemoteObject.fetch`."""
+        """Implement `RemoteObject.fetch`."""
         if end <= len(self._begun):
             return self._begun[start:end]
         with talking(self._url, start):
@@ -56,7 +56,7 @@ class WebObject:
         return data
 
     def stream(self) -> Iterator[bytes]:
-        """As `RemoteObject.stream`."""
+        """Implement `RemoteObject.stream`."""
         answer, self._whole = self._whole, None
         with talking(self._url):
             if answer is None:
@@ -68,13 +68,13 @@ class WebObject:
                 self._fs.loop.call_soon_threadsafe(answer.close)
 
     def close(self) -> None:
-        """As `RemoteObject.close`; the session is the file system's."""
+        """Do nothing: the session belongs to the file system."""
         if self._whole is not None:
             self._fs.loop.call_soon_threadsafe(self._whole.close)
             self._whole = None
 
     def _begin(self) -> None:
-        """Ask for the first bytes: the answer says how large the file is, and whether there are ranges."""
+        """Request the first bytes: the answer tells how large the file is, and whether ranges are supported."""
         with talking(self._url):
             self._begun = self._tried(self._range, 0, _FIRST)
 
@@ -94,7 +94,7 @@ class WebObject:
         raise AssertionError("the last try returns or raises")
 
     async def _ask(self, stretch: tuple[int, int] | None) -> Any:
-        """The answer to a request for some of it, or all."""
+        """Return the answer to a request for a range, or for the whole file."""
         from aiohttp import ClientTimeout
 
         told = dict(self._fs.kwargs)
@@ -114,7 +114,7 @@ class WebObject:
         return answer
 
     async def _range(self, start: int, end: int) -> bytes:
-        """Some of it; at the first time, when it is not known whether there is so much, what there is."""
+        """Return a range; for the first request, when the size is still unknown, as much of it as exists."""
         answer = await self._ask((start, end))
         first = self._identity is None
         keep = False

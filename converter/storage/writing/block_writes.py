@@ -1,4 +1,4 @@
-"""Writing behind a sink: buffers wait in a short queue and are written in order, while more is made."""
+"""Background writing for a sink: buffers wait in a short queue and are written in order, while more is produced."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_fi
 from converter.storage.pool.workers import Work, Workers
 from converter.storage.source import MOST_AT_ONCE
 
-#: How many buffers can wait: enough to overlap, few enough to bound the memory.
+#: The most buffers that can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3
-#: How many files of a directory are open at a time.
+#: The most files of a directory that are open at a time.
 _MAX_OPEN = 64
 #: How long to wait for a write into a pipe that nobody reads; the process can end meanwhile.
 _CANCEL_SECONDS = 2.0
@@ -24,33 +24,33 @@ _POLLED = 0.005
 
 
 class Target:
-    """Where buffers go."""
+    """The destination of buffers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        # Where the checksum's data ends, and the checksum; None where it is not kept, or data was replaced.
+        # The end of the data in the checksum, and the checksum; None if it is not kept, or data was replaced.
         self._sum: tuple[int, int] | None = None
 
     @property
     def checksum(self) -> int | None:
-        """The CRC-32 of all that was written, if it is known."""
+        """The CRC-32 of everything written, if it is known."""
         return None if self._sum is None else self._sum[1]
 
     def keep_checksum(self) -> None:
-        """Sum up all that will be written, from the first byte on."""
+        """Compute the checksum of everything written, from the first byte on."""
         self._sum = 0, 0
 
     def sum_up(self, data: memoryview, offset: int | None) -> None:
-        """Add what was written at an offset or (None) behind the last."""
+        """Add data that was written at an offset or (None) appended to the checksum."""
         if self._sum is not None:
-            import zlib  # which most outputs do not need
+            import zlib  # not needed for most outputs
 
             end, checksum = self._sum
             appended = offset is None or offset == end
             self._sum = (end + len(data), zlib.crc32(data, checksum)) if appended else None
 
     def write(self, data: memoryview, offset: int | None) -> int:
-        """Write some of the data, at an offset or (None) where the last write ended; how much it was."""
+        """Write some of the data, at an offset or (None) where the last write ended; return the number of bytes."""
         raise NotImplementedError
 
     def read(self, size: int, offset: int) -> bytes:
@@ -58,10 +58,10 @@ class Target:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Release it; errors that the system reports late come up here."""
+        """Release it; raise errors that the system reports late."""
 
     def discard(self) -> None:
-        """Release it without reporting anything."""
+        """Release it without reporting errors."""
         with suppress(OSError, ValueError):
             self.close()
 
@@ -82,7 +82,7 @@ class Descriptor(Target):
         except BlockingIOError:  # a standard output that the parent process made non-blocking
             import select
 
-            # Not `select`, which knows no descriptor above 1023.
+            # Not `select`, which does not support descriptors above 1023.
             waiting = select.poll()
             waiting.register(self._descriptor, select.POLLOUT)
             waiting.poll()
@@ -99,7 +99,7 @@ class Descriptor(Target):
 
 
 class Reopened(Target):
-    """A file with a path, which is written at offsets, and open only while descriptors suffice.
+    """A file with a path, which is written at offsets, and is open only while there are enough descriptors.
 
     Args:
         name: for messages.
@@ -133,7 +133,7 @@ class Stream(Target):
         self._stream = stream
 
     def write(self, data: memoryview, offset: int | None) -> int:
-        # None is what a raw stream says when it would block.
+        # A raw stream returns None when it would block.
         return self._stream.write(data) or 0
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class _Item(NamedTuple):
 
 
 class BlockWrites:
-    """Writes what it is given, as work for the threads that all share: who gives too much writes some of it, too.
+    """A queue of writes, done by the thread pool; a caller that produces too much writes some of it itself.
 
     After an error nothing more is written, and every later call raises it as an `OutputError`.
     """
@@ -170,7 +170,7 @@ class BlockWrites:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: deque[_Item] = deque()
-        # The writing of what waits, if there is more than one block: outputs of a single one need no threads.
+        # The task that writes the queue, if there is more than one block: outputs of a single one need no threads.
         self._work: Work[None] | None = None
         self._workers: Workers | None = None
         self._cancelled = False
@@ -178,7 +178,7 @@ class BlockWrites:
         self._opened: OrderedDict[str, Descriptor] = OrderedDict()
 
     def put(self, target: Target, offset: int | None, data: bytes | bytearray | memoryview) -> None:
-        """Write a buffer, which is not the caller's any more, at an offset or (None) after the last."""
+        """Write a buffer, which must not be changed any more, at an offset or (None) after the last one."""
         self._raise_error()
         with self._lock:
             self._waiting.append(_Item(target, offset, memoryview(data)))
@@ -198,7 +198,7 @@ class BlockWrites:
         self._raise_error()
 
     def cancel(self) -> None:
-        """Drop what waits and stop."""
+        """Drop the queue and stop."""
         self._cancelled = True
         self._waiting.clear()
         work = self._work
@@ -207,7 +207,7 @@ class BlockWrites:
             self._close_opened()
 
     def _wait(self) -> None:
-        """Have what waits written."""
+        """Write the queue, or wait until it is written."""
         with self._lock:
             work = self._work
         if work is not None:
@@ -222,7 +222,7 @@ class BlockWrites:
                     self._work = None
                     return
                 item = self._waiting.popleft()
-            # After an error the queue is still emptied, or who fills it would wait for ever.
+            # After an error the queue is still emptied, or the thread that fills it would wait forever.
             if self._error is None and not self._cancelled:
                 self._write(item)
             del item
@@ -254,7 +254,7 @@ class BlockWrites:
         return target
 
     def _descriptor(self, path: str) -> int:
-        """Open a file to write; where too many are open, others of the directory are closed first."""
+        """Open a file for writing; if too many are open, close others of the directory first."""
         while True:
             try:
                 return open_file(path, os.O_WRONLY)
@@ -281,7 +281,9 @@ class BlockWrites:
 
 
 def _is_done_soon(work: Work[None]) -> bool:
-    """Wait for what may be for ever, if nobody reads from a pipe."""
+    """Wait for a task for a limited time, since a write to a pipe that nobody reads never ends; return True if it is
+    done.
+    """
     end = time.monotonic() + _CANCEL_SECONDS
     while not work.done() and time.monotonic() < end:
         time.sleep(_POLLED)

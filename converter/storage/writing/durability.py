@@ -1,7 +1,7 @@
 """Outputs that survive a power failure: their data are on the disk before their name, and their name before success.
 
 Systems write to the disk when they like, in any order: without this a file that was reported complete can be empty
-after a crash, and what it replaced is gone (fsync(2), rename(2)).
+after a crash, and the file that it replaced is gone (fsync(2), rename(2)).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import contextmanager
 
 from converter.storage.descriptors import open_file
 
-#: The variable of the environment that switches it off, in this process and those that it starts.
+#: The environment variable that switches it off, in this process and its children.
 SWITCH = "TRACECONV_NO_SYNC"
 #: Fewer files than this are synced one after the other, more of them this many at a time.
 _FEW = 4
 _AT_A_TIME = 16
-#: What file systems answer that cannot sync a folder.
+#: The errors of file systems that cannot sync a folder.
 _CANNOT = frozenset(
     {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EROFS, errno.EBADF}
 )
@@ -28,7 +28,7 @@ _CANNOT = frozenset(
 
 @contextmanager
 def left_to_the_system() -> Iterator[None]:
-    """Sync nothing meanwhile, in this process and in those that it starts."""
+    """Sync nothing in this context, in this process and in those that it starts."""
     before = os.environ.get(SWITCH)
     os.environ[SWITCH] = "1"
     try:
@@ -41,7 +41,7 @@ def left_to_the_system() -> Iterator[None]:
 
 
 def is_left_to_the_system() -> bool:
-    """Return whether nothing is synced."""
+    """Return True if nothing is synced."""
     return bool(os.environ.get(SWITCH))
 
 
@@ -75,7 +75,7 @@ def sync_name(path: str) -> None:
 
 
 def make_folders(path: str) -> None:
-    """Make a folder and those that it is in, and write the names of all new ones to the disk.
+    """Make a folder and its parents, and write the names of all new ones to the disk.
 
     Raises:
         OSError: one cannot be made, or is no folder.
@@ -96,7 +96,7 @@ def _sync_all(paths: list[str]) -> None:
         for path in paths:
             _sync(path)
         return
-    # The disk writes many at a time: 3,000 files take 0.4 s in place of 10 s.
+    # The disk writes many at a time: 3,000 files take 0.4 s instead of 10 s.
     from concurrent.futures import ThreadPoolExecutor  # most outputs are one file
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:

@@ -1,6 +1,6 @@
 """Sinks of files and directories: written in the background under a temporary name, renamed when they are complete.
 
-System calls are work of its own, so that producing and writing overlap (`block_writes.py`).
+System calls run as separate tasks, so that producing and writing overlap (`block_writes.py`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from converter.storage.writing.placing import (
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
 
-#: Writes below this are collected into blocks of `_BLOCK_SIZE`; others are passed on as they are.
+#: Smaller writes are collected into blocks of `_BLOCK_SIZE`; others are passed on as they are.
 _SMALL_SIZE = 1 << 16
 _BLOCK_SIZE = 1 << 18
 
 
 class FileSink(Sink):
-    """Appends to a target, block after block; as it is, for streams and for files in directories."""
+    """Appends to a target, block after block; used directly for streams and for files in directories."""
 
     _block_size = _BLOCK_SIZE
 
@@ -126,18 +126,18 @@ class FileSink(Sink):
 
 
 class TemporaryFileSink(FileSink):
-    """A file under a temporary name until it is complete, with those that come with it."""
+    """A file under a temporary name until it is complete, with its companion files."""
 
     def __init__(self, name: str, target: Target, temporary: str, *, force: bool) -> None:
         super().__init__(name, BlockWrites(), target, seekable=True)
         self.temporary = temporary
         self._force = force
         self._companions: list[Self] = []
-        #: Whether it is only complete when it is closed, and gets its place when another does.
+        #: True for a companion: it is complete when it is closed, and is put in place with its main file.
         self._comes_with_another = False
 
     def come_with(self, companion: Self) -> None:
-        """Have another file get its place when this one does."""
+        """Put another file in place together with this one."""
         companion._comes_with_another = True
         self._companions.append(companion)
 
@@ -163,10 +163,10 @@ class TemporaryFileSink(FileSink):
 
     @abstractmethod
     def _have_in_place(self, sinks: Sequence[Self]) -> None:
-        """Give complete files their places, as many as there are."""
+        """Give complete files their names, any number of them."""
 
     def _remove(self) -> None:
-        """Remove what is temporary of it, and of the files that come with it."""
+        """Remove its temporary files, and those of its companions."""
         for companion in self._companions:
             companion.abort()
             remove(companion.temporary)
@@ -174,7 +174,7 @@ class TemporaryFileSink(FileSink):
 
 
 class ReplacingSink(TemporaryFileSink):
-    """A file that gets its name when it is complete. `open_beside` opens the files that come with it."""
+    """A file that gets its name when it is complete. `open_beside` opens its companion files."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ class ReplacingSink(TemporaryFileSink):
         self._check_open()
         sink = self._open_beside(f"{self.final_path}{suffix}")
         sink.name = f"{self.name}{suffix}"
-        if isinstance(sink, ReplacingSink):  # not a device, which has what is written at once
+        if isinstance(sink, ReplacingSink):  # not a device, to which everything is written at once
             self.come_with(sink)
         return sink
 
@@ -211,7 +211,7 @@ class ReplacingSink(TemporaryFileSink):
 
 
 class _ChildSink(FileSink):
-    """A file of a directory sink, whose writes it shares."""
+    """A file of a directory sink, whose queue of writes it shares."""
 
     # There can be thousands (one per thread of a traced program), each with a block.
     _block_size = _SMALL_SIZE
@@ -232,7 +232,7 @@ class _ChildSink(FileSink):
 
 
 class SpooledSink(FileSink):
-    """A stream that gets its data when they are complete."""
+    """A stream that receives its data when they are complete."""
 
     def __init__(self, name: str, spool: Descriptor, stream: Target) -> None:
         super().__init__(name, BlockWrites(), spool, seekable=True)
@@ -275,7 +275,7 @@ class DirectorySink(Sink):
         self._keeps_checksums = False
 
     def keep_checksum(self) -> None:
-        """That of each file."""
+        """Keep the checksum of each file."""
         self._keeps_checksums = True
 
     def create(self, relative: str) -> Sink:
@@ -309,7 +309,7 @@ class DirectorySink(Sink):
         raise OutputError("is a directory", path=self.name)
 
     def tell(self) -> int:
-        """The sum over its files."""
+        """Return the sum of the sizes of its files."""
         return sum(child.tell() for child in self._children.values())
 
     def close(self) -> None:
@@ -343,7 +343,7 @@ class DirectorySink(Sink):
 
 
 def unnamed(name: str) -> Descriptor:
-    """A temporary file without a name, for what the output called `name` gets when it is complete."""
+    """Return a temporary file without a name, for the contents of the output called `name` until it is complete."""
     import tempfile
 
     try:

@@ -1,4 +1,4 @@
-"""Outputs under a temporary name, which get their own when they are complete; nothing temporary stays."""
+"""Outputs under a temporary name, which are renamed when they are complete; no temporary files stay."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from contextlib import contextmanager, suppress
 from converter.errors import OutputError
 from converter.storage.writing.durability import sync_data, sync_name
 
-#: Why an output is refused that is there.
+#: Why an output is refused that exists already.
 EXISTS = "exists already (--force replaces it)"
-#: renameat2(2): both names keep being there, each for what the other was.
+#: renameat2(2): both names continue to exist, each for the other's file.
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
 
-#: The temporary files and folders of this process. A signal can come between making one and knowing what removes it.
+#: The temporary files and folders of this process. A signal can arrive between making one and storing what removes it.
 _temporary: set[str] = set()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_temporary.clear)  # those of the parent are the parent's
+    os.register_at_fork(after_in_child=_temporary.clear)  # the parent removes its own
 
 
 def temporary_beside(target: str) -> str:
-    """A name on the same file system, hidden, and short enough whatever the length of the target's.
+    """Return a hidden name on the same file system, short enough whatever the length of the target's.
 
-    What gets it is taken away by `remove`, or at the end of the process by `remove_temporary`.
+    The file is removed by `remove`, or by `remove_temporary` when the process ends.
     """
     path = os.path.join(os.path.dirname(target), f".traceconv-{os.urandom(6).hex()}.tmp")
     _temporary.add(path)
@@ -44,13 +44,13 @@ def remove(path: str) -> None:
 
 
 def remove_temporary() -> None:
-    """Remove what is temporary still, because the process ends."""
+    """Remove all remaining temporary files, because the process ends."""
     for path in tuple(_temporary):
         remove(path)
 
 
 def place_file(temporary: str, target: str, *, force: bool) -> None:
-    """Give a complete file its name, in place of one that has it with `force`; both are on the disk then."""
+    """Rename a complete file, with `force` replacing an existing one; data and name are then on the disk."""
     sync_data(temporary)
     if force:
         os.replace(temporary, target)
@@ -63,9 +63,9 @@ def place_file(temporary: str, target: str, *, force: bool) -> None:
 
 @contextmanager
 def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
-    """As `place_file`, and taken back when the block fails; until that is over, the temporary name stays in use.
+    """Rename a file as `place_file` does, undone if the block fails; until it ends, the temporary name stays in use.
 
-    The block syncs the names, of all files that it places together.
+    The block syncs the names of all files that it places together.
     """
     made = os.stat(temporary)
     sync_data(temporary)
@@ -81,7 +81,7 @@ def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
 
 
 def place_folder(temporary: str, target: str, *, force: bool) -> None:
-    """Give a complete folder its name, in place of one that has it with `force`; both are on the disk then."""
+    """Rename a complete folder, with `force` replacing an existing one; data and name are then on the disk."""
     if not force and os.path.lexists(target):
         raise FileExistsError(0, EXISTS)
     sync_data(temporary)
@@ -91,7 +91,7 @@ def place_folder(temporary: str, target: str, *, force: bool) -> None:
         remove(temporary)
         return
     _exchange(temporary, target)
-    # What it replaces is removed only when the new one has the name on the disk, too.
+    # What it replaces is removed only when the new folder's name is on the disk, too.
     sync_name(target)
     remove(temporary)
     sync_name(target)
@@ -99,7 +99,7 @@ def place_folder(temporary: str, target: str, *, force: bool) -> None:
 
 @contextmanager
 def whole_folder(target: str, *, force: bool) -> Iterator[str]:
-    """A folder for several outputs, under a temporary name that it has until all of them are complete."""
+    """Make a folder for several outputs, under a temporary name until all of them are complete; yield its path."""
     temporary = temporary_beside(target)
     try:
         os.mkdir(temporary)
@@ -113,7 +113,7 @@ def whole_folder(target: str, *, force: bool) -> Iterator[str]:
 
 
 def output_error(error: Exception, name: str) -> OutputError:
-    """An error of the system as one that names the output."""
+    """Return a system error as one that names the output."""
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return OutputError(message, path=name)
 
@@ -131,7 +131,7 @@ def _link(temporary: str, target: str) -> None:
 
 
 def _take_back(temporary: str, target: str, made: os.stat_result) -> None:
-    """Undo what `placed` may have done: a signal can come before or after."""
+    """Undo what `placed` may have done: a signal can arrive before or after it."""
     with suppress(OSError):
         if not os.path.samestat(os.stat(target), made):
             return
@@ -142,8 +142,8 @@ def _take_back(temporary: str, target: str, made: os.stat_result) -> None:
 
 
 def _exchange(one: str, other: str) -> None:
-    """Exchange the names of two files or folders: at no time is there none, where the system can do that."""
-    import ctypes  # only here: it is rare that something is replaced that one call does not replace
+    """Exchange the names of two files or folders, atomically where the system supports it."""
+    import ctypes  # imported only here, since a single call suffices for most replacements
 
     library = ctypes.CDLL(None, use_errno=True)
     names = os.fsencode(one), os.fsencode(other)
@@ -151,7 +151,7 @@ def _exchange(one: str, other: str) -> None:
         _AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE
     ):
         return
-    # Not on this system, or not on this file system; whatever else is wrong is wrong with this, too.
+    # Not supported by this system or file system. Any other error will also occur in the calls below.
     between = temporary_beside(other)
     os.rename(other, between)
     try:

@@ -1,4 +1,4 @@
-"""An output that several processes write together: each some runs of its batches, which are joined in their order."""
+"""An output that several processes write together: each writes some runs of batches, which are joined in order."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from converter.storage.sink import Sink
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
 
-#: Events of a run, which ends with the batch that reaches so many: few things are registered anew in each beside them.
+#: The events of a run, which ends with the batch that reaches this number. Each run repeats a few registrations.
 RUN_EVENTS: Final = 1 << 18
-#: Likewise where each run has files of its own.
+#: The same for outputs in which each run has its own files.
 FILE_EVENTS: Final = 1 << 20
 _BLOCK: Final = 1 << 20
 
 
 @dataclass(slots=True)
 class Turns:
-    """Who writes which runs of batches: all of some processes in turn, the first of which has what is behind, too."""
+    """The assignment of runs of batches to processes, in turn. The first process also writes what follows the last
+    batch.
+    """
 
     writer: int
     writers: int
     run_events: int = RUN_EVENTS
-    #: Events so far, and the run that the next batch is in.
+    #: Events so far, and the run of the next batch.
     events: int = 0
     run: int = 0
     _in_run: int = field(default=0, init=False)
 
     @property
     def is_own(self) -> bool:
-        """Whether the next batch is written here."""
+        """True if the next batch is written by this process."""
         return self.run % self.writers == self.writer
 
     def pass_batch(self, events: int) -> None:
-        """Go on behind the next batch, which has so many events."""
+        """Skip the next batch, of `events` events."""
         self.events += events
         self._in_run += events
         if self._in_run >= self.run_events:
@@ -47,7 +49,7 @@ class Turns:
 
 
 class Stretch(NamedTuple):
-    """The bytes of a file that are of a run of batches; what is behind all of them is the last run."""
+    """The range of a file that belongs to a run of batches; the last run is what follows all batches."""
 
     run: int
     start: int
@@ -55,9 +57,9 @@ class Stretch(NamedTuple):
 
 
 class SharedSink(Sink):
-    """What one of several processes writes of an output; leaves out what is another's.
+    """The part of an output that one of several processes writes; it drops data of the others.
 
-    Writers ask `begin_batch`. Places are those in what is written here.
+    Writers call `begin_batch`. Offsets are those in the part that is written here.
     """
 
     def __init__(self, sink: Sink, turns: Turns) -> None:
@@ -94,7 +96,7 @@ class SharedSink(Sink):
         self._is_own = is_own
 
     def _note(self) -> None:
-        """What was written since the last time is of the run."""
+        """Record what was written since the last call as part of the run."""
         end = self.tell()
         if end > self._noted:
             self.stretches.append(Stretch(self._run, self._noted, end - self._noted))
@@ -124,7 +126,7 @@ class SharedSink(Sink):
 
 
 def join_files(parts: Sequence[tuple[str, Sequence[Stretch]]], sink: Sink) -> None:
-    """Write what several processes have written, each to a file, in the order of the runs.
+    """Join what several processes have written, each to a file, in the order of the runs.
 
     Raises:
         OutputError: a file is shorter than what was written to it.

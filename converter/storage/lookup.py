@@ -8,34 +8,34 @@ from converter.storage.locations import is_remote, local
 from converter.storage.writing.durability import make_folders
 
 
-def exists(place: str) -> bool:
+def exists(location: str) -> bool:
     """Return True if there is a file or folder."""
-    if not is_remote(place):
-        return os.path.lexists(local(place))
+    if not is_remote(location):
+        return os.path.lexists(local(location))
     from converter.storage.remote.files import find
 
-    return find(place) is not None
+    return find(location) is not None
 
 
-def is_folder(place: str) -> bool:
+def is_folder(location: str) -> bool:
     """Return True if there is a folder."""
-    if not is_remote(place):
-        return os.path.isdir(local(place))
+    if not is_remote(location):
+        return os.path.isdir(local(location))
     from converter.storage.remote.files import find
 
-    found = find(place)
+    found = find(location)
     return found is not None and found.is_folder
 
 
-def modified(place: str) -> int | None:
+def modified(location: str) -> int | None:
     """Return when it was last changed, in nanoseconds since 1970; None if it does not exist or has no time."""
-    if is_remote(place):
+    if is_remote(location):
         from converter.storage.remote.files import find
 
-        found = find(place)
+        found = find(location)
         return None if found is None else found.modified
     try:
-        return os.stat(local(place)).st_mtime_ns
+        return os.stat(local(location)).st_mtime_ns
     except OSError:
         return None
 
@@ -52,7 +52,7 @@ def matches(pattern: str) -> list[str]:
     return [path] if os.path.lexists(path) else sorted(glob.glob(path, recursive=True))
 
 
-def make_folder(place: str) -> None:
+def make_folder(location: str) -> None:
     """Make a folder and its parents; remote outputs make their own."""
-    if not is_remote(place):
-        make_folders(local(place) or os.curdir)
+    if not is_remote(location):
+        make_folders(local(location) or os.curdir)

@@ -152,8 +152,8 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
         raise TraceError(path=name, expected="a path", found=path) from error
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         source = _unwrapped(FileSource(name, descriptor, lasting_path(path)))
-        place = os.path.dirname(path) or os.curdir
-        source.open_beside = partial(_open_path, place, place)
+        folder = os.path.dirname(path) or os.curdir
+        source.open_beside = partial(_open_path, folder, folder)
         return source
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
         return _unwrapped(spooled(_chunks(stream, name), name))

@@ -102,7 +102,7 @@ class Sink:
         raise NotImplementedError
 
     def abort(self) -> None:
-        """Leave no output behind (for a stream: write no more). Does nothing after `close`."""
+        """Remove the output (a stream only receives no more data). Does nothing after `close`."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

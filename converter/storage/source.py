@@ -219,15 +219,15 @@ class View(Source):
         self.unpacked = base.unpacked
         self._base = base
         self._start = start
-        self._stretch = size
+        self._length = size
         self._tail = tail
 
     def _fill(self, offset: int, view: memoryview) -> int:
-        inside = max(min(len(view), self._stretch - offset), 0)
+        inside = max(min(len(view), self._length - offset), 0)
         done = self._base.read_into(self._start + offset, view[:inside]) if inside else 0
         if done < inside or inside == len(view):
             return done
-        begin = max(offset - self._stretch, 0)
+        begin = max(offset - self._length, 0)
         rest = self._tail[begin : begin + len(view) - inside]
         view[inside : inside + len(rest)] = rest
         return inside + len(rest)
@@ -301,9 +301,9 @@ def _no_copy(error: OSError, name: str) -> TraceError:
 
     if error.errno in TOO_MANY:
         return OpenFilesError(path=name)
-    place = tempfile.tempdir or "TMPDIR"
+    folder = tempfile.tempdir or "TMPDIR"
     said = error.strerror or error
-    message = f"cannot copy it to a temporary file in {place}: {said} (TMPDIR names another)"
+    message = f"cannot copy it to a temporary file in {folder}: {said} (TMPDIR names another)"
     return OutputError(message, path=name)
 
 

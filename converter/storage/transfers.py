@@ -27,10 +27,10 @@ def counted(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     for chunk in chunks:
         yield chunk
         done += len(chunk)
-        _tell(name, done, complete=False)
-    _tell(name, done, complete=True)
+        _notify(name, done, complete=False)
+    _notify(name, done, complete=True)
 
 
-def _tell(name: str, done: int, *, complete: bool) -> None:
+def _notify(name: str, done: int, *, complete: bool) -> None:
     for watcher in _watchers:
         watcher(name, done, complete)

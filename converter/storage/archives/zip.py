@@ -109,7 +109,7 @@ class _Copies:
         self._lock = threading.Lock()
         self._file: GrowingSource | None = None
         #: The offset of each in the file, and its size.
-        self._places: dict[str, tuple[int, int]] = {}
+        self._locations: dict[str, tuple[int, int]] = {}
 
     def open(self, unpack: Unpack, name: str) -> Source:
         """Return a member, which is unpacked when it is first opened.
@@ -122,12 +122,12 @@ class _Copies:
         with self._lock:
             if self._file is None:
                 self._file = GrowingSource(self._archive.name)
-            if name not in self._places:
+            if name not in self._locations:
                 contents = self._archive.unpacked.cut(
                     (name, "zip"), unpack(warnings), warnings, name
                 )
-                self._places[name] = self._file.append(contents, name)
-            source = View(name, self._file, *self._places[name])
+                self._locations[name] = self._file.append(contents, name)
+            source = View(name, self._file, *self._locations[name])
         source.warnings = warnings
         source.unpacked = self._archive.unpacked
         source.compression = "zip"

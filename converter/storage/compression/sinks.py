@@ -126,15 +126,15 @@ class ArchiveSink(DirectorySink):
     time.
     """
 
-    def __init__(self, base: Sink, compression: str, place: str, folder: str) -> None:
-        temporary = temporary_beside(place)
+    def __init__(self, base: Sink, compression: str, target: str, folder: str) -> None:
+        temporary = temporary_beside(target)
         try:
             self._archive = compressed_sink(base, compression, seekable=False)
             os.mkdir(temporary)
         except OSError as error:
             base.abort()
             raise output_error(error, base.name) from error
-        super().__init__(base.name, temporary, place, force=True)
+        super().__init__(base.name, temporary, target, force=True)
         self._folder = folder
 
     def _move_into_place(self) -> None:

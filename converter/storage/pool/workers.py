@@ -50,41 +50,41 @@ def use_workers(count: int | None) -> None:
 
 
 #: The states of a task.
-_OPEN, _TAKEN, _DONE, _TAKEN_BACK = range(4)
+_OPEN, _CLAIMED, _DONE, _CANCELLED = range(4)
 #: What a thread may run while it waits.
-_NOTHING, _PIECES, _ALL = range(3)
+_NOTHING, _LEAF_TASKS, _ALL = range(3)
 
 
 class TakenBackError(Exception):
     """Raised by `result` of a task that was cancelled."""
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """The task that the current thread is running."""
 
     may = _ALL
 
     def __init__(self) -> None:
         #: The thread outside the pool for which it runs.
-        self.asker = threading.get_ident()
+        self.submitter = threading.get_ident()
 
 
-_here: Final = _Here()
+_current: Final = _ThreadState()
 
 
-class _Sleeper:
+class _Waiter:
     """A thread that waits for something to do: the tasks that it may run, and for which thread (None: for any)."""
 
-    __slots__ = ("_lock", "asker", "awake", "may")
+    __slots__ = ("_lock", "awake", "may", "submitter")
 
-    def __init__(self, may: int, asker: int | None) -> None:
+    def __init__(self, may: int, submitter: int | None) -> None:
         self.may = may
-        self.asker = asker
+        self.submitter = submitter
         self.awake = False
         self._lock = threading.Lock()
         self._lock.acquire()
 
-    def sleep(self) -> None:
+    def wait(self) -> None:
         """Wait until it is woken."""
         self._lock.acquire()
 
@@ -98,16 +98,16 @@ class _Sleeper:
 class Work(Generic[Result]):
     """A task that is run by a thread of the pool, or by the thread that requests its result."""
 
-    __slots__ = ("_call", "_error", "_result", "asker", "owner", "state", "waited_for_by")
+    __slots__ = ("_call", "_error", "_result", "owner", "state", "submitter", "waiters")
 
     def __init__(self, call: Callable[[], Result], owner: Workers) -> None:
         self._call: Callable[[], Result] | None = call
         self._error: BaseException | None = None
         self._result: Result | None = None
         self.owner = owner
-        self.asker = _here.asker
+        self.submitter = _current.submitter
         self.state = _OPEN
-        self.waited_for_by: list[_Sleeper] = []
+        self.waiters: list[_Waiter] = []
 
     def result(self) -> Result:
         """Return the result, running the task in this thread if no other has started it. Raise the task's error.
@@ -142,8 +142,11 @@ class Work(Generic[Result]):
         """Run the task. The caller has claimed it."""
         call, self._call = self._call, None
         assert call is not None, "work is done once"
-        asker, may = _here.asker, _here.may
-        _here.asker, _here.may = self.asker, _PIECES if self.owner.waits else _NOTHING
+        submitter, may = _current.submitter, _current.may
+        _current.submitter, _current.may = (
+            self.submitter,
+            _LEAF_TASKS if self.owner.waits else _NOTHING,
+        )
         try:
             self._result = call()
         except BaseException as error:
@@ -151,7 +154,7 @@ class Work(Generic[Result]):
             if not isinstance(error, Exception):
                 raise  # it is meant for this thread, whichever thread waits for the task
         finally:
-            _here.asker, _here.may = asker, may
+            _current.submitter, _current.may = submitter, may
             _pool.finish(self)
 
 
@@ -207,10 +210,10 @@ class _Pool:
     def __init__(self) -> None:
         # Reentrant: a garbage collection may close a reader, wherever it happens.
         self._lock = threading.RLock()
-        self._pieces: deque[Work[Any]] = deque()
-        self._steps: deque[Work[Any]] = deque()
+        self._leaf_tasks: deque[Work[Any]] = deque()
+        self._blocking_tasks: deque[Work[Any]] = deque()
         #: Threads that have nothing else to do come first.
-        self._sleepers: list[_Sleeper] = []
+        self._waiters: list[_Waiter] = []
         self._threads: list[threading.Thread] = []
         self._most_threads = 0
         self._users = 0
@@ -232,9 +235,9 @@ class _Pool:
             owner.closed = True
             for work in list(owner.unfinished):
                 if work.state == _OPEN:
-                    self._drop(work)
-            begun = list(owner.unfinished)
-        for work in begun:
+                    self._cancel(work)
+            started = list(owner.unfinished)
+        for work in started:
             self.wait_for(work)
         with self._lock:
             self._users -= 1
@@ -252,14 +255,18 @@ class _Pool:
         waits = work.owner.waits
         with self._lock:
             if work.owner.closed:
-                work.state = _TAKEN_BACK
+                work.state = _CANCELLED
                 return
             work.owner.unfinished.add(work)
-            (self._steps if waits else self._pieces).append(work)
-            for sleeper in self._sleepers:
-                may = sleeper.may == _ALL and sleeper.asker in (None, work.asker) if waits else True
-                if may and not sleeper.awake:
-                    sleeper.wake()
+            (self._blocking_tasks if waits else self._leaf_tasks).append(work)
+            for waiter in self._waiters:
+                may = (
+                    waiter.may == _ALL and waiter.submitter in (None, work.submitter)
+                    if waits
+                    else True
+                )
+                if may and not waiter.awake:
+                    waiter.wake()
                     return
             if self._spent >= _WORTHWHILE and len(self._threads) < self._most_threads:
                 self._start_thread()
@@ -278,39 +285,39 @@ class _Pool:
 
     def wait_for(self, work: Work[Any]) -> None:
         """Return when a task is done; until then this thread runs other tasks that it may run."""
-        may = _here.may
+        may = _current.may
         if may == _ALL and not work.owner.waits:
-            may = _PIECES
+            may = _LEAF_TASKS
         while True:
-            sleeper = None
+            waiter = None
             with self._lock:
                 if work.state == _DONE:
                     return
-                if work.state == _TAKEN_BACK:
+                if work.state == _CANCELLED:
                     raise TakenBackError
-                taken = work if work.state == _OPEN else self._next(may, _here.asker)
-                if taken is not None:
-                    self._take(taken)
+                claimed = work if work.state == _OPEN else self._find_work(may, _current.submitter)
+                if claimed is not None:
+                    self._claim(claimed)
                 else:
-                    sleeper = self._sleeper(may, _here.asker)
-                    work.waited_for_by.append(sleeper)
-            if taken is not None:
+                    waiter = self._new_waiter(may, _current.submitter)
+                    work.waiters.append(waiter)
+            if claimed is not None:
                 if self._spent < _WORTHWHILE:
-                    begun = time.perf_counter()
-                    taken.do()
-                    self._spent += time.perf_counter() - begun
+                    started = time.perf_counter()
+                    claimed.do()
+                    self._spent += time.perf_counter() - started
                 else:
-                    taken.do()
-                taken = None
-            if sleeper is not None:
-                self._sleep(sleeper)
+                    claimed.do()
+                claimed = None
+            if waiter is not None:
+                self._wait_for_work(waiter)
 
     def take_back(self, work: Work[Any]) -> bool:
         """Cancel a task, unless a thread has started it."""
         with self._lock:
             if work.state != _OPEN:
                 return False
-            self._drop(work)
+            self._cancel(work)
             return True
 
     def finish(self, work: Work[Any]) -> None:
@@ -318,72 +325,72 @@ class _Pool:
         with self._lock:
             work.state = _DONE
             work.owner.unfinished.discard(work)
-            if work.waited_for_by:
-                for sleeper in work.waited_for_by:
-                    sleeper.wake()
-                work.waited_for_by.clear()
+            if work.waiters:
+                for waiter in work.waiters:
+                    waiter.wake()
+                work.waiters.clear()
 
     def _run(self) -> None:
         """Run tasks; the main function of a pool thread."""
         while True:
-            sleeper = None
+            waiter = None
             with self._lock:
                 if threading.current_thread() not in self._threads:
                     return
-                taken = self._next(_ALL, None)
-                if taken is not None:
-                    self._take(taken)
+                claimed = self._find_work(_ALL, None)
+                if claimed is not None:
+                    self._claim(claimed)
                 else:
-                    sleeper = self._sleeper(_ALL, None)
-            if taken is not None:
+                    waiter = self._new_waiter(_ALL, None)
+            if claimed is not None:
                 with suppress(BaseException):  # it is raised where the result is requested
-                    taken.do()
-                taken = None
-            if sleeper is not None:
-                self._sleep(sleeper)
+                    claimed.do()
+                claimed = None
+            if waiter is not None:
+                self._wait_for_work(waiter)
 
-    def _next(self, may: int, asker: int | None) -> Work[Any] | None:
+    def _find_work(self, may: int, submitter: int | None) -> Work[Any] | None:
         """Claim the next task for a thread: blocking tasks, on which others depend, before leaf tasks."""
         if may == _ALL:
-            for work in self._steps:
-                if asker in (None, work.asker):
+            for work in self._blocking_tasks:
+                if submitter in (None, work.submitter):
                     return work
-        return self._pieces[0] if may != _NOTHING and self._pieces else None
+        return self._leaf_tasks[0] if may != _NOTHING and self._leaf_tasks else None
 
-    def _take(self, work: Work[Any]) -> None:
-        work.state = _TAKEN
-        (self._steps if work.owner.waits else self._pieces).remove(work)
+    def _claim(self, work: Work[Any]) -> None:
+        work.state = _CLAIMED
+        (self._blocking_tasks if work.owner.waits else self._leaf_tasks).remove(work)
 
-    def _drop(self, work: Work[Any]) -> None:
-        (self._steps if work.owner.waits else self._pieces).remove(work)
-        work.state = _TAKEN_BACK
+    def _cancel(self, work: Work[Any]) -> None:
+        (self._blocking_tasks if work.owner.waits else self._leaf_tasks).remove(work)
+        work.state = _CANCELLED
         work.owner.unfinished.discard(work)
-        for sleeper in work.waited_for_by:
-            sleeper.wake()
+        for waiter in work.waiters:
+            waiter.wake()
 
-    def _sleeper(self, may: int, asker: int | None) -> _Sleeper:
-        sleeper = _Sleeper(may, asker)
-        if asker is None:
-            self._sleepers.insert(0, sleeper)
+    def _new_waiter(self, may: int, submitter: int | None) -> _Waiter:
+        waiter = _Waiter(may, submitter)
+        if submitter is None:
+            self._waiters.insert(0, waiter)
         elif may != _NOTHING:
-            self._sleepers.append(sleeper)
-        return sleeper
+            self._waiters.append(waiter)
+        return waiter
 
-    def _sleep(self, sleeper: _Sleeper) -> None:
+    def _wait_for_work(self, waiter: _Waiter) -> None:
         try:
-            sleeper.sleep()
+            waiter.wait()
         except BaseException:
             self._wake_all()  # the waiters recheck what they were woken for
             raise
         finally:
             with self._lock:
-                if sleeper in self._sleepers:
-                    self._sleepers.remove(sleeper)
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
 
     def _wake_all(self) -> None:
         with self._lock:
-            for sleeper in self._sleepers:
-                sleeper.wake()
+            for waiter in self._waiters:
+                waiter.wake()
 
 
 _pool: Final = _Pool()

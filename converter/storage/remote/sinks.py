@@ -99,10 +99,10 @@ class RemoteFolderSink(DirectorySink):
                 _clear(fs, path)
             try:
                 for name in self._in_order():
-                    place = f"{made}/{name}"
+                    location = f"{made}/{name}"
                     if renames:  # it has folders, which must exist
-                        fs.makedirs(posixpath.dirname(place), exist_ok=True)
-                    fs.put_file(os.path.join(self._temporary, name), place)
+                        fs.makedirs(posixpath.dirname(location), exist_ok=True)
+                    fs.put_file(os.path.join(self._temporary, name), location)
                 if renames:
                     _clear(fs, path)
                     fs.mv(made, path)

@@ -119,10 +119,10 @@ class RemoteSource(Source):
 
     def _fetch(self, cache: BlockCache, start: int, end: int) -> None:
         # Checked again each time: the cache may be emptied to keep another range.
-        while (stretch := next(cache.missing(start, end), None)) is not None:
-            begin = stretch[0]
+        while (missing := next(cache.missing(start, end), None)) is not None:
+            begin = missing[0]
             # Others may have read farther along: nothing is fetched twice.
-            ahead = next(cache.missing(begin, min(self._ahead(*stretch), self.size)))[1]
+            ahead = next(cache.missing(begin, min(self._ahead(*missing), self.size)))[1]
             self._remember(begin, ahead)
             cache.put(begin, self._contents.fetch(begin, min(ahead, self.size)))
 

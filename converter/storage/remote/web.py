@@ -93,17 +93,17 @@ class WebObject:
             time.sleep(_SECONDS_BETWEEN * (1 << number))
         raise AssertionError("the last try returns or raises")
 
-    async def _ask(self, stretch: tuple[int, int] | None) -> Any:
+    async def _ask(self, byte_range: tuple[int, int] | None) -> Any:
         """Return the answer to a request for a range, or for the whole file."""
         from aiohttp import ClientTimeout
 
-        told = dict(self._fs.kwargs)
-        headers = {**told.pop("headers", {}), "Accept-Encoding": "identity"}
-        if stretch is not None:
-            headers["Range"] = f"bytes={stretch[0]}-{stretch[1] - 1}"
+        options = dict(self._fs.kwargs)
+        headers = {**options.pop("headers", {}), "Accept-Encoding": "identity"}
+        if byte_range is not None:
+            headers["Range"] = f"bytes={byte_range[0]}-{byte_range[1] - 1}"
         waiting = ClientTimeout(total=None, sock_connect=_CONNECTING, sock_read=_WAITING)
         answer = await self._session.get(
-            self._address, headers=headers, **{"timeout": waiting, **told}
+            self._address, headers=headers, **{"timeout": waiting, **options}
         )
         if answer.status != 416:
             try:

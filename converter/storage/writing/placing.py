@@ -76,7 +76,7 @@ def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
             _link(temporary, target)
         yield
     except BaseException:
-        _take_back(temporary, target, made)
+        _undo(temporary, target, made)
         raise
 
 
@@ -130,7 +130,7 @@ def _link(temporary: str, target: str) -> None:
         os.rename(temporary, target)
 
 
-def _take_back(temporary: str, target: str, made: os.stat_result) -> None:
+def _undo(temporary: str, target: str, made: os.stat_result) -> None:
     """Undo what `placed` may have done: a signal can arrive before or after it."""
     with suppress(OSError):
         if not os.path.samestat(os.stat(target), made):

@@ -1,4 +1,4 @@
-"""The command: arguments, exit codes and printing. Nothing outside this package prints."""
+"""The command: arguments, exit codes and printing. No other package prints."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
     from converter.errors import TraceError
 
-#: New objects after which the command looks for garbage: more than those of all its modules.
+#: The number of new objects after which the command collects garbage: more than all its modules create.
 _OBJECTS = 200_000
 
 
 def command() -> NoReturn:
-    """Run the command as the process that it is alone in."""
+    """Run the command as the only code of its process."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What the user's encoding has no letters for must not end it: names in traces can be anything.
+        # Characters that the user's encoding lacks must not end the command: names in traces can be anything.
         sys.stdout.reconfigure(errors="backslashreplace")
     end_quietly()
     _allow_more_files()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
-            # Of standard output that was said already; a standard error that is full changes nothing.
+            # Errors of standard output have been reported already; a full standard error changes nothing.
             with suppress(OSError):
                 stream.flush()
-    # Files are closed and threads have ended. Taking the interpreter apart first takes 10 ms.
+    # Files are closed and threads have ended. Shutting down the interpreter first would take 10 ms.
     os._exit(code)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command with these arguments (of the process when None); the exit code."""
+    """Run the command with these arguments (None: those of the process) and return the exit code."""
     # Starting the threads of a linear algebra library that nothing here uses takes 20 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    whole = arguments is None
-    if whole:
-        # Modules live until the end: looking for garbage while they load takes 20 ms.
+    is_own_process = arguments is None
+    if is_own_process:
+        # Modules live until the end: collecting garbage while they load takes 20 ms.
         gc.set_threshold(_OBJECTS)
     try:
         with handled():
@@ -66,8 +66,8 @@ def _run(arguments: list[str]) -> int:
     if "_TRACECONV_COMPLETE" in os.environ:
         from converter.cli.completion import answer
 
-        told = answer(os.environ["_TRACECONV_COMPLETE"])
-        return _help(told) if told is not None else USAGE
+        completions = answer(os.environ["_TRACECONV_COMPLETE"])
+        return _help(completions) if completions is not None else USAGE
     if not arguments:
         print(prepared_help(["--help"]), end="", file=sys.stderr)
         return USAGE
@@ -96,20 +96,20 @@ def _run(arguments: list[str]) -> int:
     except TraceError as error:
         return _failed(error)
     except OSError as error:
-        # Inputs and outputs raise errors of their own.
+        # Inputs and outputs raise their own errors.
         return _failed_by_system(error)
     return 0
 
 
 def _allow_more_files() -> None:
-    """Have as many open files as the system may allow: this process is the command's own."""
+    """Raise the limit of open files as far as the system allows: this process belongs to the command."""
     from converter.storage.descriptors import allow_more
 
     allow_more()
 
 
 def _check_command(arguments: list[str], commands: Collection[str]) -> None:
-    """Ask whether a command was meant where the first word is nearly one, and no file."""
+    """Suggest a command if the first word is nearly the name of one, and not a file."""
     word = arguments[0] if arguments else "-"
     if not word.isalpha() or word in commands or os.path.lexists(word):
         return
@@ -161,13 +161,13 @@ def _failed(error: TraceError) -> int:
 
 
 def _broken_pipe() -> int:
-    """The reader of standard output has gone."""
+    """Handle a closed standard output: its reader has gone."""
     _abandon_standard_output()
     return BROKEN_PIPE
 
 
 def _unwritable(error: OSError) -> int:
-    """Standard output cannot be written."""
+    """Report that standard output cannot be written."""
     from converter.cli.output import messages
 
     _abandon_standard_output()
@@ -176,7 +176,9 @@ def _unwritable(error: OSError) -> int:
 
 
 def _failed_by_system(error: OSError) -> int:
-    """Something failed that no input or output says of itself: a file that the error names, or standard output."""
+    """Report a system error that no input or output has reported itself: of a file that it names, or of standard
+    output.
+    """
     from converter.cli.output import messages
     from converter.errors import OpenFilesError
     from converter.storage.descriptors import TOO_MANY
@@ -190,7 +192,7 @@ def _failed_by_system(error: OSError) -> int:
 
 
 def _abandon_standard_output() -> None:
-    """What it still holds shall not be written at the exit either."""
+    """Discard what standard output still buffers, so that it is not written at exit either."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
     except OSError:  # too many files are open
@@ -204,7 +206,7 @@ def _abandon_standard_output() -> None:
 
 
 def _remove_temporary() -> None:
-    """A signal can come between making a file and the block that closes it."""
+    """Remove temporary files: a signal can arrive between making a file and the block that closes it."""
     from converter.storage.writing.placing import remove_temporary
 
     remove_temporary()

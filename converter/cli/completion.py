@@ -1,4 +1,4 @@
-"""What a shell offers behind ``traceconv``: it asks by running the command with a variable set."""
+"""Shell completion of ``traceconv``: the shell runs the command with an environment variable set."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 
 from converter.cli.commands.table import COMMANDS
 
-#: The variable with which scripts of click ask the command; and its name in them.
+#: The environment variable through which click's scripts query the command, and its name in those scripts.
 VARIABLE = "_TRACECONV_COMPLETE"
 NAME = "traceconv"
 
 
 def script(shell: str) -> str:
-    """What "bash", "zsh" or "fish" loads."""
+    """Return the script that "bash", "zsh" or "fish" loads."""
     return _asking(shell, COMMANDS["convert"]).source()
 
 
 def answer(instruction: str) -> str | None:
-    """What the shell asks for, "bash_complete"; None where that is nothing that it can ask."""
+    """Return the answer to an instruction of the shell, such as "bash_complete"; None if it is unknown."""
     shell, _, what = instruction.partition("_")
     if what not in ("complete", "source") or get_completion_class(shell) is None:
         return None
@@ -33,7 +33,7 @@ def answer(instruction: str) -> str | None:
         command = COMMANDS[arguments.pop(0)]
     asking = _asking(shell, command)
     if incomplete and names:
-        # Shells look for files themselves only where they are told to look for nothing else.
+        # Shells complete file names themselves only if they get no other completions.
         found = [
             CompletionItem(word) for word in (*names, *glob.glob(f"{glob.escape(incomplete)}*"))
         ]

@@ -1,4 +1,4 @@
-"""What the command says to the shell."""
+"""The exit codes of the command."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Help without the time that it takes to load what would make it: as it looks on a terminal of 80 columns or more.
+"""Prepared help texts, shown without loading click: as on a terminal of 80 columns or more.
 
-What is kept in `help/` is what click makes of the commands; a test compares them, and writes it anew when told to. Only
-the first page, that of the command without another, is written by hand.
+The files in `help/` are what click prints for the commands. A test compares them, and can write them again. Only the
+first page, that of the command itself, is written by hand.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "help")
-#: What click makes help as wide as, at most, and where it is not shown on a terminal.
+#: The largest width of click's help, and its width without a terminal.
 _WIDTH = 80
 
 
 def _columns() -> int:
-    """As `shutil.get_terminal_size`, which takes longer to import than this to read."""
+    """Return the width of the terminal, as `shutil.get_terminal_size`, whose import takes longer than this."""
     try:
         given = int(os.environ["COLUMNS"])
     except (KeyError, ValueError):
@@ -28,13 +28,13 @@ def _columns() -> int:
 
 
 def prepared_help(arguments: list[str]) -> str | None:
-    """The help that is asked for; None where it is not all that is, or has to be made narrower."""
+    """Return the requested help; None if other arguments are given, or the terminal is narrower."""
     if len(arguments) > 2 or arguments[-1:] not in (["--help"], ["-h"]):
         return None
     name = arguments[0] if len(arguments) == 2 else "traceconv"
     if name != "traceconv" and _columns() < _WIDTH:
         return None
-    # The names of commands are those of the files, so that nothing else is one.
+    # The names of commands are those of the files, so no other name matches.
     if not name.replace("-", "").isalpha():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Signals that end the command: interrupt, terminate and hang-up remove what is temporary, and set the exit status."""
+"""Signals that end the command: interrupt, terminate and hang-up remove temporary files, and set the exit status."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import NoReturn
 #: The shell's convention for a process that a signal ended: this plus its number.
 SIGNALLED = 128
 
-#: Whether one has come: a second one does not wait for what the first one has begun.
+#: True once a signal has arrived: a second one does not wait for what the first one has started.
 _ending = False
 
 
 def end(number: int, _frame: FrameType | None) -> NoReturn:
-    """Handle a signal: an exception, so that what is open is closed on the way out.
+    """Handle a signal by an exception, so that open files are closed on the way out.
 
     Raises:
         KeyboardInterrupt: it is SIGINT.
         SystemExit: any other, with its exit status.
 
     """
-    global _ending  # noqa: PLW0603 - of the process, as signals are
+    global _ending  # noqa: PLW0603 - signals are per process
     if _ending:
         from converter.storage.writing.placing import remove_temporary
 
@@ -37,16 +37,16 @@ def end(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def end_quietly() -> None:
-    """Have an interrupt that comes outside of `handled` end the process without a traceback, as other signals do."""
+    """Make an interrupt outside of `handled` end the process without a traceback, as other signals do."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
 def handled() -> Iterator[None]:
-    """Have `end` handle them meanwhile, where that is possible: in the main thread.
+    """Handle signals with `end` in this context, where that is possible: in the main thread.
 
-    What is ignored stays ignored, as `nohup` and shells without job control have it.
+    Ignored signals stay ignored, as `nohup` and shells without job control set them.
     """
     global _ending  # noqa: PLW0603
     _ending = False

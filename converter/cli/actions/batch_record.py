@@ -1,7 +1,7 @@
-"""What ``traceconv batch`` has finished in a folder: a file that a crash cannot make say more than is true.
+"""The record of what ``traceconv batch`` has finished in a folder: after a crash it never claims more than is true.
 
-A line of JSON is appended before an output is written and after it is complete, each on the disk before work goes on.
-An output that was started and never finished, or that is shorter than it was when it was finished, is written again.
+A line of JSON is appended before an output is written and after it is complete; each is on the disk before work goes
+on. An output that was started and never finished, or that is shorter than when it was finished, is written again.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _STARTED, _FINISHED, _ABANDONED = "started", "finished", "abandoned"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """An output as it is: bytes of all its files, and its time of modification in nanoseconds since 1970."""
+    """The state of an output: bytes of all its files, and its modification time in nanoseconds since 1970."""
 
     size: int
     modified: int
 
 
 class BatchRecord:
-    """The record of a folder of this machine. Lines that it does not understand, as of a crash, are ignored."""
+    """The record of a local folder. Lines that it does not understand, such as those cut by a crash, are ignored."""
 
     def __init__(self, folder: str) -> None:
         self._folder = os.path.abspath(folder)
         self._path = os.path.join(self._folder, NAME)
-        #: By output: None where it was started, its state where it was finished.
+        #: By output: None if it was started, its state if it was finished.
         self._last: dict[str, State | None] = {}
         self._read()
 
     def start(self, output: str) -> None:
-        """Note that an output is about to be written.
+        """Record that an output is about to be written.
 
         Raises:
             OutputError: the record cannot be written.
@@ -47,7 +47,7 @@ class BatchRecord:
         self._append({"state": _STARTED, "output": self._name(output)})
 
     def finish(self, output: str) -> None:
-        """Note that an output is complete.
+        """Record that an output is complete.
 
         Raises:
             OutputError: the record cannot be written.
@@ -65,7 +65,7 @@ class BatchRecord:
             )
 
     def abandon(self, output: str) -> None:
-        """Note that an output was not written, and that nothing of it is there.
+        """Record that an output was not written, and that nothing of it is there.
 
         Raises:
             OutputError: the record cannot be written.
@@ -74,7 +74,7 @@ class BatchRecord:
         self._append({"state": _ABANDONED, "output": self._name(output)})
 
     def is_broken(self, output: str) -> bool:
-        """Return whether an output that is there is one of ours that a crash left incomplete."""
+        """Return True if an existing output is one of ours that a crash left incomplete."""
         found = state_of(output)
         if found is None:
             return False
@@ -117,7 +117,7 @@ class BatchRecord:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(self._path, flags, 0o666)
             try:
-                # On a line of its own also after one that a crash has cut.
+                # Start a new line even after one that a crash has cut.
                 os.write(descriptor, f"\n{json.dumps(entry)}\n".encode())
                 if not is_left_to_the_system():
                     os.fsync(descriptor)
@@ -131,7 +131,7 @@ class BatchRecord:
 
 
 def state_of(output: str) -> State | None:
-    """Return the state of a file or folder; None where there is none."""
+    """Return the state of a file or folder; None if it does not exist."""
     try:
         status = os.stat(output)
         if not os.path.isdir(output):

@@ -35,14 +35,14 @@ from converter.storage.writing.placing import whole_folder
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength
 
-#: The folder of the parts of an input is called after it with this behind its name.
+#: Appended to the name of an input to get the name of the folder of its parts.
 _PARTS = ".parts"
 _DONE, _SKIPPED, _FAILED, _REFUSED = "done", "skipped", "failed", "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """How all of them are to be converted."""
+    """The options of all conversions."""
 
     target_format: str
     suffix: str
@@ -52,11 +52,11 @@ class Wanted:
     lossless: bool
     force: bool
     split: TimeLength | int | Division | None = None
-    #: Those that hold here hold in other processes.
+    #: The limits in force here also apply in other processes.
     limits: Mapping[str, int] = field(default_factory=changed_limits)
 
     def ending(self, format: Format, variant: str) -> str:
-        """The suffixes of an output, behind what it is named after."""
+        """Return the suffixes of an output, which follow the input's stem."""
         archive = ".tar" if self.suffix and format.is_directory(variant) else ""
         return f"{suffix_of(format)}{archive}{self.suffix}"
 
@@ -68,13 +68,13 @@ class Job:
     source: str
     target: str
     wanted: Wanted
-    #: Whether a crash left the output that is there incomplete.
+    #: True if a crash left the existing output incomplete.
     is_broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one: what it says is for people."""
+    """The outcome of a conversion, with a text for people."""
 
     job: Job
     state: str
@@ -92,7 +92,7 @@ def run(
     scheduler: str | None,
     quiet: bool,
 ) -> int:
-    """Convert what the patterns name, and print a table of it; the exit code."""
+    """Convert the inputs that match the patterns, print a table, and return the exit code."""
     if wanted.split is not None and is_remote(folder):
         raise click.UsageError("--split: the folders of parts are made on this machine only")
     try:
@@ -101,7 +101,10 @@ def run(
     except TraceError as error:
         raise click.UsageError(error.detail) from None
     ending = wanted.ending(format, variant) if wanted.split is None else _PARTS
-    planned = [Job(source, target, wanted) for source, target in _places(patterns, folder, ending)]
+    planned = [
+        Job(source, target, wanted)
+        for source, target in _inputs_and_outputs(patterns, folder, ending)
+    ]
     record = None if is_remote(folder) else BatchRecord(folder)
     planned = [_repaired(job, record) for job in planned]
     outcomes = {job.target: skipped for job in planned if (skipped := _skipped(job))}
@@ -121,8 +124,10 @@ def run(
     return FAILED if _FAILED in states else LOSS if _REFUSED in states else 0
 
 
-def _places(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str, str]]:
-    """Each input with its output, in the folder below `folder` that it is in below the folder of all."""
+def _inputs_and_outputs(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str, str]]:
+    """Return each input with its output, which is in the same subfolder of `folder` as the input in the common
+    folder.
+    """
     sources = list(dict.fromkeys(source for pattern in patterns for source in _matches(pattern)))
     stems = [
         join(folder, inside, output_stem(source))
@@ -136,7 +141,7 @@ def _places(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str
 
 
 def _with_whole_name(stem: str, source: str) -> str:
-    """Not ``a``, which both ``a.dat`` and ``a.fxt`` would be, but ``a.dat``."""
+    """Name an output not ``a``, as both ``a.dat`` and ``a.fxt`` would be, but ``a.dat``."""
     return os.path.join(os.path.dirname(stem), name_of(source))
 
 
@@ -151,14 +156,14 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _repaired(job: Job, record: BatchRecord | None) -> Job:
-    """Return the job; where a crash left its output incomplete, one that replaces it."""
+    """Return the job; if a crash left its output incomplete, one that replaces it."""
     if record is None or not record.is_broken(local(job.target)):
         return job
     return replace(job, wanted=replace(job.wanted, force=True), is_broken=True)
 
 
 def _skipped(job: Job) -> Outcome | None:
-    """What there is to say of an output that is there already."""
+    """Return the outcome if the output exists already, else None."""
     try:
         made = modified(job.target)
         read = None if made is None else modified(job.source)
@@ -189,11 +194,11 @@ def _note_outcome(outcome: Outcome, record: BatchRecord | None) -> None:
 
 
 def _converted(jobs: list[Job], processes: int, record: BatchRecord | None) -> Iterator[Outcome]:
-    """Convert all of them, as many at a time as there may be processes; as they are done."""
+    """Convert all of them in up to `processes` processes; yield outcomes in the order of completion."""
     context = multiprocessing.get_context("spawn")
     waiting = jobs[::-1]
     processes = min(processes, len(jobs))
-    # The processors are the processes' already.
+    # The processors are already used by the processes.
     threads = max(1, workers() // processes) if processes else 1
     running = [_Worker(context, threads) for _ in range(processes)]
     try:
@@ -213,7 +218,7 @@ def _converted(jobs: list[Job], processes: int, record: BatchRecord | None) -> I
 
 
 def _scheduled(jobs: list[Job], name: str, record: BatchRecord | None) -> Iterator[Outcome]:
-    """Convert all of them on the workers of a scheduler; as they are done."""
+    """Convert all of them on the workers of a scheduler; yield outcomes in the order of completion."""
     from converter.scheduling import scheduler
 
     if not jobs:
@@ -221,7 +226,7 @@ def _scheduled(jobs: list[Job], name: str, record: BatchRecord | None) -> Iterat
     for job in jobs:
         _note_start(job, record)
     with scheduler(name) as workers:
-        for number, result in workers.run(_outcome_of_a_try, jobs):
+        for number, result in workers.run(_retried_outcome, jobs):
             if isinstance(result, BaseException):
                 yield Outcome(jobs[number], _FAILED, f"its worker was lost: {result}")
             else:
@@ -229,7 +234,7 @@ def _scheduled(jobs: list[Job], name: str, record: BatchRecord | None) -> Iterat
 
 
 class _Worker:
-    """A process that converts one after the other; another takes its place when it dies."""
+    """A process that runs one job after the other; it is replaced when it dies."""
 
     def __init__(self, context: Any, threads: int) -> None:
         self._context = context
@@ -247,12 +252,12 @@ class _Worker:
         theirs.close()
 
     def start(self, job: Job) -> None:
-        """Give it something to do."""
+        """Start a job in it."""
         self.job = job
         self.connection.send(job)
 
     def outcome(self) -> Outcome:
-        """What became of its job, which is over."""
+        """Return the outcome of its job, which is over."""
         assert self.job is not None
         job, self.job = self.job, None
         try:
@@ -261,20 +266,20 @@ class _Worker:
             self._process.join()
             code = self._process.exitcode
             self._launch()
-            how = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
-            return Outcome(job, _FAILED, f"its process ended by {how}")
+            reason = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+            return Outcome(job, _FAILED, f"its process ended by {reason}")
         assert isinstance(result, Outcome)
         return result
 
     def end(self) -> None:
-        """Let it leave no half of an output behind."""
+        """End the process, without leaving an incomplete output."""
         self._process.terminate()
         self._process.join()
         self.connection.close()
 
 
 def _work(connection: Connection, threads: int) -> None:
-    """The process: convert what comes until nothing does."""
+    """Convert jobs until existing are no more; the main function of the process."""
     use_workers(threads)
     with handled(), suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
@@ -306,9 +311,9 @@ def _outcome(job: Job) -> Outcome:
                 done = converted(options, job.target, format, variant)
             else:
                 with whole_folder(job.target, force=wanted.force) as folder:
-                    place = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
-                    place += wanted.ending(format, variant)
-                    done = converted(options, place, format, variant)
+                    output = os.path.join(folder, os.path.basename(job.target)[: -len(_PARTS)])
+                    output += wanted.ending(format, variant)
+                    done = converted(options, output, format, variant)
     except StrictLossError as error:
         return Outcome(job, _REFUSED, error.detail)
     except TraceError as error:
@@ -323,10 +328,10 @@ def _outcome(job: Job) -> Outcome:
     return Outcome(job, _DONE, "; ".join(says), done.events, done.seconds)
 
 
-def _outcome_of_a_try(job: Job) -> Outcome:
-    """What became of one that was begun where no output was; a worker may have written it, and been lost then."""
-    there = None if job.is_broken else _skipped(job)
-    if there is not None and there.state == _SKIPPED:
+def _retried_outcome(job: Job) -> Outcome:
+    """Return the outcome of a job that was started without an output; a lost worker may have written it."""
+    existing = None if job.is_broken else _skipped(job)
+    if existing is not None and existing.state == _SKIPPED:
         return Outcome(job, _DONE, "written by a worker that was lost")
     return _outcome(job)
 
@@ -336,7 +341,7 @@ def _print_table(outcomes: list[Outcome]) -> None:
     for one in outcomes:
         measured = (f"{one.events:,}", f"{one.seconds:.1f}") if one.state == _DONE else ("", "")
         row = (one.state, shown(one.job.source), shown(one.job.target), *measured, one.says)
-        rows.append(tuple(map(printable, row)))  # type: ignore[arg-type] # as many as there were
+        rows.append(tuple(map(printable, row)))  # type: ignore[arg-type] # as many columns as before
     for line in table(rows):
         print(line)
     counted = Counter(one.state for one in outcomes)

@@ -1,4 +1,4 @@
-"""The browser of whoever runs the command."""
+"""The browser of the user who runs the command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from converter.cli.output import messages
 
 
 def started(address: str) -> bool:
-    """Open an address in a browser; whether there is one. Where there is none, it is said that somebody has to."""
+    """Open an address in a browser and return True; if there is no browser, ask the user to open it and return
+    False.
+    """
     try:
         if webbrowser.open_new_tab(address):
             return True

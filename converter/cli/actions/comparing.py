@@ -1,4 +1,4 @@
-"""``traceconv diff A B`` and ``traceconv roundtrip IN --via FORMAT``: what differs, as text or JSON."""
+"""``traceconv diff A B`` and ``traceconv roundtrip IN --via FORMAT``: differences as text or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converter.reading import open_trace
 from converter.round_trips import RoundTrip, roundtrip
 from converter.selection.selection import Selection
 
-#: Lines about tables and classes that are printed; JSON has all.
+#: The most lines about tables and classes that are printed; JSON has all.
 _MOST_LINES = 40
 
 
@@ -30,7 +30,7 @@ def run_diff(
     quiet: bool,
     selection: Selection | None,
 ) -> bool:
-    """Compare two inputs, or the same parts of them, and print what differs; whether anything does.
+    """Compare two inputs, or the same parts of them, and print the differences; return True if there are any.
 
     Raises:
         TraceError: one of them cannot be read.
@@ -63,10 +63,10 @@ def run_roundtrip(
     as_json: bool,
     quiet: bool,
 ) -> bool:
-    """Convert an input to other formats and back, and print what changed; whether anything did.
+    """Convert an input to other formats and back, and print what changed; return True if anything did.
 
     Raises:
-        TraceError: it cannot be read, or one of the formats not be written.
+        TraceError: it cannot be read, or one of the formats cannot be written.
 
     """
     result = roundtrip(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from converter.selection.selection import Selection
     from converter.splitting import SplitPart
 
-#: Of glibc's <malloc.h>.
+#: A constant of glibc's <malloc.h>.
 _M_ARENA_MAX = -8
 #: Seconds for which a thread keeps the interpreter's lock while another waits for it, unless it calls a kernel.
 _TURN = 0.0005
@@ -39,7 +39,7 @@ _TURN = 0.0005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the command line says."""
+    """The parsed command line."""
 
     sources: tuple[str, ...]
     target: str | None
@@ -54,38 +54,38 @@ class Options:
     quiet: bool = False
     verbose: bool = False
     dry_run: bool = False
-    #: What the output is split by.
+    #: How the output is split.
     split: TimeLength | int | Division | None = None
-    #: Whose workers write the output, or its parts.
+    #: The scheduler whose workers write the output, or its parts.
     scheduler: str | None = None
     selection: Selection | None = None
-    #: What is said of several inputs.
+    #: The options that relate several inputs.
     relations: Relations = field(
         default_factory=lambda: Relations(offsets={}, align=None, machines={})
     )
 
     @property
     def name(self) -> str:
-        """What lines on standard error are about."""
+        """The name of the input in lines on standard error."""
         return shown(self.sources[0]) if len(self.sources) == 1 else shown(self.target or "-")
 
 
 def run(options: Options) -> None:
-    """Convert, and print what there is to say about it.
+    """Convert, and print warnings and losses.
 
     Raises:
-        TraceError: of what went wrong, for the caller to print.
+        TraceError: for any failure; the caller prints it.
 
     """
     target, variant = checked_formats(options)
-    place = output_in(options.target or "-", options.sources[0], target, variant)
-    if options.no_clobber and exists(place) and place != "-":
-        messages.note(f"{shown(place)}: exists already, and is left as it is")
+    output = output_in(options.target or "-", options.sources[0], target, variant)
+    if options.no_clobber and exists(output) and output != "-":
+        messages.note(f"{shown(output)}: exists already, and is left as it is")
         return
     if options.scheduler is None:
-        done = converted(options, place, target, variant)
+        done = converted(options, output, target, variant)
     else:
-        done = _converted_by_workers(options, place)
+        done = _converted_by_workers(options, output)
     if not options.quiet:
         print_warnings(done.trace, options.name)
         done.say(options.name)
@@ -104,9 +104,10 @@ def run(options: Options) -> None:
 
 
 def _share_heap() -> None:
-    """Have all threads take memory from one heap: what one has let go of, the next one takes.
+    """Make all threads allocate from one heap, so that memory freed by one is available to the next.
 
-    What a batch needs is new on one thread and let go of on another, and the C library would keep it for the first.
+    The memory of a batch is allocated on one thread and freed on another, and the C library would keep it for the
+    first.
     """
     import ctypes
 
@@ -115,7 +116,7 @@ def _share_heap() -> None:
 
 
 class Conversion(NamedTuple):
-    """A conversion that was done: of which part of a trace, and what tells how much that is."""
+    """A finished conversion: the part of a trace that was converted, and a function that reports its size."""
 
     trace: Trace
     say: Callable[[str], None]
@@ -123,25 +124,26 @@ class Conversion(NamedTuple):
     events: int
     size: int
     seconds: float
-    #: Where the output is split.
+    #: If the output is split.
     parts: Sequence[SplitPart] = ()
 
 
 def converted(
     options: Options,
-    place: str,
+    output: str,
     target: Format,
     variant: str,
     watch: Callable[[Trace], None] = lambda _: None,
 ) -> Conversion:
-    """Convert to an output, and write the losses where they are wanted. `watch` gets the trace before it is read.
+    """Convert to an output, and write the losses where they are requested. `watch` is called with the trace before
+    reading.
 
     Raises:
-        TraceError: of what went wrong.
+        TraceError: for any failure.
 
     """
     _share_heap()
-    # Mostly a kernel is what the other thread goes on with.
+    # The other thread mostly goes on to call a kernel.
     sys.setswitchinterval(_TURN)
     with (
         _progress(options) as progress,
@@ -161,7 +163,7 @@ def converted(
             from converter.splitting import Outputs
 
             outputs = Outputs(
-                path=place,
+                path=output,
                 open=partial(_sink, options, target, variant),
                 format=target,
                 variant=variant,
@@ -175,7 +177,7 @@ def converted(
                 _write_losses(report, options.losses)
             size = sum(part.size for part in parts)
             return Conversion(trace, say, report, progress.events, size, progress.seconds, parts)
-        with _sink(options, target, variant, place) as sink:
+        with _sink(options, target, variant, output) as sink:
             report = transcribe(
                 trace, sink, target, variant, lossless=options.lossless and not options.dry_run
             )
@@ -185,7 +187,7 @@ def converted(
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
 
 
-def _converted_by_workers(options: Options, place: str) -> Conversion:
+def _converted_by_workers(options: Options, output: str) -> Conversion:
     """Convert to an output, or to parts of it, that the workers of a scheduler write."""
     import time
 
@@ -193,9 +195,9 @@ def _converted_by_workers(options: Options, place: str) -> Conversion:
 
     assert options.scheduler is not None, "the caller has checked it"
     begin = time.monotonic()
-    what: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "source": options.sources[0],
-        "path": place,
+        "path": output,
         "target_format": options.target_format,
         "source_format": options.source_format,
         "options": options.reader_options,
@@ -208,7 +210,7 @@ def _converted_by_workers(options: Options, place: str) -> Conversion:
         if isinstance(options.split, TimeLength):
             from converter.splitting_by_workers import Parts, split_by_workers
 
-            shares = Parts(**what, division=options.split, lossless=options.lossless)
+            shares = Parts(**arguments, division=options.split, lossless=options.lossless)
             found = split_by_workers(shares, options.scheduler, force=options.force)
             parts, trace.warnings[:] = found.parts, found.warnings
             events, size = sum(part.events for part in parts), sum(part.size for part in parts)
@@ -217,9 +219,9 @@ def _converted_by_workers(options: Options, place: str) -> Conversion:
         else:
             from converter.joining_by_workers import Runs, convert_by_workers
 
-            made = convert_by_workers(Runs(**what), options.scheduler, force=options.force)
-            events, size, report = made.events, made.size, made.report
-            trace.warnings[:] = made.warnings
+            result = convert_by_workers(Runs(**arguments), options.scheduler, force=options.force)
+            events, size, report = result.events, result.size, result.report
+            trace.warnings[:] = result.warnings
     _write_losses(report, options.losses)
     seconds = time.monotonic() - begin
     return Conversion(trace, lambda _: None, report, events, size, seconds, parts)
@@ -240,11 +242,11 @@ def _part(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[s
     return part_of(trace, selection)
 
 
-def _sink(options: Options, target: Format, variant: str, place: str) -> Sink:
+def _sink(options: Options, target: Format, variant: str, output: str) -> Sink:
     if options.dry_run:
-        return DiscardingSink(place)
+        return DiscardingSink(output)
     return open_sink(
-        place,
+        output,
         force=options.force,
         directory=target.is_directory(variant),
         avoid=options.sources,
@@ -253,7 +255,7 @@ def _sink(options: Options, target: Format, variant: str, place: str) -> Sink:
 
 
 def checked_formats(options: Options) -> tuple[Format, str]:
-    """The format and variant of the output. What is wrong with the formats is said before anything is read."""
+    """Return the format and variant of the output. Errors about formats are raised before anything is read."""
     import click
 
     try:
@@ -277,7 +279,7 @@ def _write_losses(report: LossReport, path: str | None) -> None:
 
 
 def print_warnings(trace: Trace, source: str) -> None:
-    """A line on standard error for each input of several, and for each thing that is damaged."""
+    """Print a line on standard error for each of several inputs, and for each damaged part."""
     print_inputs(trace)
     for warning in trace.warnings:
         path = warning.path if warning.path is not None else source

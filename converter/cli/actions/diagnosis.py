@@ -1,4 +1,4 @@
-"""What is wrong with a trace: where, behind which time, and how much of it can be read."""
+"""The damage of a trace: where, after which time, and how much can be read."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.text import printable
 from converter.ir.trace import Trace
 
-#: How many gaps are listed for people to read.
+#: The most gaps that are listed for people to read.
 _LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that is missing: behind which time, where, and what."""
+    """Missing data: after which time, where, and what."""
 
     ts: int | None
-    place: str
-    what: str
+    location: str
+    message: str
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What reading a trace shows of its health, while it is read."""
+    """The health of a trace, determined while it is read."""
 
     trace: Trace
     source: str
@@ -38,12 +38,12 @@ class Diagnosis:
     last_ts: int | None = None
     damage: list[Gap] = field(default_factory=list)
     discarded: list[Gap] = field(default_factory=list)
-    #: How many warnings of the reader have been noted, and what they told.
+    #: The number of the reader's warnings recorded, and their texts.
     warnings: int = 0
-    told: set[tuple[str, str]] = field(default_factory=set)
+    reported: set[tuple[str, str]] = field(default_factory=set)
 
     def watch(self) -> None:
-        """Look at the batches of the trace from now on."""
+        """Watch the batches of the trace from now on."""
         trace = self.trace
         make_batches, is_as_read = trace.make_batches, trace.is_as_read
 
@@ -51,7 +51,7 @@ class Diagnosis:
             for batch in make_batches():
                 self._see(batch)
                 yield batch
-                # A reader warns of what it comes to behind this batch.
+                # A reader warns of damage that it finds after this batch.
                 self._note_warnings()
             self._note_warnings()
 
@@ -92,31 +92,33 @@ class Diagnosis:
 
     def _note_warnings(self) -> None:
         for warning in self.trace.warnings[self.warnings :]:
-            told = (_place(warning, self.source), _what(warning))
-            # A reader may come to a place more than once.
-            if told not in self.told:
-                self.told.add(told)
-                self.damage.append(Gap(self.last_ts, *told))
+            reported = (_location(warning, self.source), _message(warning))
+            # A reader may reach an offset more than once.
+            if reported not in self.reported:
+                self.reported.add(reported)
+                self.damage.append(Gap(self.last_ts, *reported))
         self.warnings = len(self.trace.warnings)
 
     def lines(self) -> list[str]:
-        """What is missing, as a table; and what there is."""
+        """Return a table of what is missing, and a summary of what can be read."""
         gaps = [*self.damage, *self.discarded]
         rows = [("BEHIND", "WHERE", "WHAT IS MISSING")]
-        rows += [(self._time(gap.ts), gap.place, printable(gap.what)) for gap in gaps[:_LISTED]]
+        rows += [
+            (self._time(gap.ts), gap.location, printable(gap.message)) for gap in gaps[:_LISTED]
+        ]
         lines = table(rows) if gaps else []
         if len(gaps) > _LISTED:
             lines.append(f"and {len(gaps) - _LISTED:,} more (check --json lists them)")
         return lines
 
     def kept(self) -> str:
-        """How much can be read."""
+        """Return how much can be read, as text."""
         if self.first_ts is None:
             return f"{self.events:,} events"
         return f"{self.events:,} events, from {self._time(self.first_ts)} to {self._time(self.last_ts)} s"
 
     def as_json(self) -> dict[str, Any]:
-        """All of it."""
+        """Return everything as JSON."""
         return {
             "format": self.trace.format,
             "sound": not self.damage,
@@ -124,7 +126,7 @@ class Diagnosis:
             "first_ts": self.first_ts,
             "last_ts": self.last_ts,
             **{
-                name: [{"behind_ts": g.ts, "where": g.place, "what": g.what} for g in gaps]
+                name: [{"behind_ts": g.ts, "where": g.location, "what": g.message} for g in gaps]
                 for name, gaps in (("damage", self.damage), ("discarded", self.discarded))
             },
         }
@@ -133,13 +135,13 @@ class Diagnosis:
         return "-" if ts is None else seconds(ts, self.trace.clock)
 
 
-def _place(warning: TraceWarning, source: str) -> str:
+def _location(warning: TraceWarning, source: str) -> str:
     path = warning.path if warning.path is not None else source
     return path if warning.offset is None else f"{path}, byte {warning.offset:,}"
 
 
-def _what(warning: TraceWarning) -> str:
-    """The warning without its place, which has a column."""
+def _message(warning: TraceWarning) -> str:
+    """Return the warning without its offset, which has a column of its own."""
     return TraceWarning(
         message=warning.message,
         field=warning.field,

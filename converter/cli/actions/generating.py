@@ -25,10 +25,10 @@ def run(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Generate the files, and say how many they are.
+    """Generate the files, and print their number.
 
     Raises:
-        TraceError: of what went wrong, for the caller to print.
+        TraceError: for any failure; the caller prints it.
 
     """
     if directory == "-":

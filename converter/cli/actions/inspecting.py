@@ -20,7 +20,7 @@ from converter.ir.trace import Trace
 from converter.reading import open_trace
 from converter.selection.selection import Selection
 
-#: How many processes, threads and classes are listed for people to read.
+#: The most processes, threads and classes that are listed for people to read.
 _LISTED = 20
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class _Summary:
-    """What passed by while the trace was read. Times are ticks of its clock."""
+    """Counts taken while the trace was read. Times are ticks of its clock."""
 
     events: int = 0
     first: int | None = None
@@ -71,7 +71,7 @@ def run(
     timeline: bool = False,
     selection: Selection | None = None,
 ) -> None:
-    """Read the trace and print what is in it, and the first `events` of it, where asked for.
+    """Read the trace and print a summary, with the first `events` events if requested.
 
     Raises:
         TraceError: it cannot be read.
@@ -102,7 +102,7 @@ def run(
 
 
 def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
-    """Read the trace for its figures: into the report for programs, and as text for people."""
+    """Compute statistics; add them to the report for programs, and return them as text for people."""
     from converter.cli.output.figures import figures_form, figures_text
     from converter.statistics.measure import measure
 
@@ -112,7 +112,7 @@ def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
 
 
 def _add_timeline(trace: Trace, report: dict[str, Any]) -> str:
-    """Read the trace for who is busy when: likewise."""
+    """Compute how busy CPUs and threads are; add it to the report, and return it as text."""
     from converter.cli.output.timeline_text import timeline_form, timeline_of, timeline_text
 
     shares = timeline_of(trace)
@@ -121,7 +121,7 @@ def _add_timeline(trace: Trace, report: dict[str, Any]) -> str:
 
 
 def _print_events(text: str, trace: Trace, count: int) -> None:
-    """The summary and the first events. They are read again: only now are all names known, and none is kept."""
+    """Print the summary and the first events. They are read again: only now are all names known, and none is stored."""
     from converter.cli.output.first_events import first_events
 
     print(text)
@@ -132,7 +132,7 @@ def _print_events(text: str, trace: Trace, count: int) -> None:
 
 
 def _print_json_events(text: str, trace: Trace, count: int) -> None:
-    """The object `text` with one more member, of which again no more than an event is kept."""
+    """Print the object `text` with one more member, the events; again only one event is in memory at a time."""
     from converter.cli.output.first_events import first_events
 
     print(text.removesuffix("\n}"), end=',\n  "first_events": [')
@@ -184,7 +184,7 @@ def _report(trace: Trace, summary: _Summary) -> dict[str, Any]:
 
 
 def _start(trace: Trace, first: int | None) -> str | None:
-    """When the first event was, if the clock says what time it is."""
+    """Return the time of the first event as text, if the clock has an epoch."""
     clock = trace.clock
     if clock.epoch_ns is None or clock.ticks_per_second is None or first is None:
         return None
@@ -250,7 +250,9 @@ def _listing(title: str, lines: list[str]) -> list[str]:
 
 
 def _counts(event_class: EventClass, batch: Batch, number: int) -> tuple[int, int]:
-    """How many events the records of a class of discarded events stand for, and how many records do not say (-1)."""
+    """Return the events that the records of a class of discarded events count, and the number of records without a
+    count (-1).
+    """
     table = batch.tables[number]
     index = event_class.index_of(Role.COUNT)
     column = None if index is None else table.column(index)
@@ -261,12 +263,12 @@ def _counts(event_class: EventClass, batch: Batch, number: int) -> tuple[int, in
 
 
 def _distinct(column: Any) -> list[int]:
-    """The numbers in a column, without -1."""
+    """Return the distinct numbers in a column, without -1."""
     return [number for number in np.unique(column).tolist() if number >= 0]
 
 
 def _ranges(numbers: list[int]) -> str:
-    """Sorted numbers as 0-3, 5."""
+    """Format sorted numbers as ranges, such as 0-3, 5."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and spans[-1][1] == number - 1:

@@ -46,7 +46,7 @@ def run(*, as_json: bool) -> None:
 
 
 def _variants(format: Format) -> list[str]:
-    """The variants; what is a directory in one of them alone is marked there."""
+    """Return the variants; a variant that is a directory, unlike the others, is marked."""
     default = _slash(format, format.default_variant)
     slashes = {one: _slash(format, one) for one in format.variants if one}
     return [f"+{one}{'' if slash == default else slash}" for one, slash in slashes.items()]

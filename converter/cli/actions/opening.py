@@ -20,9 +20,9 @@ from converter.storage.opening import compression_of
 from converter.viewing import perfetto_ui
 from converter.viewing.serving import FileServer
 
-#: What a browser needs to start and get a page takes less.
+#: Longer than a browser needs to start and load a page.
 _PATIENCE = 20
-#: What to do where the UI cannot be loaded.
+#: Advice if the UI cannot be loaded.
 _OFFLINE = "without the internet, 'traceconv view' makes a page that needs none"
 
 
@@ -39,10 +39,10 @@ def run(
     browser: bool,
     quiet: bool,
 ) -> None:
-    """Convert, serve the result to a viewer in a browser, and wait until it has it.
+    """Convert, serve the result to a viewer in a browser, and wait until it has fetched it.
 
     Raises:
-        TraceError: of what went wrong; the viewer has not asked for the trace in time.
+        TraceError: for any failure; the viewer has not requested the trace in time.
 
     """
     target, _ = target_format("-", "perfetto")
@@ -78,7 +78,7 @@ def run(
 
 
 def _is(target: Format, path: str) -> bool:
-    """Whether a file is of a format already, and not compressed."""
+    """Return True if a file is already of a format, and not compressed."""
     if not os.path.isfile(path):
         return False
     try:

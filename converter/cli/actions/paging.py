@@ -33,19 +33,19 @@ def run(
     force: bool,
     quiet: bool,
 ) -> None:
-    """Write the page that shows a trace, and open it in a browser where nobody has said what it is to be called.
+    """Write the page that shows a trace; open it in a browser if no output name was given.
 
     Raises:
-        TraceError: the trace cannot be read, or the page not written.
+        TraceError: the trace cannot be read, or the page cannot be written.
 
     """
     name = sources[0] if len(sources) == 1 else target or "-"
-    place = target if target is not None else f"{output_stem(sources[0])}.html"
+    output = target if target is not None else f"{output_stem(sources[0])}.html"
     titles = [name_of(one) if one != "-" else "trace" for one in sources]
     with (
         open_merged(sources, source_format, reader_options, **relations) as whole,
         Progress(shown=not quiet) as progress,
-        open_sink(place, force=force, avoid=sources) as sink,
+        open_sink(output, force=force, avoid=sources) as sink,
     ):
         trace, say = part_of(whole, selection)
         progress.watch(trace)
@@ -61,9 +61,9 @@ def run(
         if contents.losses.events_not_shown:
             for line in summary(contents.losses, contents.events, trace.format):
                 messages.warning(f"{name}: {line}" if line[:1] != " " else line)
-        if place != "-":
-            messages.note(f"{place}: {contents.events:,} events, {size:,} bytes")
+        if output != "-":
+            messages.note(f"{output}: {contents.events:,} events, {size:,} bytes")
     if target is None and browser:
-        address = Path(place).absolute().as_uri()
+        address = Path(output).absolute().as_uri()
         if not started(address):
             print(address)

@@ -81,8 +81,8 @@ def _figure(trace: Trace, title: str, show: str, field: str | None) -> Any:
         return plots.distribution_figure(found, f"{title}: {found.total:,} values", field)
     if show == "wakeups":
         found = wakeup_latencies(trace)
-        told = f"{title}: {found.total:,} wakeups, the longest {found.highest / 1000:,.1f} µs"
-        what = "from wakeup to CPU (µs)"
-        return plots.distribution_figure(found, told, what, times=True)
+        heading = f"{title}: {found.total:,} wakeups, the longest {found.highest / 1000:,.1f} µs"
+        label = "from wakeup to CPU (µs)"
+        return plots.distribution_figure(found, heading, label, times=True)
     draw = partial(plots.cpu_figure if show == "cpu" else plots.timeline_figure, title=title)
     return draw(shares_of(trace, plots.STRETCHES))

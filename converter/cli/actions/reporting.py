@@ -33,7 +33,7 @@ def run(
     """Read the trace and write its report to a file, or "-" for standard output: as text, as "json" or as "csv".
 
     Raises:
-        TraceError: it cannot be read, or the output not be written.
+        TraceError: it cannot be read, or the output cannot be written.
 
     """
     with open_trace(source, source_format, reader_options) as whole:
@@ -55,11 +55,11 @@ def run(
 
 
 def write_report(trace: Trace, write: Write) -> None:
-    """Write the report as the trace's own tools print it, where there is such a form."""
+    """Write the report as the trace's own tools print it, if the format has such a report."""
     own = format_of(trace.format)
     if own is None or not own.print_report(trace, write):
         print_lines(trace, write)
 
 
-#: What makes the lines of the forms for programs.
+#: The functions that yield the lines for programs, by format.
 _FORMS: dict[str, Callable[[Trace], Iterator[str]]] = {"json": json_lines, "csv": csv_lines}

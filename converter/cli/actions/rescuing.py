@@ -1,4 +1,4 @@
-"""``traceconv check IN`` and ``traceconv recover IN -o OUT``: what is damaged, and what of it can be saved."""
+"""``traceconv check IN`` and ``traceconv recover IN -o OUT``: list the damage, and save what can be read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_check(
     as_json: bool,
     quiet: bool,
 ) -> bool:
-    """Read the trace and print what is wrong with it; whether anything is.
+    """Read the trace and print its damage; return True if there is any.
 
     Raises:
         TraceError: nothing of it can be read.
@@ -61,7 +61,7 @@ def run_recover(
     """Convert what can be read, and print what was lost.
 
     Raises:
-        TraceError: nothing of it can be read, or the output not be written.
+        TraceError: nothing of it can be read, or the output cannot be written.
 
     """
     options = Options(

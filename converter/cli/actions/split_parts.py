@@ -1,4 +1,4 @@
-"""``--split``: the parts of a trace, and the table of them."""
+"""``--split``: writes the parts of a trace, and prints a table of them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from converter.splitting import Outputs, SplitPart, split_trace
 def written(
     trace: Trace, division: TimeLength | int | Division, outputs: Outputs, report: LossReport
 ) -> list[SplitPart]:
-    """Write all parts; `report` gets the losses of those that are complete.
+    """Write all parts; add the losses of those that are complete to `report`.
 
     Raises:
-        TraceError: of what went wrong; what was written before stays.
+        TraceError: for any failure; parts written before it stay.
 
     """
     parts = []
@@ -30,7 +30,9 @@ def written(
 
 
 def print_parts(parts: Sequence[SplitPart], clock: ClockDomain) -> None:
-    """What was written, a line each: the times that a part is of, and its events without those that say its state."""
+    """Print a line for each part: its range of times, and its number of events, without those added to restore its
+    state.
+    """
     rows = [("OUTPUT", "FROM", "TO", "EVENTS", "BYTES")]
     for part in parts:
         first, last = ("-" if ts is None else seconds(ts, clock) for ts in (part.first, part.last))

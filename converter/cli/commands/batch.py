@@ -1,4 +1,4 @@
-"""``traceconv batch``: what it takes."""
+"""The declaration of ``traceconv batch``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that compare: traces with each other, and one with what became of it on a way through formats."""
+"""The declarations of ``traceconv diff`` and ``traceconv roundtrip``."""
 
 from __future__ import annotations
 

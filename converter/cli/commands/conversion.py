@@ -1,4 +1,4 @@
-"""``traceconv IN -o OUT``: what it takes. What it does is imported when it is done."""
+"""The declaration of ``traceconv IN -o OUT``. Its action is imported when it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command that writes small files of every format."""
+"""The declaration of ``traceconv fixtures``, which writes small files of every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``traceconv new-format``: what it takes."""
+"""The declaration of ``traceconv new-format``."""
 
 from __future__ import annotations
 

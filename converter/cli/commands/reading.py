@@ -1,4 +1,4 @@
-"""``traceconv info``, ``report`` and ``formats``: what they take. What they do is imported when it is done."""
+"""The declarations of ``traceconv info``, ``report`` and ``formats``. Their actions are imported when they run."""
 
 from __future__ import annotations
 

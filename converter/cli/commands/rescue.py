@@ -1,4 +1,4 @@
-"""``traceconv check`` and ``traceconv recover``: what they take."""
+"""The declarations of ``traceconv check`` and ``traceconv recover``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands by name. Each is declared in a module of its own kind, which is imported when the command is meant."""
+"""The commands by name. The module that declares a command is imported when the command is looked up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import click
 
-#: The module of each, and its name there, as the first page of help lists them.
+#: The module of each command and its name there, in the order of the first page of help.
 _PLACES = {
     "convert": ("conversion", "convert"),
     "batch": ("batch", "batch"),

@@ -1,4 +1,4 @@
-"""The commands that show a trace: what they take."""
+"""The declarations of the commands that show a trace: ``traceconv open``, ``view`` and ``plot``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``traceconv IN IN -o OUT``: what relates several inputs, and what is said of it."""
+"""Options of ``traceconv IN IN -o OUT`` that relate several inputs, and messages about them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from converter.cli.output import messages
 if TYPE_CHECKING:
     from converter.ir.trace import Trace
 
-#: With more inputs than that, those that nothing is wrong with are said to be so many.
+#: With more inputs than this, those without a problem are only counted.
 _SAID = 20
 
 
 class Relations(TypedDict):
-    """What the command line says of several inputs, as `open_merged` takes it."""
+    """The options that relate several inputs, as `open_merged` accepts them."""
 
     offsets: dict[str, str]
     align: str | None
@@ -27,30 +27,30 @@ class Relations(TypedDict):
 def _as_offsets(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    told: dict[str, str] = {}
+    parsed: dict[str, str] = {}
     for text in given:
-        # A name may have the sign in it, a time has not.
+        # A name may contain the sign, a time does not.
         name, equals, value = text.rpartition("=")
         if not equals or not name:
             raise click.BadParameter(f"{text!r} is not NAME=TIME, such as app.json=+1.5s")
-        told[name] = value
-    return told
+        parsed[name] = value
+    return parsed
 
 
 def _as_machines(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, list[str]]:
-    told: dict[str, list[str]] = {}
+    parsed: dict[str, list[str]] = {}
     for text in given:
         name, equals, files = text.partition("=")
         if not equals or not name or not files:
             raise click.BadParameter(f"{text!r} is not NAME=IN[,IN]")
-        told.setdefault(name, []).extend(files.split(","))
-    return told
+        parsed.setdefault(name, []).extend(files.split(","))
+    return parsed
 
 
 def relating(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that takes several inputs."""
+    """Add the options for several inputs to a command."""
     for option in (
         click.option(
             "--machine",
@@ -79,7 +79,9 @@ def relating(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_inputs(trace: Trace) -> None:
-    """Of a trace that several are, a line for each: where it is on the clock of all; and for each that may be wrong."""
+    """Print a line for each input of a merged trace: its position on the common clock; and one for each possible
+    problem.
+    """
     from converter.merging.merged_trace import MergedTrace
 
     if not isinstance(trace, MergedTrace):

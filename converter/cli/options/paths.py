@@ -1,4 +1,4 @@
-"""Where a conversion reads and writes, as the command line says it."""
+"""Paths of the inputs and the output of a conversion, from the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.storage.lookup import is_folder
 def inputs_and_output(
     paths: Sequence[str], option: str | None, *, needed: bool
 ) -> tuple[list[str], str | None]:
-    """The inputs, and the output that -o names or the last of the paths is."""
+    """Return the inputs and the output, which is given by -o or is the last of the paths."""
     inputs = list(paths)
     if not inputs:
         raise click.UsageError("Missing argument 'IN'")
@@ -27,7 +27,7 @@ def inputs_and_output(
 
 
 def output_in(target: str, source: str, format: Format, variant: str) -> str:
-    """The output itself: in a directory that is named for it, called like the input with the format's suffix."""
+    """Return the output: in a directory, a file named like the input with the format's suffix."""
     names_folder = target.endswith("/") or is_folder(target)
     if not names_folder or format.is_directory(variant):
         return target
@@ -35,17 +35,17 @@ def output_in(target: str, source: str, format: Format, variant: str) -> str:
 
 
 def output_name(source: str, format: Format) -> str:
-    """What an output is called after its input."""
+    """Return the default name of an input's output."""
     return output_stem(source) + suffix_of(format)
 
 
 def suffix_of(format: Format) -> str:
-    """The suffix of outputs that say no other."""
+    """Return the default suffix of outputs."""
     return format.suffixes[0] if format.suffixes else f".{format.name}"
 
 
 def output_stem(source: str) -> str:
-    """The name of an input without the suffixes of its format and of what wraps it."""
+    """Return the name of an input without the suffixes of its format and its compression."""
     from converter import registry
     from converter.storage.compression.wrapping import unwrapped_name
 

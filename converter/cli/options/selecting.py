@@ -1,4 +1,4 @@
-"""The options that say which part of a trace is wanted: the same for all commands that read one."""
+"""The options that select a part of a trace: the same for all commands that read one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
-#: Numbers of CPUs are less than this; a range may not be of more.
+#: CPU numbers are less than this, and a range may not have more.
 _MOST_CPUS = 1 << 16
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -89,7 +89,7 @@ _OPTIONS = [
         help="Only events of which this, or another --where, is true.",
     ),
 ]
-#: The arguments that click makes of the options, and what a selection calls them.
+#: The parameter names of the options, and the names of the same fields of a selection.
 _NAMES = {
     "since": "since",
     "until": "until",
@@ -103,29 +103,29 @@ _NAMES = {
     "where": "where",
     "read_all": "read_all",
 }
-#: What a command calls the formats whose names may stand in the place of times.
+#: The parameters of commands that hold names of formats, which may be written where a time is expected.
 _FORMATS = {"since": "source_format", "until": "target_format"}
 
 
 def selects(command: _Command) -> _Command:
-    """The command with these options, which it gets as the argument `selection`: None where none is given."""
+    """Return the command with these options, passed to it as the argument `selection`: None without any of them."""
 
     @wraps(command)
-    def selecting(*args: Any, **told: Any) -> Any:
-        given = {ours: told.pop(name) for name, ours in _NAMES.items()}
-        for moment, format in _FORMATS.items():
+    def selecting(*args: Any, **options: Any) -> Any:
+        given = {ours: options.pop(name) for name, ours in _NAMES.items()}
+        for parameter, format in _FORMATS.items():
             # Other converters have formats there.
-            if format in told and told[format] is None and _is_format(given[moment]):
-                told[format], given[moment] = given[moment], None
-        return command(*args, **told, selection=_selection(given))
+            if format in options and options[format] is None and _is_format(given[parameter]):
+                options[format], given[parameter] = given[parameter], None
+        return command(*args, **options, selection=_selection(given))
 
     for option in reversed(_OPTIONS):
         selecting = option(selecting)
-    return selecting  # type: ignore[return-value]  # the options take the place of the argument
+    return selecting  # type: ignore[return-value] # the options replace the argument
 
 
 def _is_format(text: str | None) -> bool:
-    """Whether a text is the name of a format; no time begins with a letter."""
+    """Return True if a text is the name of a format; no time begins with a letter."""
     if not text or not text[0].isalpha():
         return False
     from converter import registry

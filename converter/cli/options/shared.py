@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-#: What --strict says.
+#: The values of --strict.
 Strict = Literal["shown", "kept", "all"]
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -21,7 +21,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"]}
 def complete_format(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[str]:
-    """The names of formats, for the shell."""
+    """Return the names of formats that complete a word in the shell."""
     from converter import registry
 
     names = [one.name for one in registry.FORMATS]
@@ -41,7 +41,7 @@ source_format = click.option(
 
 
 def target_format(meaning: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """The format of what is written."""
+    """Return the option for the format of the output."""
     return click.option(
         "-t",
         "--to-format",
@@ -78,17 +78,17 @@ split = click.option(
 def _as_mapping(
     _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    told: dict[str, str] = {}
+    parsed: dict[str, str] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise click.BadParameter(f"{text!r} is not NAME=VALUE")
-        told[name] = value
-    return told
+        parsed[name] = value
+    return parsed
 
 
 def _as_limits(context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> None:
-    """Have these limits until the command is done."""
+    """Apply limits until the command is done."""
     from converter.limits import LIMITS, limited, shown
 
     if "help" in given:
@@ -114,7 +114,7 @@ limits = click.option(
 
 
 def _without_sync(context: click.Context, _parameter: click.Parameter, given: bool) -> None:
-    """Sync no output until the command is done."""
+    """Disable syncing of outputs until the command is done."""
     if given:
         from converter.storage.writing.durability import left_to_the_system
 
@@ -130,30 +130,30 @@ no_sync = click.option(
 )
 
 
-_told = click.option(
+_reader_option = click.option(
     "-O",
     "--option",
     "reader_options",
     metavar="NAME=VALUE",
     multiple=True,
     callback=_as_mapping,
-    help="What the reader of IN is told besides; may be repeated.",
+    help="What the reader of IN is parsed besides; may be repeated.",
 )
 
 
 def reader_options(command: _Command) -> _Command:
-    """What the reader of the input is told."""
-    return _told(limits(command))
+    """Add the option for options of the input's reader."""
+    return _reader_option(limits(command))
 
 
 class WithStrictness(click.Command):
-    """An option that may stand alone never takes the argument behind it."""
+    """A command with an option that may have no value, and then does not consume the next argument."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what the command line says."""
+        """Parse the command line."""
         end = args.index("--") if "--" in args else len(args)
-        told = ["--strict=shown" if arg == "--strict" else arg for arg in args[:end]]
-        return super().parse_args(ctx, told + args[end:])
+        arguments = ["--strict=shown" if arg == "--strict" else arg for arg in args[:end]]
+        return super().parse_args(ctx, arguments + args[end:])
 
 
 strict = click.option(

@@ -15,7 +15,7 @@ from rich.progress import (
 
 
 class Display:
-    """How much of the input is done, events, events per second, time left; on standard error. A context manager."""
+    """Progress on standard error: fraction of the input, events, events per second, time left. A context manager."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -30,7 +30,7 @@ class Display:
         self._task = self._progress.add_task("converting", total=None, events="")
 
     def update(self, done: int, total: int, events: int, seconds: float) -> None:
-        """Show `done` of `total` bytes (0: unknown) and how many events that was."""
+        """Show `done` of `total` bytes (0: unknown) and the number of events so far."""
         text = f"{events:,} events, {events / seconds:,.0f}/s"
         self._progress.update(
             self._task,
@@ -41,7 +41,7 @@ class Display:
         )
 
     def fetched(self, size: int) -> None:
-        """Show that so many bytes of an input are here, and it cannot be read yet."""
+        """Show that `size` bytes of an input have arrived, and that it cannot be read yet."""
         self._progress.update(self._task, description="fetching", events=f"{size:,} bytes")
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""``traceconv info IN --stats``: figures of a trace as tables, or as JSON."""
+"""``traceconv info IN --stats``: statistics of a trace as tables, or as JSON."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from converter.ir.text import printable
 from converter.ir.trace import Trace
 from converter.statistics.measure import Statistics
 
-#: Rows of a table.
+#: The most rows of a table.
 _MOST = 10
-#: Tables are as wide as that at most, names being cut.
+#: The largest width of a table; names are cut.
 _WIDTH = 100
 
 
 def figures_text(trace: Trace, figures: Statistics) -> str:
-    """Tables of what is most, for people."""
+    """Return tables of the largest values, for people."""
     span = _span(trace, figures)
     time = _unit(trace)
     parts = []
@@ -91,7 +91,7 @@ def figures_text(trace: Trace, figures: Statistics) -> str:
 
 
 def figures_form(trace: Trace, figures: Statistics) -> dict[str, Any]:
-    """All of them as JSON; times in ticks of the trace's clock."""
+    """Return all statistics as JSON; times in ticks of the trace's clock."""
     return {
         "events": figures.events,
         "duration_seconds": _span(trace, figures),
@@ -113,7 +113,7 @@ def figures_form(trace: Trace, figures: Statistics) -> dict[str, Any]:
 
 
 def _cpu_times(trace: Trace, figures: Statistics) -> list[tuple[int, str, int]]:
-    """Thread ids, names and ticks; without the idle threads, and those that nothing names."""
+    """Return thread ids, names and ticks, without idle threads and without those that have no name."""
     names: dict[int, str] = {}
     for thread in trace.threads:
         name = thread.name or trace.processes[thread.process].name
@@ -173,6 +173,6 @@ def _unit(trace: Trace) -> str:
 
 
 def _time(ticks: int, trace: Trace) -> str:
-    """Milliseconds, or ticks where their length is unknown."""
+    """Format a time in milliseconds, or in ticks if their length is unknown."""
     rate = trace.clock.ticks_per_second
     return f"{ticks:,}" if rate is None else f"{float(ticks * 1000 / rate):,.3f}"

@@ -13,7 +13,7 @@ from converter.ir.trace import ClockDomain, Thread, Trace
 
 
 def first_events(trace: Trace, count: int) -> Iterator[Event]:
-    """The first `count` events; what follows their batches is not read.
+    """Yield the first `count` events; batches after theirs are not read.
 
     Raises:
         TraceError: as `Trace.batches` does.
@@ -32,7 +32,7 @@ def first_events(trace: Trace, count: int) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event of a batch. `describe` gives the text that its source has for it."""
+    """One event of a batch. `describe` returns the text that its source has for it."""
 
     trace: Trace
     batch: Batch
@@ -40,15 +40,15 @@ class Event:
     describe: Callable[[int], str | None] | None
 
     def line(self) -> str:
-        """Time, CPU, thread or track, class and text, on one line."""
+        """Return time, CPU, thread or track, class and text, on one line."""
         cpu = self._cpu
         return (
             f"{self._time():>16} [{'---' if cpu is None else f'{cpu:03}'}] "
-            f"{printable(self._place()):<20} {printable(class_label(self._class))}: {self._text()}"
+            f"{printable(self._track_or_thread()):<20} {printable(class_label(self._class))}: {self._text()}"
         )
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as JSON; what the event does not have is None."""
+        """Return everything as JSON; None for what the event does not have."""
         thread = self._thread
         return {
             "ts": self._ts,
@@ -89,7 +89,7 @@ class Event:
     def _time(self) -> str:
         return "-" if self._ts is None else seconds(self._ts, self.trace.clock)
 
-    def _place(self) -> str:
+    def _track_or_thread(self) -> str:
         thread = self._thread
         if thread is None:
             return self._track or "-"
@@ -114,7 +114,7 @@ class Event:
 
 
 def seconds(ts: int, clock: ClockDomain) -> str:
-    """A time in seconds with nanoseconds, cut, not rounded; in ticks where their length is unknown."""
+    """Format a time in seconds with nanoseconds, truncated; in ticks if their length is unknown."""
     rate = clock.ticks_per_second
     if rate is None:
         return str(ts)

@@ -1,4 +1,4 @@
-"""What a conversion loses, for people: a verdict, then who would miss what."""
+"""The losses of a conversion for people: a verdict, then losses by who is affected."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from converter.ir.text import printable
 from converter.projection.losses import Aspect, Loss, LossClass, LossKind, LossReport
 
-#: How many things a line of the summary names.
+#: The number of losses named in a line of the summary.
 _NAMED = 3
 
-#: How a line that lists a loss begins.
+#: The prefix of a line that lists a loss.
 _FATES = {
     LossKind.DROPPED: "not in the output",
     LossKind.TRUNCATED: "cut",
@@ -22,12 +22,12 @@ _FATES = {
 
 
 def summary(report: LossReport, events: int, source_format: str) -> list[str]:
-    """Nothing where nothing is lost, else the verdict and a line for each class of what is, details left out."""
+    """Return the verdict and a line for each class of losses, without details; nothing if there are none."""
     lines = [f"{verdict(report, events)} (-v says more)"] if len(report) else []
     for loss_class in (LossClass.SHOWN, LossClass.KEPT):
         entries = _entries(report.of_class(loss_class))
         if entries:
-            named = ", ".join(_counted(what, count) for what, count in entries[:_NAMED])
+            named = ", ".join(_with_count(what, count) for what, count in entries[:_NAMED])
             more = len(entries) - _NAMED
             rest = f", and {more:,} more" if more > 0 else ""
             lines.append(printable(f"  {_heading(loss_class, source_format)}: {named}{rest}"))
@@ -35,7 +35,7 @@ def summary(report: LossReport, events: int, source_format: str) -> list[str]:
 
 
 def verdict(report: LossReport, events: int) -> str:
-    """In one line, how much of a trace of so many events is shown."""
+    """Return in one line how much of a trace of `events` events is shown."""
     missing = report.events_not_shown
     if missing:
         return f"{missing:,} of {max(events, missing):,} events are not shown"
@@ -47,7 +47,7 @@ def verdict(report: LossReport, events: int) -> str:
 
 
 def listing(report: LossReport, events: int, source_format: str) -> Iterator[str]:
-    """The verdict and every loss, by who would miss it."""
+    """Yield the verdict and every loss, by who is affected."""
     if len(report):
         yield verdict(report, events)
     for loss_class in LossClass:
@@ -55,7 +55,7 @@ def listing(report: LossReport, events: int, source_format: str) -> Iterator[str
         if losses:
             yield f"  {_heading(loss_class, source_format)}:"
         for loss in sorted(losses, key=lambda loss: -loss.count):
-            yield printable(f"    {_FATES[loss.kind]}: {_counted(loss.what, loss.count)}")
+            yield printable(f"    {_FATES[loss.kind]}: {_with_count(loss.what, loss.count)}")
 
 
 def _heading(loss_class: LossClass, source_format: str) -> str:
@@ -67,7 +67,7 @@ def _heading(loss_class: LossClass, source_format: str) -> str:
 
 
 def _entries(losses: list[Loss]) -> list[tuple[str, int]]:
-    """What was lost and how often, the most frequent first; losses of one aspect, where they are several, as one."""
+    """Return losses and counts, the most frequent first; several losses of one aspect are combined."""
     by_aspect: dict[Aspect | str, list[Loss]] = {}
     for loss in losses:
         by_aspect.setdefault(loss.aspect or loss.what, []).append(loss)
@@ -83,5 +83,5 @@ def _named(losses: list[Loss], aspect: str) -> str:
     return most if len(losses) == 1 else f"{aspect}, such as {most}"
 
 
-def _counted(what: str, count: int) -> str:
+def _with_count(what: str, count: int) -> str:
     return f"{what} ({count:,})"

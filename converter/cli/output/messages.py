@@ -1,4 +1,4 @@
-"""Lines on standard error; in colour on a terminal, unless NO_COLOR says otherwise."""
+"""Lines on standard error; in colour on a terminal, unless NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _YELLOW: Final = "33"
 
 
 def error(line: str, *, name: str = "traceconv") -> None:
-    """Say why there is no result."""
+    """Print why there is no result."""
     _print(name, line, _RED)
 
 
 def warning(line: str) -> None:
-    """Say that something is damaged or missing."""
+    """Print that something is damaged or missing."""
     _print("traceconv", line, _YELLOW)
 
 
 def note(line: str) -> None:
-    """Say something."""
+    """Print a message."""
     _print("traceconv", line, "")
 
 
@@ -31,13 +31,13 @@ def _print(name: str, line: str, colour: str) -> None:
         name = f"\x1b[{colour}m{name}:\x1b[0m"
     else:
         name = f"{name}:"
-    # A standard error that is full or closed does not change what becomes of the conversion.
+    # A standard error that is full or closed does not change the result of the conversion.
     with suppress(OSError):
         print(f"{name} {line}", file=sys.stderr)
 
 
 def _is_coloured() -> bool:
-    """As https://no-color.org has it; terminals that are dumb say so."""
+    """Return True if the terminal is to be coloured, by the rules of https://no-color.org; dumb terminals are not."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return sys.stderr is not None and sys.stderr.isatty()

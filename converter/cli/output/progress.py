@@ -10,19 +10,19 @@ from typing import Protocol, Self
 from converter.cli.output import messages
 from converter.ir.trace import Trace
 
-#: Shorter work is done before anybody wonders.
+#: Shorter work needs no display.
 _PATIENCE = 1.0
 
 
 class Progress:
-    """Counts the batches that pass through a trace; shows them on standard error if that is a terminal.
+    """Counts the batches of a trace that pass through; shows progress on standard error if that is a terminal.
 
-    A context manager; the display is gone when it is left.
+    A context manager; the display is removed when it is left.
     """
 
     def __init__(self, *, shown: bool) -> None:
         self.events = 0
-        self._told = shown
+        self._reported = shown
         self._shown = shown and sys.stderr.isatty()
         self._started = time.monotonic()
         self._stack = ExitStack()
@@ -30,7 +30,7 @@ class Progress:
         self._watched: Trace | None = None
 
     def look_through(self, trace: Trace) -> None:
-        """Show how far the first look at an input is, which comes before what is watched."""
+        """Show the progress of the prescan of an input, before batches are counted."""
 
         def passed(events: int) -> None:
             if events and self._watched is None:
@@ -50,13 +50,13 @@ class Progress:
         trace.watch(passed)
 
     def watch_transfers(self) -> None:
-        """Show, and say at the end, that inputs are fetched as a whole."""
-        from converter.storage.transfers import watched  # of no use to what is here
+        """Show, and report at the end, that inputs are fetched completely."""
+        from converter.storage.transfers import watched  # not needed for local inputs
 
         self._stack.enter_context(watched(self._fetched))
 
     def _fetched(self, name: str, size: int, complete: bool) -> None:
-        if complete and self._told:
+        if complete and self._reported:
             messages.note(f"{name}: given only as a whole: {size:,} bytes were fetched first")
         if self._shown and self.seconds > _PATIENCE:
             self._display = self._display or self._stack.enter_context(_display())
@@ -64,7 +64,7 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Return the seconds since the start."""
         return time.monotonic() - self._started
 
     def _show_late(self, trace: Trace, events: int) -> None:
@@ -87,14 +87,14 @@ class Progress:
 
 class _Display(Protocol):
     def update(self, done: int, total: int, events: int, seconds: float) -> None:
-        """Show `done` of `total` bytes (0: unknown) and how many events that was."""
+        """Show `done` of `total` bytes (0: unknown) and the number of events so far."""
 
     def fetched(self, size: int) -> None:
-        """Show that so many bytes of an input are here, and it cannot be read yet."""
+        """Show that `size` bytes of an input have arrived, and that it cannot be read yet."""
 
 
 def _display() -> AbstractContextManager[_Display]:
-    # Imported only when there is something to show: it takes longer than many a conversion.
+    # Imported only when there is something to show: importing takes longer than many conversions.
     from converter.cli.output.display import Display
 
     return Display()

@@ -1,4 +1,4 @@
-"""Events as rows for programs: one JSON object a line, or comma-separated values."""
+"""Events as rows for programs: one JSON object per line, or comma-separated values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ COLUMNS = ("ts", "seconds", "cpu", "pid", "tid", "comm", "track", "class", "kind
 
 
 def json_lines(trace: Trace) -> Iterator[str]:
-    """Each event as a JSON object on a line of its own, with the line's end."""
+    """Yield each event as a JSON object on its own line, with the newline."""
     for event in _events(trace):
         yield f"{json.dumps(event.as_json())}\n"
 
 
 def csv_lines(trace: Trace) -> Iterator[str]:
-    """A line of names, then a line for each event (RFC 4180, but for the lines' ends)."""
+    """Yield a line of names, then a line for each event (RFC 4180, except for the line ends)."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -34,7 +34,7 @@ def csv_lines(trace: Trace) -> Iterator[str]:
         yield text.getvalue()
         text.seek(0)
         text.truncate()
-    # Without an event, the names alone.
+    # Without any event, the names alone.
     yield text.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""How much of a trace a selection has kept, for people."""
+"""A message about how much of a trace a selection has kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from converter.selection.selection import Selection
 
 
 def part_of(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[[str], None]]:
-    """The part of a trace that is wanted, and what says on standard error, once that is read, how much it is."""
+    """Return the selected part of a trace, and a function that prints its size on standard error once it is read."""
     if selection is None:
         return trace, lambda _: None
     part = selected(trace, selection, narrow=True)

@@ -1,4 +1,4 @@
-"""``traceconv info IN --timeline``: how busy CPUs and threads are, drawn with characters."""
+"""``traceconv info IN --timeline``: the use of CPUs and threads, drawn with characters."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from converter.ir.text import printable
 from converter.ir.trace import NANOSECONDS, Trace
 from converter.viewing.shares import Line, Shares, shares_of
 
-#: The least and the most stretches that there are.
+#: The least and the most intervals.
 _FEWEST, _MOST = 20, 100
 _NAME = 20
-#: Eighths of a character; a busy stretch shows at least the first.
+#: Eighths of a character; a busy interval shows at least the first.
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def timeline_of(trace: Trace) -> Shares:
-    """As many stretches as the terminal has room for."""
+    """Return the shares of as many intervals as fit the terminal."""
     width = shutil.get_terminal_size().columns - _NAME - 12
     return shares_of(trace, min(max(width, _FEWEST), _MOST))
 
 
 def timeline_text(shares: Shares) -> str:
-    """A line for each CPU, and for each of the busiest threads."""
+    """Return a line for each CPU, and for each of the busiest threads."""
     if not shares.cpus and not shares.threads:
         return "no switches of tasks, and no slices"
     what = "threads, by time on a CPU" if shares.cpus else "threads, by time in slices"
@@ -39,7 +39,7 @@ def timeline_text(shares: Shares) -> str:
 
 
 def timeline_form(shares: Shares) -> dict[str, Any]:
-    """The same for programs."""
+    """Return the same for programs."""
     return {
         "start_ns": shares.start,
         "step_ns": shares.step,

@@ -151,7 +151,7 @@ def test_what_a_lost_worker_has_written_is_done():
         force=False,
     )
     job = batching.Job("in/0.dat", "out/0.pftrace", wanted)
-    first, second = batching._outcome_of_a_try(job), batching._outcome_of_a_try(job)
+    first, second = batching._retried_outcome(job), batching._retried_outcome(job)
     assert first.state == second.state == "done"
     assert second.says == "written by a worker that was lost"
 

@@ -138,7 +138,7 @@ _MODULE_OF = {name: module for module, names in _MODULES.items() for name in nam
 
 
 def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[..., Any]]:
-    """What finds a function, of a module that may need a library which is an extra."""
+    """Return a function that imports and finds another, whose module may need an optional library."""
 
     def find() -> Callable[..., Any]:
         try:

@@ -1,8 +1,9 @@
-"""Comparing two traces, of whichever formats, in the representation.
+"""Compares two traces, of whichever formats, in the representation.
 
-Both are streamed side by side; what is kept of each is a window of events that the other has not reached in time. Two
-events are the same when their fingerprints are (see `converter.ir.fingerprints`). Of the events that only one side
-has, those at the same time in the same place of classes of the same name are pairs, whose fields are compared.
+Both are streamed side by side; of each, only a window is kept: events that the other has not reached in time. Two
+events are the same when their fingerprints are (see `converter.ir.fingerprints`). Of the events that only one trace
+has, those at the same time, on the same track, thread or CPU, and of classes of the same name are paired, and their
+fields are compared.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from converter.ir.trace import Trace
 from converter.reading import open_trace
 from converter.storage.opening import SourceArgument
 
-#: Batches that may arrive late: events are in the order of time within so many, or all are kept.
+#: The number of batches that may arrive late: if events are not in the order of time within them, all are kept.
 _LATE = 2
 
 
@@ -28,7 +29,7 @@ def diff(
     """Compare two traces.
 
     Args:
-        first: one trace, whose batches are read, or an input as `open_trace` takes it.
+        first: one trace, whose batches are read, or an input as `open_trace` accepts it.
         second: the other.
         ignore: values of `Aspect`.
 
@@ -52,7 +53,7 @@ def _difference(first: Trace, second: Trace, aspects: frozenset[Aspect]) -> Trac
     try:
         comparison.run()
     except OutOfOrderError:
-        # Rare enough for reading again, and for keeping all.
+        # Rare enough to read both again, and to keep everything.
         result = TraceDifference()
         comparison = EventComparison(first, second, aspects, result, late=None)
         comparison.run()

@@ -1,4 +1,4 @@
-"""Whole conversions: read, project, write; and which losses are refused."""
+"""Whole conversions: read, project, write; and the refusal of losses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from converter.transcription import transcribe
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
-#: What may not be lost: what viewers show of the output, that and what its other readers find as it was, or anything.
+#: Which losses to refuse: of what viewers show; also of what other readers find unchanged; or all.
 Strictness = Literal["shown", "kept", "all"]
 STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
 
@@ -39,20 +39,20 @@ def write(
 
     Args:
         trace: any trace; its batches are read once.
-        path: what is written, here or at a URL; it appears whole or not at all.
+        path: the output, a local path or a URL; it appears whole or not at all.
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
         force: replace what exists.
         strict: refuse to lose what a viewer of the output would show ("shown", True), that or what other readers of it
             would find ("kept"), or anything ("all"), and what is left of damaged input.
-        lossless: let the trace as it is travel in the output, too, so that reading that gives it back.
+        lossless: also embed the original trace in the output, so that reading the output restores it.
         source: the input, which is never replaced.
 
     Returns:
         What did not fit.
 
     Raises:
-        StrictLossError: something that `strict` is about would be lost.
-        ValueError: there is no such strictness.
+        StrictLossError: something that `strict` protects would be lost.
+        ValueError: `strict` has an unknown value.
         UnknownFormatError: there is no such format.
         UnsupportedError: the format cannot represent the trace at all, or cannot be written.
         OutputError: the output cannot be written, or exists and not `force`.
@@ -90,17 +90,17 @@ def convert(
     """Convert an input, or the part of it that a selection wants, to a file.
 
     Args:
-        source: as `open_trace` takes it.
-        target: what is written: the `path` of `write`.
+        source: as `open_trace` accepts it.
+        target: the output: the `path` of `write`.
         source_format: the `format` of `open_trace`.
         target_format: the `format` of `write`.
-        options: as `open_trace` takes them.
-        selection: likewise.
-        limits: likewise.
-        force: as `write` takes it.
-        strict: likewise.
-        lossless: likewise.
-        on_warning: hears, at the end, of all that is damaged in the input and was read around.
+        options: as `open_trace` accepts them.
+        selection: as `open_trace` accepts it.
+        limits: as `open_trace` accepts them.
+        force: as `write` accepts it.
+        strict: as `write` accepts it.
+        lossless: as `write` accepts it.
+        on_warning: called, at the end, for all damage in the input that was skipped.
 
     Returns:
         What did not fit.
@@ -129,7 +129,7 @@ def convert(
 def warnings_told(
     trace: Trace, on_warning: Callable[[TraceWarning], object] | None
 ) -> Iterator[None]:
-    """Have somebody hear of a trace's warnings at the end of the context, also where an error ends it."""
+    """Call a function for a trace's warnings at the end of the context, even if an error ends it."""
     try:
         yield
     finally:
@@ -139,7 +139,7 @@ def warnings_told(
 
 
 def check_strictness(strict: bool | Strictness) -> None:
-    """Raise ValueError where there is no such strictness."""
+    """Raise ValueError for an unknown strictness."""
     if strict not in (False, True, *STRICTNESS):
         raise ValueError(f"no strictness {strict!r}: there are {', '.join(STRICTNESS)}")
 
@@ -147,9 +147,9 @@ def check_strictness(strict: bool | Strictness) -> None:
 def refuse(
     trace: Trace, report: LossReport, strict: bool | Strictness, *, lossless: bool = False
 ) -> None:
-    """Raise what a strictness is about: what is damaged in a trace that was written, and what of it was lost.
+    """Raise an error if a strictness refuses the damage of a trace that was written, or its losses.
 
-    What a `lossless` conversion loses is what does not come back, not what other readers miss.
+    What a `lossless` conversion loses is what reading does not restore, not what other readers miss.
     """
     if not strict:
         return
@@ -161,7 +161,7 @@ def refuse(
 
 
 def _left_behind(trace: Trace) -> LossReport:
-    """What reading a lossless conversion of a trace, which is done, does not bring back."""
+    """Return what reading a finished lossless conversion of a trace does not restore."""
     from converter.merging.merged_trace import MergedTrace
 
     report = LossReport()
@@ -176,7 +176,7 @@ def _left_behind(trace: Trace) -> LossReport:
 
 
 def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
-    """Raise StrictLossError where there is a loss of those that a strictness is about."""
+    """Raise StrictLossError for a loss that a strictness refuses."""
     if not strict:
         return
     level = "shown" if strict is True else strict

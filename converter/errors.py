@@ -1,4 +1,4 @@
-"""One family of errors, each saying where in which file what was expected and what was found.
+"""A family of errors, each with the file, the position in it, what was expected there and what was found.
 
 A message is built from parts, so that every error of every format reads the same:
 
@@ -18,9 +18,9 @@ _MAX_PART = 300
 
 
 class TraceError(Exception):
-    """Something about an input, an output or a conversion is wrong.
+    """An error about an input, an output or a conversion.
 
-    All attributes are optional and may be filled in later, while the error travels up (see `within`): `format`, the
+    All attributes are optional and may be filled in later, while the error propagates (see `within`): `format`, the
     file's `path`, the byte `offset` in it, the dotted path of the `field` there, what was `expected` and `found`,
     and a `message` for what these do not say.
     """
@@ -64,10 +64,10 @@ class TraceError(Exception):
         base: int = 0,
         field: str | None = None,
     ) -> Self:
-        """Say where this happened, seen from one level further up; returns the same error, to be raised again.
+        """Add where this happened, as seen by an outer caller; return the same error, to be raised again.
 
-        `format` and `path` are set where they are not yet known, `field` is put in front of the field path, and
-        `base` is the place in the file that the offset so far counts from.
+        `format` and `path` are set unless they are known, `field` is prepended to the field path, and `base` is the
+        position in the file that the offset so far is relative to.
         """
         self.format = self.format if self.format is not None else format
         self.path = self.path if self.path is not None else path
@@ -78,35 +78,35 @@ class TraceError(Exception):
         return self
 
     def to_warning(self) -> TraceWarning:
-        """The same as a warning: for a damaged tail whose beginning is delivered."""
+        """Return the same as a warning: for a damaged tail, when the data before it is delivered."""
         return TraceWarning(**_parts(self))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        # The parts are keyword-only, which pickling of exceptions does not know.
+        # The parts are keyword-only, which pickling of exceptions does not support.
         return _rebuild, (type(self), _parts(self))
 
 
 class UnknownFormatError(TraceError):
-    """No format recognises the input, or no format has the name that was given."""
+    """No format recognises the input, or no format has the given name."""
 
 
 class UnsupportedError(TraceError):
-    """The input is valid, but this cannot be represented, or there is no reader or writer for it."""
+    """The input is valid, but cannot be represented, or there is no reader or writer for it."""
 
 
 class StrictLossError(TraceError):
-    """Something would be lost, and the caller asked for a refusal in that case."""
+    """Something would be lost, and the caller requested a refusal in that case."""
 
 
 class OutputError(TraceError):
     """The output cannot be created or written.
 
-    A reader of standard output that went away is one too, with a BrokenPipeError as its `__cause__`.
+    Also raised when the reader of standard output went away, with a BrokenPipeError as its `__cause__`.
     """
 
 
 class OpenFilesError(TraceError):
-    """The system allows no more open files. This is no damage of a file, so none reads on past it."""
+    """The system allows no more open files. This is not damage of a file, so no reader continues after it."""
 
     def __init__(self, message: str | None = None, **parts: Any) -> None:
         super().__init__(message or "too many open files (`ulimit -n` says how many)", **parts)
@@ -117,27 +117,27 @@ class OpenFilesError(TraceError):
 
 
 class SelectionError(TraceError):
-    """A selection is not written as one, or speaks of what a trace does not have."""
+    """A selection has a syntax error, or refers to something that a trace does not have."""
 
-    #: What was written, and where in it it goes wrong, where there is such a place.
+    #: The text of the selection, and the position of the error in it, if it has one.
     text = ""
     position = -1
 
     def pointing_at(self, text: str, position: int) -> Self:
-        """The same error, which is about the character of `text` at a `position`."""
+        """Return the same error, about the character of `text` at a `position`."""
         self.text, self.position = text, position
         return self
 
     @property
     def pointer(self) -> str:
-        """The text and, below, a caret under the place; empty where there is none."""
+        """The text and, below, a caret under the position; empty without a position."""
         if self.position < 0:
             return ""
         return f"{_shown(self.text)}\n{' ' * len(_shown(self.text[: self.position]))}^"
 
 
 class ArgumentError(TraceError, ValueError):
-    """What a caller gives to build a trace of is none; the message says what to do."""
+    """An argument from which no trace can be built; the message says what to do."""
 
 
 class TruncatedError(TraceError):
@@ -165,19 +165,21 @@ class TraceWarning:
         return _line(self, with_path=True)
 
     def to_error(self) -> TraceError:
-        """The same as an error: for callers that refuse damaged input."""
+        """Return the same as an error: for callers that refuse damaged input."""
         return TraceError(**_parts(self))
 
 
 def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
-    """Add warnings to those of a trace, unless they are there, as each pass over the input finds the same, or there are
-    too many already, of which the last then tells. There is no other way to add one.
+    """Add warnings to those of a trace. There is no other way to add one.
+
+    Those that it has already are skipped, as each pass over the input finds the same. If there are too many, the
+    last one says so, and further ones are dropped.
     """
     most = limit("warnings")
     for warning in found:
         if len(warnings) > most:
             return
-        # Few have one offset, and to compare all of them in full takes long.
+        # Few share an offset, and comparing all of them in full takes long.
         if any(one.offset == warning.offset and one == warning for one in warnings):
             continue
         if len(warnings) < most:
@@ -188,7 +190,7 @@ def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
 
 
 def too_many_holes(offset: int | None) -> TraceError:
-    """That reading does not go on at a place behind damage, as it did at others."""
+    """Return the error that reading does not resume after damage at an offset, because it did so too often."""
     expected = allowed("holes")
     return TraceError("damaged in too many places", offset=offset, expected=expected)
 
@@ -203,7 +205,7 @@ def _rebuild(kind: type[TraceError], parts: dict[str, Any]) -> TraceError:
 
 
 def _line(source: TraceError | TraceWarning, *, with_path: bool) -> str:
-    """One line of the parts that are present, from the outermost place to the innermost."""
+    """Return one line of the parts that are present, from the outermost location to the innermost."""
     parts: list[str] = []
     if with_path and source.path is not None:
         parts.append(_shown(source.path))
@@ -230,7 +232,7 @@ def _shown_offset(offset: int) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as printable text of one line: what a file says must not reach a terminal unescaped."""
+    """Return a value as printable text of one line: the contents of a file must not reach a terminal unescaped."""
     if isinstance(value, bytes | bytearray):
         text = repr(bytes(value[:_MAX_PART]))
     elif isinstance(value, int) and value.bit_length() > 128:

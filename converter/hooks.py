@@ -1,6 +1,6 @@
-"""What a `Trace` is asked for and rooms above its own make.
+"""Functions that a `Trace` needs from packages of higher layers.
 
-The package, which is imported before any of its modules, says here where to find them; so none of them imports upwards.
+The package, which is imported before any of its modules, registers them here; so no module imports upwards.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-#: By what it makes, the function that finds what makes it.
+#: By the name of the product, the function that finds the function to make it.
 HOOKS: dict[str, Callable[[], Callable[..., Any]]] = {}

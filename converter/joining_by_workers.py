@@ -1,10 +1,9 @@
-"""One trace to one output, which workers write together: each follows the trace, and encodes runs of its batches.
+"""Conversion of one trace to one output by several workers: each follows the trace, and encodes runs of its batches.
 
-What an output has of an event depends on what is before it: which slices are open, who runs where, what has a name. So
-each worker reads and projects all of the trace, as one process would, and its writer follows what the others write;
-then what one has written of a run stands behind what another has written of the one before. The output has the events
-and tables of that of one process; what stands in front of the first that uses it (texts, slots) comes once a worker,
-or once a run.
+The encoding of an event depends on what is before it: which slices are open, which thread runs where, what has a name.
+So each worker reads and projects the whole trace, as one process would, and its writer tracks the state through
+batches that others write. Then the runs of all workers are concatenated in order. The output has the events and tables
+that one process would write; what precedes their first use (texts, slots) is repeated for each worker, or each run.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs(Share):
-    """Some runs of the batches of a trace; `run_events` are those of a run, None what is usual."""
+    """Some runs of the batches of a trace; `run_events` is the number of events of a run, None for the default."""
 
     run_events: int | None = None
 
 
 @dataclass(slots=True)
 class Written:
-    """What a worker has written, and seen of the trace: `events` in all, and what is damaged."""
+    """The output of a worker, and its findings about the trace: `events` in all, and the damage."""
 
     path: str
     stretches: Sequence[Stretch]
@@ -60,7 +59,7 @@ class Written:
 
 @dataclass(slots=True)
 class Joined:
-    """An output that is written: of so many events, in so many bytes."""
+    """A finished output: its number of events and bytes."""
 
     events: int
     size: int
@@ -72,13 +71,13 @@ def convert_by_workers(share: Runs, scheduler_name: str, *, force: bool = False)
     """Convert a trace on the workers of a scheduler. The output appears whole or not at all.
 
     Args:
-        share: all of it: `path` is the output.
-        scheduler_name: as `scheduler` takes it.
+        share: the whole conversion: `path` is the output.
+        scheduler_name: as `scheduler` accepts it.
         force: replace what exists.
 
     Raises:
         UnsupportedError: Dask is not installed, or the output is one that only one process can write.
-        StrictLossError: something that `strict` is about would be lost.
+        StrictLossError: something that `strict` protects would be lost.
         OutputError: the output cannot be written, or exists and not `force`.
         Exception: whatever `convert` raises.
 
@@ -102,10 +101,10 @@ def convert_by_workers(share: Runs, scheduler_name: str, *, force: bool = False)
 
 
 def shared_format(share: Runs) -> tuple[Format, str]:
-    """The format and variant of an output.
+    """Return the format and variant of an output.
 
     Raises:
-        UnsupportedError: only one process can write it, or it is where not all workers can.
+        UnsupportedError: only one process can write it, or not all workers can reach its location.
 
     """
     format, variant = registry.target_format(share.path, share.target_format)
@@ -124,7 +123,7 @@ def shared_format(share: Runs) -> tuple[Format, str]:
 
 
 def shares_of(share: Runs, count: int, folder: str) -> list[Runs]:
-    """The shares of so many workers, with places in a folder."""
+    """Return the shares of `count` workers, with paths in a folder."""
     source = share.source if is_remote(share.source) else os.path.abspath(share.source)
     format, variant = registry.target_format(share.path, share.target_format)
     count = max(count, 1)
@@ -154,13 +153,13 @@ def written(share: Runs) -> Written:
         trace.watch(counts.append)
         with SharedSink(place, turns) as sink:
             report = _transcribed(trace, sink, format, variant)
-            # What is lost, all shares tell together.
+            # Losses are added up over all shares.
             refuse(trace, LossReport(), share.strict)
         return Written(share.path, sink.stretches, counts[-1], report, trace.warnings)
 
 
 def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -> LossReport:
-    """Write what of a trace is one process's, with the losses of that.
+    """Write the part of a trace that belongs to one process; return its losses.
 
     Raises:
         UnsupportedError: the format copies the records that it reads, from one end to the other.
@@ -205,10 +204,10 @@ def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -
 
 
 def joined(parts: Sequence[Written], sink: Sink, strict: bool | Strictness = False) -> Joined:
-    """Write what all workers have written into one output.
+    """Join the parts of all workers into one output.
 
     Raises:
-        StrictLossError: something that `strict` is about was lost.
+        StrictLossError: something that `strict` protects was lost.
         TraceError: they have not read the same.
 
     """
@@ -233,7 +232,7 @@ def joined(parts: Sequence[Written], sink: Sink, strict: bool | Strictness = Fal
 
 
 def _join_folders(folders: Sequence[str], sink: Sink) -> int:
-    """Have a directory hold the files of several, no two of which have the same name."""
+    """Copy the files of several directories, no two of which have the same name, into one."""
     size = 0
     for folder in folders:
         for place, _, names in os.walk(folder):

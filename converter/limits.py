@@ -1,6 +1,6 @@
-"""How much an input may make a reader do: all bounds in one table, which `--limit NAME=VALUE` and `limits=` change.
+"""Limits on what an input can make a reader do: all in one table, changed by `--limit NAME=VALUE` and `limits=`.
 
-What a format's own numbers hold, and what a kernel's fixed tables do, are no limits: nobody could raise them.
+Bounds of a format's own numbers, and of a kernel's fixed tables, are not in it: nobody could raise them.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ _Item = TypeVar("_Item")
 
 
 class Limit(NamedTuple):
-    """A bound of what an input may ask for, by default and at most: what recursion or a kernel allows."""
+    """A limit: its default, and its largest value, which recursion or a kernel allows."""
 
     default: int
-    #: What is counted; "bytes" are shown, and may be given, as 64M.
+    #: The unit; "bytes" are shown, and may be given, as 64M.
     unit: str
     guards: str
     most: int = 1 << 62
 
 
-#: By name: of all inputs, and behind a point those of one format's reader.
+#: By name: of all inputs, and after a dot those of one format's reader.
 LIMITS: Final[Mapping[str, Limit]] = {
     "warnings": Limit(1000, "warnings", "of an input; the last says that there is more"),
     "holes": Limit(1000, "places", "of a file or stream where reading goes on behind damage"),
@@ -89,35 +89,35 @@ LIMITS: Final[Mapping[str, Limit]] = {
 }
 
 _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-#: Those that were changed, of whatever is read in this context.
+#: The limits that were changed, for everything read in this context.
 _changed: ContextVar[Mapping[str, int]] = ContextVar("limits")
 _NONE: Final[Mapping[str, int]] = {}
 
 
 def limit(name: str) -> int:
-    """What a bound is here."""
+    """Return the value of a limit in this context."""
     changed = _changed.get(_NONE)
     return changed[name] if name in changed else LIMITS[name].default
 
 
 def allowed(name: str) -> str:
-    """What an error says was expected: what a bound is, and what raises it."""
+    """Return the expectation for an error message: the value of a limit, and how to raise it."""
     found = limit(name)
     said = f"at most {shown(name, found)}"
     return said if found >= LIMITS[name].most else f"{said} (--limit {name}={_example(name)})"
 
 
 def changed_limits() -> Mapping[str, int]:
-    """Those that are not as they are by default, for other processes."""
+    """Return the limits that differ from their defaults, for other processes."""
     return _changed.get(_NONE)
 
 
 @contextmanager
 def limited(values: Mapping[str, int | str] | None) -> Iterator[None]:
-    """Have these bounds for what is opened or read inside, besides those changed before.
+    """Apply limits to everything opened or read in this context, in addition to those changed before.
 
     Raises:
-        ValueError: there is no such bound, or it is none that it may have.
+        ValueError: there is no such limit, or it cannot have this value.
 
     """
     if not values:
@@ -133,14 +133,14 @@ def limited(values: Mapping[str, int | str] | None) -> Iterator[None]:
 
 
 def parse_limit(name: str, value: int | str) -> int:
-    """A bound as it is given: a number, of bytes also as 64M (of 1024 KiB) or 2G.
+    """Parse the value of a limit: a number; for bytes also 64M (of 1024 KiB) or 2G.
 
     Raises:
-        ValueError: there is no such bound, or it is none that it may have.
+        ValueError: there is no such limit, or it cannot have this value.
 
     """
     if name not in LIMITS:
-        from difflib import get_close_matches  # takes its time, and mistakes are rare
+        from difflib import get_close_matches  # slow to import, and mistakes are rare
 
         close = get_close_matches(name, LIMITS, 1)
         meant = f" (did you mean {close[0]!r}?)" if close else ""
@@ -161,7 +161,7 @@ def parse_limit(name: str, value: int | str) -> int:
 
 
 def shown(name: str, value: int) -> str:
-    """A value of a bound with its unit."""
+    """Format a value of a limit with its unit."""
     if LIMITS[name].unit != "bytes":
         return f"{value:,} {LIMITS[name].unit}"
     for unit, bits in reversed(_UNITS.items()):
@@ -171,7 +171,7 @@ def shown(name: str, value: int) -> str:
 
 
 def _example(name: str) -> str:
-    """Twice as much, as it is given."""
+    """Return twice the current value, as an option's value."""
     value = min(2 * limit(name), LIMITS[name].most)
     if LIMITS[name].unit == "bytes" and value % (1 << 10) == 0:
         return shown(name, value).replace(" ", "").replace(",", "").removesuffix("iB")
@@ -179,7 +179,7 @@ def _example(name: str) -> str:
 
 
 def iterated(make: Callable[[], Iterator[_Item]], values: Mapping[str, int]) -> Iterator[_Item]:
-    """What an iterator gives, made where these bounds hold, wherever it is asked for the next."""
+    """Return an iterator that always runs with these limits, wherever its next item is requested."""
     with limited(values):
         items = make()
     while True:

@@ -4,7 +4,7 @@
         path = trace_file(format="trace_cmd", variant="v6", kinds="sched", events=100)
         assert len(my_parser(path)) == trace_file.expected(path).trace.events().count
 
-It is there wherever traceconv is installed beside pytest; ``-p no:traceconv`` turns it off.
+It is available wherever traceconv and pytest are installed; ``-p no:traceconv`` turns it off.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TraceFileMaker:
-    """What the fixture `trace_file` is."""
+    """The value of the fixture `trace_file`."""
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._factory = factory
@@ -40,17 +40,17 @@ class TraceFileMaker:
         byte_order: str | None = None,
         damage: str | None = None,
     ) -> Path:
-        """A file or directory with a synthetic trace, made when first asked for in a session.
+        """Return a file or directory with a synthetic trace, made when first requested in a session.
 
         Args:
             format: a name, or "name+variant", as `traceconv formats` lists them.
             kinds: names of kinds of events and of groups of them, as `traceconv fixtures --help` lists them.
-            events: how many the synthetic trace has; formats may hold some as two, or none.
-            seed: decides their values and times.
-            variant: of the format, where `format` does not name it.
-            clock: what the times of the synthetic trace count (`converter.ClockDomain`), by default nanoseconds.
-            byte_order: "little" or "big", of a format that has both.
-            damage: the name of one defect that the file has, as `traceconv fixtures --corrupt` names them.
+            events: the number of events of the synthetic trace; formats may store some as two, or none.
+            seed: determines their values and times.
+            variant: of the format, unless `format` names it.
+            clock: the clock of the synthetic trace (`converter.ClockDomain`), by default nanoseconds.
+            byte_order: "little" or "big", for a format that has both.
+            damage: the name of one defect of the file, as `traceconv fixtures --corrupt` names them.
 
         Raises:
             converter.TraceError: there is no such format, variant, kind, byte order or defect.
@@ -73,7 +73,7 @@ class TraceFileMaker:
         return self._made[key]
 
     def expected(self, path: Path) -> Expected:
-        """What is in a file that this has made."""
+        """Return the expected contents of a file made by this fixture."""
         return self._expected[path]
 
 

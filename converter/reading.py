@@ -1,4 +1,4 @@
-"""Traces of inputs: opened, recognised, read; several of them as one."""
+"""Opens, recognises and reads the traces of inputs; merges several of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def detect(source: SourceArgument) -> Format:
-    """The format of an input.
+    """Return the format of an input.
 
     Args:
         source: a path or URL ("-": standard input), a binary file object, or the bytes themselves.
@@ -52,22 +52,22 @@ def open_trace(
     selection: Selection | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Iterator[Trace]:
-    """The trace of an input, to be streamed; the input is closed when the context ends.
+    """Open the trace of an input for streaming; the input is closed when the context ends.
 
     Args:
-        source: as `detect` takes it; what it is compressed with is taken off. A folder or archive of several traces is
-            what they are together (`open_merged`).
+        source: as `detect` accepts it; compression is removed. The traces of a folder or archive with several are
+            merged (`open_merged`).
         format: the name of a format, for inputs that are not recognised.
-        options: what its reader is told besides, by name (`Format.options`).
-        selection: which part of it is wanted; what that does not need is not read, where the format lets a reader
-            find its way (docs/cli.md says what may then be missing at the start).
-        limits: how much the input may ask for, by name, where that is not as by default (docs/security.md).
+        options: options of its reader, by name (`Format.options`).
+        selection: the part of it to read; what that does not need is not read, where the format lets a reader find its
+            way (docs/cli.md says what may then be missing at the start).
+        limits: limits on what the input may use, by name, if not the defaults (docs/security.md).
 
     Raises:
-        SelectionError: when batches are read: the trace's clock does not know the times that are wanted.
+        SelectionError: when batches are read: the trace's clock cannot express the selected times.
         UnknownFormatError: no format recognises the input, or none has this name.
         TraceError: the input cannot be read, or is damaged before its first usable event.
-        ValueError: there is no such limit, or it is none that it may have.
+        ValueError: there is no such limit, or it cannot have this value.
 
     """
     with open_merged([source], format, options, selection=selection, limits=limits) as trace:
@@ -87,18 +87,18 @@ def open_merged(
     limits: Mapping[str, int | str] | None = None,
     looked_through: Callable[[Trace], None] | None = None,
 ) -> Iterator[Trace]:
-    """What several inputs are together, to be streamed: a `MergedTrace`, or the trace of the only one.
+    """Open several inputs as one trace for streaming: a `MergedTrace`, or the trace of a single input.
 
     Args:
-        sources: each as `open_trace` takes it; a folder or archive that is no trace is all that it holds.
+        sources: each as `open_trace` accepts it; a folder or archive that is not a trace means everything in it.
         format: of all of them, for inputs that are not recognised.
-        options: what the readers of all of them are told besides.
-        offsets: as `merge` takes them, by the names of the inputs, as are the others.
-        align: likewise.
-        machines: likewise.
-        selection: as `open_trace` takes it; times are those of the whole.
-        limits: likewise.
-        looked_through: hears of each of several inputs before it is read for the first time.
+        options: options of the readers of all of them.
+        offsets: as `merge` accepts them, by the names of the inputs.
+        align: as `merge` accepts it.
+        machines: as `merge` accepts them.
+        selection: as `open_trace` accepts it; times are those of the merged trace.
+        limits: as `open_trace` accepts them.
+        looked_through: called for each of several inputs before it is read for the first time.
 
     Raises:
         SelectionError: as `open_trace` does.
@@ -116,7 +116,7 @@ def open_merged(
             with _naming(opened):
                 inputs += _traces_in(opened, format, options, stack, left_out)
             if len(sources) == 1:
-                # What goes wrong later is about it, too; of several, each names its own.
+                # Later errors are about this input, too; of several inputs, each names its own.
                 stack.enter_context(_naming(opened))
         if looked_through is not None and len(inputs) > 1:
             for _, one in inputs:
@@ -131,18 +131,19 @@ def read(
     options: Mapping[str, str] | None = None,
     limits: Mapping[str, int | str] | None = None,
 ) -> Trace:
-    """The trace of an input in memory.
+    """Return the trace of an input in memory.
 
     Args:
-        source: as `open_trace` takes it, like all others.
-        format: likewise.
-        options: likewise.
-        limits: likewise.
+        source: as `open_trace` accepts it.
+        format: as `open_trace` accepts it.
+        options: as `open_trace` accepts them.
+        limits: as `open_trace` accepts them.
 
     Raises:
         Exception: whatever `open_trace` raises.
 
     What only the source's own format has may still be read from the file when needed, which is closed with the trace.
+
     """
     with ExitStack() as stack:
         stack.enter_context(limited(limits))
@@ -167,11 +168,11 @@ def _together(
     align: str | None = None,
     machines: Mapping[str, Sequence[str]] | None = None,
 ) -> Trace:
-    """What traces, each with its name, are together; the only one is itself, unless something is said of several."""
+    """Merge named traces; a single one is returned unchanged, unless options for several are given."""
     if len(inputs) == 1 and not (offsets or align or machines):
         ((_, trace),) = inputs
     else:
-        # Only now: most conversions are of one input.
+        # Imported only when needed: most conversions are of one input.
         from converter.merging.merge import merge
 
         trace = merge(
@@ -192,7 +193,10 @@ def _traces_in(
     stack: ExitStack,
     left_out: list[TraceWarning],
 ) -> list[tuple[str, Trace]]:
-    """The trace of an input with its name, or those of what lies in a folder that is none; the stack closes them."""
+    """Return the trace of an input with its name, or those of the inputs in a folder that is not a trace.
+
+    The stack closes them.
+    """
 
     def opened(one: Source) -> tuple[str, Trace]:
         trace = _trace_of(one, format, options)
@@ -203,7 +207,7 @@ def _traces_in(
     names = source.listdir() if source.is_directory and format is None else []
     if registry.is_whole(source, names):
         return [opened(source)]
-    # A folder that is no trace, or only seems to be one for what lies below it.
+    # A folder that is not a trace, or only seems to be one because of what is in its subfolders.
     found: list[tuple[Source, Format]] = []
     others: list[TraceWarning] = []
     many = len(names) > limit("folder-files")
@@ -228,7 +232,7 @@ def _traces_in(
 
 
 def _keep_limits(trace: Trace) -> None:
-    """Have the limits that hold now hold whenever batches are read, whatever else is opened then."""
+    """Apply the limits of this context whenever batches are read, whatever else is opened by then."""
     values = changed_limits()
     if not values:
         return
@@ -265,7 +269,7 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
 
 
 def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, TraceWarning | None]:
-    """The trace that travels in an input, the input without it, and a warning where that is stale."""
+    """Return the trace embedded in an input, the input without it, and a warning if that trace is stale."""
     if not has_residual(source):
         return None, source, None
     from converter.lossless.residual import extract
@@ -275,7 +279,7 @@ def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, Tr
 
 @contextmanager
 def _naming(source: Source) -> Iterator[None]:
-    """Errors about no other file are about this one."""
+    """Attach this source to errors that name no file."""
     try:
         yield
     except TraceError as error:

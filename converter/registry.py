@@ -1,4 +1,4 @@
-"""Looking formats up: by what an input looks like, by name, by suffix."""
+"""Look-up of formats: by the contents of an input, by name, by suffix."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
     FORMATS: tuple[Format, ...]
 
-#: How much of a file a format is shown for that.
+#: How much of a file a format is shown to recognise it.
 _HEAD_SIZE = 4096
 
-#: Once as many names of a directory are known, no further folder of it is looked into.
+#: Once this many names of a directory are known, no further folder of it is listed.
 _HEAD_NAMES = 10_000
 
 
 def __getattr__(name: str) -> Any:
-    # Their descriptors are imported when they are first asked for.
+    # Their descriptors are imported on first use.
     if name == "FORMATS":
         return tuple(formats())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def detect(source: Source) -> Format:
-    """The first format that recognises an input.
+    """Return the first format that recognises an input.
 
     Raises:
         UnknownFormatError: none does.
@@ -46,7 +46,7 @@ def detect(source: Source) -> Format:
     else:
         head = source.read(0, _HEAD_SIZE)
         if not head:
-            if source.warnings:  # of what it is wrapped in, none of which could be unpacked
+            if source.warnings:  # from decompression, which produced nothing
                 raise source.warnings[0].to_error()
             raise UnknownFormatError("the file is empty", path=source.name)
     for format in formats():
@@ -55,7 +55,7 @@ def detect(source: Source) -> Format:
     for format in formats():
         if format.readable and format.searches and format.search()(source, head):
             return format
-    from converter.unrecognised import hint  # of no use to inputs that are recognised
+    from converter.unrecognised import hint  # not needed for inputs that are recognised
 
     if unseen:
         expected = f"a trace that {allowed('listed-files')} show"
@@ -67,7 +67,9 @@ def detect(source: Source) -> Format:
 
 
 def is_whole(source: Source, names: Iterable[str]) -> bool:
-    """Whether an input is no folder, or one that a format recognises by what is right inside, of these names."""
+    """Return True unless an input is a folder that no format recognises by those of these names that are directly in
+    it.
+    """
     if not source.is_directory:
         return True
     head = _head_of_names(names)
@@ -75,8 +77,10 @@ def is_whole(source: Source, names: Iterable[str]) -> bool:
 
 
 def _head_names(source: Source) -> Iterator[str]:
-    """Yield the names in a directory that formats are shown: all of each folder, since what a format is known by may be
-    the last in it, up to the folder in which they become many, and one more than the limit allows.
+    """Yield the names in a directory that formats are shown.
+
+    They are all names of each folder, since that by which a format is recognised may be the last in it, up to the
+    folder in which they become too many, and one more than the limit allows.
     """
     folder = None
     for count, name in enumerate(islice(source.walk(), limit("listed-files") + 1)):
@@ -87,12 +91,12 @@ def _head_names(source: Source) -> Iterator[str]:
 
 
 def _head_of_names(names: Iterable[str]) -> bytes:
-    """Return what a format is shown of a directory."""
+    """Return the bytes by which formats recognise a directory."""
     return b"dir:" + "\n".join(names).encode("utf-8", "surrogateescape")
 
 
 def detected(source: Source) -> Format | None:
-    """The format of an input, None where no format recognises it."""
+    """Return the format of an input, None if no format recognises it."""
     try:
         return detect(source)
     except UnknownFormatError:
@@ -100,9 +104,9 @@ def detected(source: Source) -> Format | None:
 
 
 def format_named(text: str) -> tuple[Format, str]:
-    """The format and variant of "name" or "name+variant", or of another name that people have for it.
+    """Return the format and variant of "name" or "name+variant", or of an alias.
 
-    A hyphen in a name is as good as an underscore, and a capital letter as a small one.
+    Hyphens and underscores are equivalent, and case does not matter.
 
     Raises:
         UnknownFormatError: there is no such format or variant.
@@ -126,20 +130,20 @@ def format_named(text: str) -> tuple[Format, str]:
 
 
 def _aliases(format: Format) -> dict[str, str]:
-    """The variant (or "") that each other name of a format stands for."""
+    """Return the variant (or "") for each alias of a format."""
     return {alias.partition("+")[0]: alias.partition("+")[2] for alias in format.aliases}
 
 
 def _meant(word: str, words: list[str]) -> str:
-    """A question whether one of the words was meant, where one is close."""
-    from difflib import get_close_matches  # takes its time, and mistakes are rare
+    """Return a question that suggests the closest of the words; empty if none is close."""
+    from difflib import get_close_matches  # slow to import, and mistakes are rare
 
     close = get_close_matches(word, words, 1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def source_format(text: str) -> tuple[Format, dict[str, str]]:
-    """The format of this name, for an input, and the options that the name implies for its reader.
+    """Return the format of this name, for an input, and the options that the name implies for its reader.
 
     Raises:
         UnknownFormatError: there is no such format, or the name is that of a variant that its reader detects.
@@ -154,10 +158,10 @@ def source_format(text: str) -> tuple[Format, dict[str, str]]:
 
 
 def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Format, str]:
-    """The format and variant of an output: as named, or as the suffix of the path says.
+    """Return the format and variant of an output: as named, or by the suffix of the path.
 
     Raises:
-        UnknownFormatError: there is no such format, or the suffix is that of none.
+        UnknownFormatError: there is no such format, or none has the suffix.
 
     """
     if text is not None:

@@ -1,4 +1,4 @@
-"""Round trips: what is left of a trace that has gone through other formats and back."""
+"""Round trips: the changes of a trace that is converted to other formats and back."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def roundtrip(
 ) -> RoundTrip:
     """Convert an input to one format after the other and back to its own, and compare.
 
-    The files between are temporary (in TMPDIR). An input whose own format cannot be written is compared as the last of
-    the formats holds it.
+    The files between are temporary (in TMPDIR). An input whose own format cannot be written is compared with the file
+    in the last of the formats.
 
     Args:
         source: a path.
         via: names of formats, "name+variant" for a variant.
-        source_format: of the input, where it is not recognised.
-        options: what the input's reader is told besides.
-        lossless: let what does not fit travel along.
-        ignore: what is not compared, as `diff` takes it.
+        source_format: of the input, if it is not recognised.
+        options: options of the input's reader.
+        lossless: embed in each file what does not fit.
+        ignore: aspects not to compare, as `diff` accepts them.
 
     Raises:
         UnknownFormatError: there is no such format.
@@ -69,7 +69,7 @@ def roundtrip(
                 result.reports.append(write(trace, target, name, lossless=lossless))
             current, told = target, None
             format, variant = registry.format_named(name)
-            # Not all formats are recognised: a 32-bit AIX stream has no mark.
+            # Not all formats are recognised: a 32-bit AIX stream has no magic.
             named = name if variant and "variant" in format.options else None
         with (
             open_trace(source, source_format, options) as before,

@@ -1,6 +1,6 @@
-"""Tasks for several processes, or machines: given to Dask, which finds workers for them and others where one is lost.
+"""Tasks for several processes or machines, run by Dask, which replaces lost workers.
 
-Dask is an extra (``pip install traceconv[dask]``). What tasks read and write must be where every worker finds it.
+Dask is an extra (``pip install traceconv[dask]``). The files of tasks must be reachable by every worker.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
 _LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?", re.ASCII)
-#: How often a task that an error of the machine has ended is tried again, besides those whose worker was lost.
+#: How often a task is retried after an error of the machine, in addition to those whose worker was lost.
 _RETRIES: Final = 2
 _CONNECTING: Final = "15s"
 _ENVIRONMENT: Final = "distributed.nanny.pre-spawn-environ"
-#: What every worker takes (Dask has each report the version of pandas, where that is installed), and every conversion
-#: besides its two formats.
+#: Modules that every worker imports (Dask has each report the version of pandas, if that is installed), and those that
+#: every conversion imports in addition to its two formats.
 _NEEDED: Final = (
     "distributed",
     "numpy",
@@ -51,7 +51,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What one of `count` workers writes of a conversion, to a place of its own."""
+    """The share of one of `count` workers in a conversion, with an output path of its own."""
 
     source: str
     path: str
@@ -62,18 +62,20 @@ class Share:
     strict: bool | Strictness = False
     number: int = 0
     count: int = 1
-    #: Those that hold here hold on the workers.
+    #: The limits in force here also apply on the workers.
     limits: Mapping[str, int] = field(default_factory=changed_limits)
 
     def opened(self) -> AbstractContextManager[Trace]:
-        """The trace, as `open_trace` gives it."""
+        """Open the trace as `open_trace` does."""
         return open_trace(
             self.source, self.source_format, self.options, self.selection, self.limits
         )
 
 
 def seen_by_workers(source: str, seen: Iterable[Iterable[TraceWarning]]) -> list[TraceWarning]:
-    """What workers have found damaged in an input, each once, with its path as it was given: to them it is absolute."""
+    """Return the damage that workers have found in an input, each once, with the path as given: workers use absolute
+    paths.
+    """
     whole = source if is_remote(source) else os.path.abspath(source)
     found: list[TraceWarning] = []
     for warning in chain.from_iterable(seen):
@@ -85,14 +87,14 @@ def seen_by_workers(source: str, seen: Iterable[Iterable[TraceWarning]]) -> list
 
 
 class Scheduler:
-    """Runs tasks on the workers that a Dask scheduler has."""
+    """Runs tasks on the workers of a Dask scheduler."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     @property
     def workers(self) -> int:
-        """How many tasks there can be at a time."""
+        """Return the number of tasks that can run at a time."""
         return sum(
             worker["nthreads"] for worker in self._client.scheduler_info(-1)["workers"].values()
         )
@@ -100,7 +102,7 @@ class Scheduler:
     def run(
         self, function: Callable[[_Task], _Result], tasks: Iterable[_Task]
     ) -> Iterator[tuple[int, _Result | BaseException]]:
-        """The numbers of tasks and what became of each, as they are done: what it returned, or raised."""
+        """Yield the number of each task and its return value or exception, in the order of completion."""
         from distributed import as_completed
 
         numbers = {
@@ -119,10 +121,10 @@ class Scheduler:
     def results(
         self, function: Callable[[_Task], _Result], tasks: Iterable[_Task]
     ) -> list[_Result]:
-        """What became of all tasks, as they were done.
+        """Return the results of all tasks, in the order of completion.
 
         Raises:
-            TraceError: one has raised it, or its worker was lost again and again.
+            TraceError: one has raised it, or its worker was lost repeatedly.
 
         """
         found = []
@@ -137,7 +139,7 @@ class Scheduler:
 
 @contextmanager
 def scheduler(name: str) -> Iterator[Scheduler]:
-    """The scheduler of a name: "local" (a process for each CPU), "local:4", or the address of a running one.
+    """Connect to a scheduler: "local" (a process for each CPU), "local:4", or the address of a running one.
 
     Raises:
         UnsupportedError: Dask is not installed.
@@ -166,13 +168,13 @@ def scheduler(name: str) -> Iterator[Scheduler]:
 
 @contextmanager
 def _local_settings() -> Iterator[None]:
-    """How Dask starts workers of this machine.
+    """Configure how Dask starts local workers.
 
-    They are forked off one process, which imports what they need once. Where there is none (Windows), or such a process
-    of this one runs already, each worker imports it for itself. They keep the memory that they have: Dask has
-    them return what is free to the system, which takes longer than all else to bring large pieces again. And nobody
-    looks a hundred times a second at what they do, for a dashboard that there is not: to look takes the interpreter's
-    lock, for which three threads of a conversion wait.
+    They are forked from one process, which imports the common modules once. Where fork servers do not exist (Windows),
+    or this process runs one already, each worker imports them itself. Workers keep their memory: by default, Dask makes
+    them return free memory to the system, and getting large blocks again takes longer than everything else. And the
+    profiler, which would sample them a hundred times a second for a dashboard that is not used, is off: it needs the
+    interpreter's lock, for which three threads of a conversion wait.
     """
     import dask
     from distributed.utils import get_mp_context
@@ -189,7 +191,7 @@ def _local_settings() -> Iterator[None]:
         settings["distributed.worker.multiprocessing-method"] = "forkserver"
     with dask.config.set(settings):
         if forks:
-            # Dask names modules of its own when it is first asked.
+            # Dask sets names of its own modules on first use.
             get_mp_context().set_forkserver_preload(list(_NEEDED))
         yield
 
@@ -203,9 +205,9 @@ def _workers_here(count: int) -> LocalCluster:
 
 
 def _run(function: Callable[[_Task], _Result], task: _Task) -> _Result | TraceError:
-    """On a worker, which has a thread of its own for each task."""
+    """Run a task on a worker, which has a separate thread for each."""
     use_workers(1)
     try:
         return function(task)
     except TraceError as error:
-        return error  # another try would end in the same way
+        return error  # another try would fail in the same way

@@ -1,4 +1,4 @@
-"""One trace to several files: parts of its time, or of what its events are of, in one pass."""
+"""Splits one trace into several files in one pass: by time, by size, by CPU or by process."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from converter.selection.selection import Selection
     from converter.storage.opening import SourceArgument
 
-#: Each part that is written beside others takes a file and memory of its own.
+#: Each part that is written simultaneously takes a file and memory.
 MOST_BESIDE: Final = 256
 _DIGITS: Final = 4
 
 
 @dataclass(slots=True)
 class SplitPart:
-    """A part that is written.
+    """A finished part.
 
-    `events` are those of the trace, `added` say what was so when the part began or ended; `first` and `last` are the
-    ticks that it is of, None where it has no events. `size` is in bytes, before what its suffix compresses it by.
+    `events` counts those of the trace, `added` those that restore the state when the part began or ended; `first` and
+    `last` are its range in ticks, None if it has no events. `size` is in bytes, before the compression of its suffix.
     """
 
     path: str
@@ -57,7 +57,7 @@ class SplitPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """How parts are written: what opens the output of a path, the format, and what may be lost."""
+    """The way to write parts: the function that opens an output, the format, and the losses to refuse."""
 
     path: str
     open: Callable[[str], Sink]
@@ -67,7 +67,7 @@ class Outputs:
     lossless: bool = False
 
     def place(self, label: str) -> str:
-        """The path of a part: that of the whole with a label in front of its suffixes."""
+        """Return the path of a part: that of the whole with a label before its suffixes."""
         stem, suffixes = without_suffixes(self.path, self.format)
         return f"{stem}-{label}{suffixes}"
 
@@ -89,7 +89,9 @@ class Outputs:
 
 @contextmanager
 def _kept(trace: Trace) -> Iterator[Trace]:
-    """The trace of a part, whose batches come once, to be read as often as a format needs it: from a file of ours."""
+    """Store the batches of a part, which come once, in a temporary file, so that a format can read them several
+    times.
+    """
     with tempfile.TemporaryDirectory(prefix="traceconv-") as folder:
         path = os.path.join(folder, "part.tcir")
         write(trace, path)
@@ -115,27 +117,27 @@ def split(
     """Convert an input to several files, in one pass over it.
 
     Args:
-        source: as `open_trace` takes it.
-        target: what parts are called after: "out.json" becomes "out-0001.json" and so on, or "out-cpu0.json",
-            "out-pid17.json". Each is a whole trace, which begins with what was so then.
+        source: as `open_trace` accepts it.
+        target: the pattern for the names of parts: "out.json" becomes "out-0001.json" and so on, or "out-cpu0.json",
+            "out-pid17.json". Each is a whole trace, which begins with everything that was running or open then.
         by: a length of time ("10s", "200ms") or a size ("1GB", "64MiB") of the parts, "cpu" or "process".
-        source_format: as `convert` takes it, like all others.
-        target_format: likewise.
-        options: likewise.
-        selection: likewise.
-        force: likewise, of each part.
-        strict: likewise, of each part.
-        lossless: likewise, of each part.
-        on_warning: likewise, of all that is damaged in the input.
+        source_format: as `convert` accepts it.
+        target_format: as `convert` accepts it.
+        options: as `convert` accepts them.
+        selection: as `convert` accepts it.
+        force: as `convert` accepts it, for each part.
+        strict: as `convert` accepts it, for each part.
+        lossless: as `convert` accepts it, for each part.
+        on_warning: as `convert` accepts it, for all damage in the input.
 
     Returns:
-        What was written, in the order in which it began.
+        The parts that were written, in the order in which they began.
 
     Raises:
-        SelectionError: `by` says none of these, or the clock knows no seconds.
-        ValueError: there is no such strictness.
-        UnsupportedError: there are more CPUs or processes than can be written at a time; or parts of a size are wanted
-            in a format that takes two passes.
+        SelectionError: `by` is none of these, or the clock has no seconds.
+        ValueError: `strict` has an unknown value.
+        UnsupportedError: there are more CPUs or processes than can be written at a time; or parts of a size are
+            requested in a format that takes two passes.
         Exception: whatever `convert` raises; parts that were written before stay.
 
     """
@@ -171,7 +173,11 @@ def split_trace(
     outputs: Outputs,
     wanted: Callable[[int], bool] = lambda _: True,
 ) -> Iterator[SplitPart]:
-    """Write the parts of a trace, each as it becomes complete; of parts of its time those of wanted numbers, from 0."""
+    """Write the parts of a trace, each as it becomes complete; when splitting by time, only parts whose number is
+    `wanted`.
+
+    Numbers start at 0.
+    """
     if isinstance(division, Division):
         yield from _side_by_side(trace, division, outputs)
         return
@@ -182,19 +188,19 @@ def split_trace(
             path=outputs.path,
             expected="parts of a length of time, CPU or process",
         )
-    # How large a part is must not depend on how far a thread is ahead.
+    # The size of a part must not depend on how far a thread is ahead.
     ahead = not isinstance(division, int)
     for number, part in enumerate(Consecutive(trace, division).parts()):
         if not wanted(number):
             for _ in part.trace.batches():
-                pass  # what is so behind it is followed
+                pass  # the state after it is still tracked
             continue
         part.label = f"{number + 1:0{_DIGITS}}"
         yield outputs.write(part, ahead=ahead)
 
 
 def without_suffixes(path: str, format: Format) -> tuple[str, str]:
-    """A path, and the suffixes at its end: that of the format, and of what wraps it."""
+    """Split a path into its stem and its suffixes: that of the format, and those of compression."""
     plain, wrapping = unwrapped_name(path)
     path = path.rstrip("/")
     folder = len(path) - len(os.path.basename(path))
@@ -233,10 +239,10 @@ class _StoppedError(Exception):
 
 
 class _Writing:
-    """A part that is written by a thread of its own, as a writer asks for batches that others bring.
+    """A part that is written by a thread of its own, since a writer pulls batches and the caller pushes them.
 
-    The two take turns: one reads and the other stands still until it is asked for more, since both look at the tables
-    of the trace, and no output may depend on timing.
+    The two take turns: while one runs, the other waits, since both use the tables of the trace, and no output may
+    depend on timing.
     """
 
     def __init__(self, source: Trace, label: str, outputs: Outputs) -> None:
@@ -255,7 +261,7 @@ class _Writing:
         self._turn.acquire()
 
     def give(self, batch: Batch) -> None:
-        """Have a batch written, with others to come."""
+        """Write a batch; more will follow."""
         part = self._part
         first, last = int(batch.ts.min()), int(batch.ts.max())
         part.first = first if part.first is None else min(part.first, first)
@@ -268,7 +274,7 @@ class _Writing:
             raise self._result
 
     def finish(self) -> SplitPart:
-        """Have the rest written: the part appears."""
+        """Write the rest, and complete the part."""
         self._given.put(None)
         self._thread.join()
         if isinstance(self._result, BaseException):
@@ -277,7 +283,7 @@ class _Writing:
         return self._result
 
     def stop(self) -> None:
-        """Leave nothing behind, unless it is finished."""
+        """Remove the output, unless it is finished."""
         self._given.put(_StoppedError())
         self._thread.join()
 

@@ -1,7 +1,7 @@
-"""One trace to several files, whose parts workers share out: each follows the trace, and writes its own.
+"""Splitting of one trace by several workers: each follows the trace, and writes its own parts.
 
-A part begins with what was so then, which all that is before it says; so each worker reads what is in front of its
-parts, and only projects and encodes these. The files are those of one process, byte for byte.
+A part begins with the state at its start, which depends on everything before it; so each worker reads what precedes its
+parts, but only projects and encodes these. The files are those of one process, byte for byte.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Parts(Share):
 
     @property
     def folder(self) -> str:
-        """Where its parts are until all are there."""
+        """The folder of its parts until all of them are complete."""
         return os.path.dirname(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenParts:
-    """Parts that are written, and what of the trace is damaged, which each worker has seen."""
+    """Finished parts, and the damage of the trace, which each worker has seen."""
 
     parts: list[SplitPart]
     warnings: list[TraceWarning]
@@ -53,12 +53,12 @@ def split_by_workers(share: Parts, scheduler_name: str, *, force: bool = False) 
     """Split a trace on the workers of a scheduler. All parts appear at the end, or none.
 
     Args:
-        share: all of it: `path` is what the parts are called after.
-        scheduler_name: as `scheduler` takes it.
+        share: the whole conversion: `path` is the pattern for the names of parts.
+        scheduler_name: as `scheduler` accepts it.
         force: replace what exists.
 
     Raises:
-        UnsupportedError: Dask is not installed, or the parts are to be elsewhere.
+        UnsupportedError: Dask is not installed, or the outputs are remote.
         OutputError: one of them exists, and not `force`.
         Exception: whatever `split` raises.
 
@@ -126,7 +126,7 @@ def written(share: Parts) -> WrittenParts:
 
 
 def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]:
-    """The parts under their names, with the files that come with them."""
+    """Rename the parts and their companion files, and return the parts."""
     beside = os.path.dirname(target)
     folders = {os.path.dirname(part.path) for part in parts}
     made = sorted(

@@ -1,11 +1,11 @@
-"""The law that formats are held to, for tests of formats: also of those in other packages.
+"""The laws of formats, as tests: also for formats of other packages.
 
     from converter.testing import FormatConformance
 
     class TestTally(FormatConformance):
         format = "tally"
 
-With that class in a module of tests, pytest runs all that a format has to do: what fits survives exactly, a file
+With that class in a test module, pytest checks all requirements of a format: what fits survives exactly, a file
 survives its own round trip, with `lossless` everything survives, files are recognised, and damage ends in a sound trace
 or a TraceError. `traceconv new-format` makes such a module.
 """
@@ -33,40 +33,40 @@ from converter.reading import detect, open_trace
 from converter.reading import read as read_trace
 from converter.registry import format_named
 
-#: Groups of kinds of events that say nothing which others do not.
+#: Groups of kinds of events that add nothing to the others.
 _WHOLE = ("all", "kernel")
-#: Files that are damaged, each in its way.
+#: The number of damaged files, each damaged in its own way.
 _DAMAGES = 24
 
 
 def read(path: Path, name: str) -> Trace:
-    """A file of a format, or format and variant; where there is no name its format is recognised."""
+    """Read a file of a format or "format+variant"; without a name its format is recognised."""
     format, _, variant = name.partition("+")
     told = name if variant and "variant" in format_named(format)[0].options else format
     return read_trace(path, told if name else None)
 
 
 def is_replayed(trace: Trace, name: str) -> bool:
-    """Whether a trace is of that format and written as it is."""
+    """Return True if a trace is of that format and is written unchanged."""
     target, variant = format_named(name)
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     return target.holds_all or (trace.format == target.name and target.replays and same)
 
 
 def projected(trace: Trace, name: str) -> Trace:
-    """What a format can hold of a trace."""
+    """Return the part of a trace that a format can represent."""
     target, variant = format_named(name)
     return project(trace, target.capabilities(variant), target.name)[0]
 
 
 def assert_same(first: Trace, second: Trace, form: Mapping[str, object] | None = None) -> None:
-    """Two traces are equal in the canonical form, which of the first may be known."""
+    """Assert that two traces are equal in the canonical form; that of the first may be passed."""
     if (canonical(first) if form is None else form) != canonical(second):
         pytest.fail(str(difference(first, second)))
 
 
 def assert_what_fits_survives(trace: Trace, path: Path, name: str) -> Trace:
-    """``read(write(project(trace))) == project(trace)``; what was read."""
+    """Assert ``read(write(project(trace))) == project(trace)``; return the trace that was read."""
     write(trace, path, name)
     again = read(path, name)
     assert not again.warnings
@@ -75,13 +75,13 @@ def assert_what_fits_survives(trace: Trace, path: Path, name: str) -> Trace:
 
 
 class FormatConformance:
-    """What a format has to do, as tests: derive from it, and name the format."""
+    """The requirements of a format, as tests: derive from it, and set the format's name."""
 
     #: Its name.
     format: ClassVar[str]
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Once for each variant and group of kinds of events."""
+        """Run once for each variant and group of kinds of events."""
         format, _ = format_named(self.format)
         variants = [
             f"{format.name}+{one}" if one else format.name for one in format.variants or ("",)
@@ -96,12 +96,12 @@ class FormatConformance:
     def test_each_kind_of_events_survives_as_projected(
         self, name: str, kinds: str, tmp_path: Path
     ) -> None:
-        """What fits survives exactly; the rest is a loss, which is counted."""
+        """Test that what fits survives exactly, and that the rest is a counted loss."""
         trace = synthetic_trace(kinds, 60, seed=1)
         assert_what_fits_survives(trace, tmp_path / file_name(*format_named(name)), name)
 
     def test_a_file_survives_its_own_round_trip(self, name: str, tmp_path: Path) -> None:
-        """``read(write(read(file))) == read(file)``, without a loss."""
+        """Test that ``read(write(read(file))) == read(file)``, without a loss."""
         target = format_named(name)
         first, second = tmp_path / "first", tmp_path / "second"
         write(synthetic_trace("all", 160, seed=2), first, name)
@@ -111,7 +111,7 @@ class FormatConformance:
         assert_same(trace, read(second, name))
 
     def test_all_survives_lossless(self, name: str, tmp_path: Path) -> None:
-        """``read(write(trace, lossless=True)) == trace``, where files of the format have room for that."""
+        """Test that ``read(write(trace, lossless=True)) == trace``, if files of the format can embed a trace."""
         target, variant = format_named(name)
         if not (target.embeds or target.is_directory(variant) or target.holds_all):
             pytest.skip(f"files of {target.name} have no room for what does not fit")
@@ -127,7 +127,7 @@ class FormatConformance:
         assert stated is None or {one.kind for one in trace.event_classes} <= stated
 
     def test_its_files_are_recognised(self, name: str, tmp_path: Path) -> None:
-        """By what is in them, and, when they are written, by their suffix."""
+        """Test that they are recognised by their contents and, when written, by their suffix."""
         target, variant = format_named(name)
         path = tmp_path / file_name(target, variant)
         write(
@@ -138,7 +138,7 @@ class FormatConformance:
     def test_damage_ends_in_a_sound_trace_or_an_error_of_it(
         self, seed: int, tmp_path: Path
     ) -> None:
-        """Bytes that are others, and files that end early."""
+        """Test files with changed bytes, and files that end early."""
         target, _ = format_named(self.format)
         path = tmp_path / "out"
         write(synthetic_trace("all", 50, seed=1), path, target.name)

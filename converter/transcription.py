@@ -1,4 +1,6 @@
-"""A trace into an open sink: as it was read where the format has all of it, else projected; and recorded to travel."""
+"""Writes a trace to an open sink: unchanged if the format can represent all of it, else projected; optionally embeds
+it.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,11 @@ def transcribe(
     lossless: bool = False,
     ahead: bool = True,
 ) -> LossReport:
-    """Write a trace to an open sink, projected to what the format holds; the losses, those of merging included.
+    """Write a trace to an open sink, projected to what the format can represent; return the losses, with those of
+    merging.
 
-    With `lossless` the trace travels in the output as well, and the losses are those for other readers. Unless
-    `ahead`, no batch is asked for before the one before is written.
+    With `lossless` the trace is also embedded in the output, and the losses are those for other readers. Unless
+    `ahead`, no batch is requested before the previous one is written.
     """
     report = _transcribed(trace, sink, target, variant, lossless=lossless, ahead=ahead)
     if isinstance(trace, MergedTrace):
@@ -43,7 +46,7 @@ def _transcribed(
     if trace.format == target.name and target.replays_records:
         trace, is_native = _begun(trace, target.name)
         if is_native:
-            # What of records that are no longer as they were only reading their columns tells.
+            # Only reading the columns of changed records tells what they lack.
             known = Counter(trace.records_shown)
             writer(trace, sink, variant)
             report = LossReport()
@@ -54,7 +57,7 @@ def _transcribed(
             return report
     same = target.replays_as_any_variant or variant in ("", trace.variant)
     if target.holds_all or (trace.format == target.name and target.replays and same):
-        # Its own reader made it: all of it is in the format, and the writer replays what only the format has.
+        # The trace was made by this format's reader: the format has all of it, and the writer replays its native data.
         report = LossReport()
         if target.files_when_lossless and not lossless:
             trace = without_files(trace, report)
@@ -68,7 +71,7 @@ def _transcribed(
     embedding = None if target.is_directory(variant) else target.embedding()
     sink.keep_checksum()
     with in_order(), recording_of(trace) as recording:
-        # Batches are recorded as they are projected, with the tables as they are then.
+        # Batches are recorded while they are projected, with the tables as they are then.
         ahead = ahead and recording.trace is trace
         report = _project_into(recording.trace, sink, target, variant, ahead=ahead)
         embed(recording, sink, embedding)
@@ -76,7 +79,7 @@ def _transcribed(
 
 
 def without_files(trace: Trace, report: LossReport) -> Trace:
-    """The trace without the files that it was read from, which its reader might have travel with it."""
+    """Return the trace without the files that it was read from, which its reader might embed with it."""
     if trace.is_as_read and any(
         one.has_portable for one in registry.FORMATS if one.name == trace.format
     ):
@@ -88,21 +91,21 @@ def without_files(trace: Trace, report: LossReport) -> Trace:
 def _project_into(
     trace: Trace, sink: Sink, target: Format, variant: str, *, ahead: bool
 ) -> LossReport:
-    """Write what a format holds of a trace; the losses."""
+    """Write what a format can represent of a trace; return the losses."""
     from converter.projection.preparation import prepared
     from converter.projection.project import project, projected
     from converter.streaming.pipeline import Pipeline
 
     writer, capabilities = target.writer(), target.capabilities(variant)
     if trace.format == target.name or not ahead:
-        # What only this format has may grow while it is read, so that the writer must not lag behind.
+        # Native data may grow while the trace is read, so the writer must not fall too far back.
         result, report = project(trace, capabilities, target.name)
         writer(result, sink, variant)
         return report
     report = LossReport()
     with ExitStack() as stages:
         if trace.decodes_in_parallel:
-            # The reader's stage has the least to do, and may decode what preparing looks at.
+            # The reader's stage has the least to do, and can decode the columns that preparation looks at.
             trace = prepared(trace, capabilities, target.name, report)
         read = stages.enter_context(Pipeline(trace, decodes=False))
         if not trace.decodes_in_parallel:
@@ -113,7 +116,9 @@ def _project_into(
 
 
 def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
-    """The trace with its first batch read, and whether that has the records of the format which it was read from."""
+    """Return the trace with its first batch read, and True if that batch has records of the format that it was read
+    from.
+    """
     batches = trace.batches()
     first = next(batches, None)
     if first is None or first.native is None or first.native.format != name:

@@ -1,4 +1,4 @@
-"""What an input that no format recognises may be, and what to do with it: the hint behind the error."""
+"""Hints for inputs that no format recognises: what they may be, and what to do with them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from converter.storage.source import Source
 
 #: The most traces in a directory that a hint names.
 _MOST_NAMED: Final = 4
-#: Of a beginning that nothing is known of.
+#: The hint for an unknown beginning.
 _MOST_BYTES: Final = 16
 
 _SPACE = rb"[ \t\r\n]*"
 
-#: How files begin that are no traces of a known format, and what helps. The first that matches counts.
+#: First bytes of files that are no traces of a known format, and advice. The first match counts.
 _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
     (re.compile(pattern, re.DOTALL | re.MULTILINE), text)
     for pattern, text in (
@@ -86,7 +86,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
 
 
 def hint(source: Source, head: bytes) -> str:
-    """What an input may be and what helps, or what it begins with, as the end of a sentence.
+    """Return what an input may be and what helps, or its first bytes, as the end of a sentence.
 
     Args:
         source: the input.

@@ -1,1 +1,1 @@
-"""A trace to look at: served to a viewer that runs in a browser, or as a page of its own."""
+"""Traces shown in a browser: served to a viewer that runs there, or as a self-contained page."""

@@ -1,4 +1,4 @@
-"""Where on a page the items of a trace stand: groups of lanes, each with rows in which items follow each other."""
+"""The arrangement of a trace's items on a page: groups of tracks, each with rows of items that do not overlap."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from converter.selection.steps import mixed
 from converter.viewing.gather import OPEN, Gathered, Item, place_of, thread_place
 from converter.viewing.layout import rows_of
 
-#: More rows than that of a lane are not shown.
+#: Further rows of a track are not shown.
 _MOST_ROWS: Final = 4096
 
 
 @unique
 class Run(IntEnum):
-    """What a row has."""
+    """The kind of items in a row."""
 
     SLICES = 0
     INSTANTS = 1
@@ -31,7 +31,7 @@ class Run(IntEnum):
 
 @dataclass(slots=True)
 class Lane:
-    """A line of the page: its rows are `runs`, numbers of rows of the timeline."""
+    """A track of the page: `runs` are the numbers of its rows in the timeline."""
 
     name: str
     runs: list[int] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Lane:
 
 @dataclass(slots=True)
 class Group:
-    """A process, or the CPUs, or what belongs to none."""
+    """A process, or the CPUs, or the tracks of neither."""
 
     name: str
     lanes: list[Lane] = field(default_factory=list)
@@ -47,9 +47,10 @@ class Group:
 
 @dataclass(slots=True)
 class Timeline:
-    """Items by row, in each by time. `run_kind` and `run_count` are of each row.
+    """Items ordered by row and time. `run_kind` and `run_count` are per row.
 
-    Rows of counters stand behind all others, and count values of `counters`. `not_shown` items had no row any more.
+    Rows of counters come after all others, and count values of `counters`. `not_shown` items exceeded the limit of
+    rows.
     """
 
     groups: list[Group]
@@ -58,7 +59,7 @@ class Timeline:
     items: dict[str, NDArray[Any]]
     counters: dict[str, NDArray[Any]]
     flows: dict[str, NDArray[Any]]
-    #: The lane of each place that has one.
+    #: The number of the track of each location that has one.
     places: dict[int, Lane]
     start: int
     end: int
@@ -66,7 +67,7 @@ class Timeline:
 
 
 def arranged(gathered: Gathered) -> Timeline:
-    """The timeline of what was gathered, whose items are taken."""
+    """Return the timeline of gathered items; they are moved into it."""
     items, counters, flows = gathered.items, gathered.counters, gathered.flows
     times = [column["ts"] for column in (items, counters, flows) if len(column["ts"])]
     start = min((int(ts.min()) for ts in times), default=0)
@@ -88,7 +89,7 @@ def arranged(gathered: Gathered) -> Timeline:
     _end_tasks(items, group)
     nests = np.array([kind == Item.SLICE for kind, _, _ in heads], np.uint8)
     apart = np.array([kind in (Item.INSTANT, Item.TASK) for kind, _, _ in heads], np.bool_)
-    # Instants and tasks are in one row, whatever their times are.
+    # Instants and tasks share one row, whatever their times are.
     row = np.zeros(len(group), np.int32)
     laid = ~apart[group] if len(group) else np.zeros(0, np.bool_)
     ends = items["end"][laid]
@@ -147,7 +148,7 @@ _RUNS: Final = {
 
 
 def _sort(columns: dict[str, NDArray[Any]], group: NDArray[Any], ts: NDArray[Any]) -> None:
-    """Sort by group, in each by time."""
+    """Sort by group, and by time within each."""
     if len(ts) and np.all(ts[:-1] <= ts[1:]):
         order = np.argsort(group, kind="stable")
     else:
@@ -157,14 +158,14 @@ def _sort(columns: dict[str, NDArray[Any]], group: NDArray[Any], ts: NDArray[Any
 
 
 def _end_tasks(items: dict[str, NDArray[Any]], group: NDArray[np.int32]) -> None:
-    """A task is on its CPU until the next is."""
+    """End each task on a CPU where the next one starts."""
     tasks = np.flatnonzero(items["kind"] == Item.TASK)
     followed = tasks[:-1][group[tasks[:-1]] == group[tasks[1:]]]
     items["end"][followed] = items["ts"][followed + 1]
 
 
 class _Lanes:
-    """Finds the lane of each place, and puts lanes into groups in the order that people look for them."""
+    """The tracks by location; sorts them into groups, in the order that people look for them."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -173,7 +174,7 @@ class _Lanes:
         self.places: dict[int, Lane] = {}
 
     def of(self, place: int, name: str | None = None) -> Lane:
-        """The lane of a place, or the one of that name beside it."""
+        """Return the track of a location, or its additional track of that name."""
         what, number = place_of(place)
         key = (what, number, name)
         if key not in self._lanes:
@@ -185,7 +186,7 @@ class _Lanes:
         return self._lanes[key][1]
 
     def counter(self, place: int, name: int, id: int, series: str) -> Lane:
-        """The lane of a series of a counter."""
+        """Return the track of a series of a counter."""
         what, number = place_of(place)
         key = (what, number, name, id, series)
         if key not in self._lanes:
@@ -201,7 +202,7 @@ class _Lanes:
         return self._lanes[key][1]
 
     def _named(self, what: str, number: int) -> tuple[tuple[Any, ...], str]:
-        """The group that a place is in, and what it is called there."""
+        """Return the key of a location's group, and the name of its track there."""
         if what == "cpu":
             return ((_TRACKS, 0), "of no thread") if number < 0 else ((_CPUS, 0), f"CPU {number}")
         if what == "thread":
@@ -219,7 +220,7 @@ class _Lanes:
         return (_TRACKS, 0), track.name
 
     def groups(self, running: list[int], run_kind: NDArray[np.uint8]) -> list[Group]:
-        """CPUs, then processes, those first that have most, then tracks. Threads that only run have a lane, too."""
+        """Return CPUs, then processes, the largest first, then tracks. Threads that only run have a track, too."""
         tids = set(running) - {-1, 0}
         for number, thread in enumerate(self._trace.threads):
             if thread.tid in tids:
@@ -238,7 +239,8 @@ class _Lanes:
                 lanes.sort(key=lambda lane: _in_words(lane.name))
                 name = "CPUs" if group[0] == _CPUS else "tracks"
             for lane in lanes:
-                # Instants above what they happened in; rows of counters have higher numbers than all of these.
+                # Instants go above the slices in which they happened; rows of counters have higher numbers than all of
+                # these.
                 lane.runs.sort(
                     key=lambda run: (run < len(run_kind) and run_kind[run] == Run.SLICES, run)
                 )
@@ -252,5 +254,5 @@ _TRACKS: Final = 2
 
 
 def _in_words(name: str) -> list[tuple[int, int, str]]:
-    """CPU 2 stands before CPU 10."""
+    """Return a sort key by which CPU 2 comes before CPU 10."""
     return [(0, int(word), "") if word.isdecimal() else (1, 0, word) for word in name.split()]

@@ -1,4 +1,6 @@
-"""What a page is given: a timeline as packed columns, and the arguments of its events, as far as there is room."""
+"""The data of a page: a timeline as packed columns, and the arguments of its events, as far as the size limit
+allows.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,13 @@ from converter.viewing.gather import OPEN, Arguments, Gathered, is_text, texts, 
 from converter.viewing.levels import coarsened, unit_for
 from converter.viewing.packing import Packer
 
-#: An item takes about half as many bytes of a page, with its arguments; but a browser takes time over it, too.
+#: An item takes about half as many bytes of a page, with its arguments; but it also costs the browser time.
 _ITEM_BYTES: Final = 12
 _HEXADECIMAL: Final = (Style.HEXADECIMAL, Style.POINTER, Style.OBJECT_ID, Style.SYMBOL)
 
 
 class Contents:
-    """The two blocks of data of a page, of about `limit` bytes. `notes` and `losses` say what of the trace is not in
-    them.
-    """
+    """The two blocks of data of a page, of about `limit` bytes. `notes` and `losses` list what the blocks lack."""
 
     def __init__(self, trace: Trace, title: str, limit: int) -> None:
         self._gathered = Gathered(trace)
@@ -44,7 +44,7 @@ class Contents:
         header["sources"] = self._sources(arguments, limit - timeline.size)
         header["notes"] = self.notes
         place = timeline.add_bytes(json.dumps(header, separators=(",", ":")).encode())
-        #: Base64, of which the last bytes say where the header is, and are not packed.
+        #: Base64; the last bytes, which are not compressed, hold the position of the header.
         self.timeline = timeline.text(f"{place['at']:012x}{place['size']:012x}".encode())
         self.arguments = arguments.text()
 
@@ -108,7 +108,9 @@ class Contents:
         }
 
     def _lanes_of(self, tids: NDArray[np.int64], numbers: dict[int, int]) -> NDArray[np.int64]:
-        """One more than the number of the lane of each thread, 0 where there is none, and one more of idle ones."""
+        """Return one more than the track number of each thread, 0 without a track, and one more than all for idle
+        threads.
+        """
         lanes = {0: len(numbers) + 1}
         for number, thread in enumerate(self._gathered.trace.threads):
             lane = self._timeline.places.get(thread_place(number))
@@ -118,7 +120,7 @@ class Contents:
         return np.array([lanes.get(tid, 0) for tid in known.tolist()], np.int64)[inverse]
 
     def _flows(self, packer: Packer, numbers: dict[int, int]) -> dict[str, Any]:
-        """The ways of flows: each point of an id, a time on a lane, and the next."""
+        """Pack the paths of flows: the points of each id, every one a time on a track and the index of the next."""
         flows = self._timeline.flows
         order = np.lexsort((flows["ts"], flows["id"]))
         ts = flows["ts"][order] - self._timeline.start
@@ -127,7 +129,7 @@ class Contents:
         lane = np.array([numbers[id(known[place])] for place in places.tolist()], np.int64)
         lane = lane[inverse][order]
         id_ = flows["id"][order]
-        # A beginning is another flow of the same id.
+        # A beginning starts another flow of the same id.
         goes_on = np.flatnonzero((id_[1:] == id_[:-1]) & ~flows["begins"][order][1:])
         return {
             "flowFrom": packer.add(lane[goes_on]),
@@ -137,7 +139,7 @@ class Contents:
         }
 
     def _sources(self, packer: Packer, room: int) -> list[Any]:
-        """The fields of the classes of events, by number; values stand in the order of the items of the class."""
+        """Pack the fields of the classes of events, by number; values are in the order of the items of the class."""
         items = self._timeline.items
         words = _Words(self._gathered.trace)
         result: list[Any] = [None] * (max(self._gathered.arguments, default=-1) + 1)
@@ -166,7 +168,7 @@ class Contents:
 
 
 class _Words:
-    """The texts of arguments, each once."""
+    """The texts of arguments, each stored once."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -175,7 +177,7 @@ class _Words:
         self.size = 0
 
     def of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Numbers of strings in `texts`."""
+        """Return the numbers of strings in `texts`."""
         if len(self._trace.strings) > len(self._number):
             more = len(self._trace.strings) - len(self._number)
             self._number = np.append(self._number, np.full(more, -1, np.int64))
@@ -184,7 +186,7 @@ class _Words:
         self._number[new] = len(self.texts) + np.arange(len(new))
         for text in texts(self._trace.strings, new):
             self.texts.append(text)
-            # They become a half or less.
+            # Compression halves them or better.
             self.size += len(text) // 2 + 1
         numbers: NDArray[np.int64] = self._number[ids]
         return numbers
@@ -193,7 +195,7 @@ class _Words:
 def _values(
     arguments: Arguments, index: int, rows: NDArray[np.int64], words: _Words
 ) -> tuple[NDArray[Any], int | None]:
-    """The values of a field in some rows, and the bytes of one; None: as many as they need."""
+    """Return the values of a field in some rows, and their width in bytes (None: as many as they need)."""
     pieces = arguments.columns[index]
     column = np.concatenate(pieces)[rows] if pieces else np.zeros(0, np.int64)
     if is_text(arguments.fields[index]):
@@ -221,7 +223,7 @@ def _described(one: Field) -> dict[str, Any]:
 
 
 def _steps(ts: NDArray[np.int64], counts: NDArray[np.int64], start: int) -> NDArray[np.uint64]:
-    """How much later each value is than the one before in its row, of the first than the start."""
+    """Return the difference of each value to the previous one in its row; of the first, to the start."""
     later = ts - start
     steps = np.diff(later, prepend=0)
     first = (np.cumsum(counts) - counts)[counts > 0]

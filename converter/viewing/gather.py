@@ -1,4 +1,4 @@
-"""What a page shows of a trace, gathered into columns while its batches pass by."""
+"""The items that a page shows of a trace, gathered into columns while its batches are read."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from converter.viewing.shown import SHOWN
 
 @unique
 class Item(IntEnum):
-    """What something on the timeline is."""
+    """The kind of an item on the timeline."""
 
     SLICE = 0
-    #: One that need not lie in what goes on around it.
+    #: A slice that need not nest in the slices around it.
     ASYNC = 1
     INSTANT = 2
     #: A task on a CPU.
     TASK = 3
 
 
-#: The end of what has none.
+#: The end of an item that has not ended.
 OPEN: Final = np.iinfo(np.int64).max
 
 _INSTANTS: Final = (Kind.INSTANT, Kind.ASYNC_INSTANT)
@@ -43,17 +43,17 @@ _FLOWS: Final = (Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END)
 
 @dataclass(slots=True)
 class Columns:
-    """Columns that grow by pieces, all of them by the same number of values."""
+    """Columns that grow by chunks, all by the same number of values."""
 
     pieces: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
 
     def add(self, **columns: NDArray[Any]) -> None:
-        """Append to each."""
+        """Append a chunk to each."""
         for name, column in columns.items():
             self.pieces.setdefault(name, []).append(column)
 
     def joined(self, types: dict[str, type[np.generic]]) -> dict[str, NDArray[Any]]:
-        """The columns; the pieces are gone."""
+        """Return the concatenated columns, and release the chunks."""
         pieces, self.pieces = self.pieces, {}
         return {
             name: np.concatenate(pieces.pop(name)).astype(dtype, copy=False)
@@ -104,10 +104,10 @@ FLOW_TYPES: Final[dict[str, type[np.generic]]] = {
 
 
 class Gathered:
-    """All of a trace that a page shows. `items`, `counters` and `flows` are there once it has been read.
+    """Everything of a trace that a page shows. `items`, `counters` and `flows` are available once it has been read.
 
-    A place is a number: of a track, of a thread, or of a CPU (see `places`). An event is a row of its class: `row` of
-    `source` begins an item, `last_row` of `last` (-1: nothing) ends it; rows mean nothing without `arguments`. `who`
+    A location is a number: of a track, of a thread, or of a CPU (see `places`). An event is a row of its class: `row`
+    of `source` begins an item, `last_row` of `last` (-1: none) ends it; rows have no meaning without `arguments`. `who`
     is the id of the thread of a task.
     """
 
@@ -116,7 +116,7 @@ class Gathered:
         self.events = self.untimed = 0
         self.arguments: dict[int, Arguments] = {}
         self._with_arguments = arguments
-        #: Place, name, id and argument of each series of a counter.
+        #: The location, name, id and argument of each series of a counter.
         self.series: list[tuple[int, int, int, str]] = []
         self._series: dict[int, int] = {}
         self._items, self._counters, self._flows = Columns(), Columns(), Columns()
@@ -129,7 +129,7 @@ class Gathered:
         self.items = self._items.joined(ITEM_TYPES)
         self.counters = self._counters.joined(COUNTER_TYPES)
         self.flows = self._flows.joined(FLOW_TYPES)
-        # Slices stand in the order of their numbers among the items.
+        # Among the items, slices are in the order of their numbers.
         slices = np.flatnonzero(self.items["kind"] <= Item.ASYNC)
         ends = self._ends.joined(_END_TYPES)
         ended = slices[ends.pop("number")]
@@ -156,7 +156,7 @@ class Gathered:
                 self._add_flows(batch, number, event_class)
 
     def _rows(self, batch: Batch, number: int) -> int:
-        """Keep the arguments of the events of a class; how many rows there were before."""
+        """Store the arguments of the events of a class; return the number of rows before."""
         event_class, table = self.trace.event_classes[number], batch.tables[number]
         if not self._with_arguments or event_class.kind in (Kind.COUNTER, *_FLOWS):
             return 0
@@ -237,7 +237,7 @@ class Gathered:
             place=-(batch.cpu[at].astype(np.int64) + 2),
             kind=np.full(len(at), Item.TASK, np.uint8),
             ts=batch.ts[at],
-            # Until the next switch of the CPU, when all are known.
+            # Until the next switch of the CPU, once all are known.
             end=np.full(len(at), OPEN),
             name=self._ids(batch, number, event_class, Role.NEXT_COMM),
             source=np.full(len(at), number, np.int32),
@@ -295,7 +295,7 @@ class Gathered:
 
 
 def _without(count: int) -> dict[str, NDArray[Any]]:
-    """Columns of items that no event has ended yet, and that are no tasks."""
+    """Return the columns of items that no event has ended yet, and that are not tasks."""
     return {
         "last": np.full(count, -1, np.int32),
         "last_row": np.full(count, -1, np.int64),
@@ -304,26 +304,26 @@ def _without(count: int) -> dict[str, NDArray[Any]]:
 
 
 def places(batch: Batch, at: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where events are shown: on their tracks, else on their threads, else on their CPUs; see `place_of`."""
+    """Return where events are shown: on their tracks, else on their threads, else on their CPUs; see `place_of`."""
     thread = batch.thread[at].astype(np.int64)
     track = batch.track[at].astype(np.int64)
     cpu = batch.cpu[at].astype(np.int64)
     return np.where(track >= 0, track, np.where(thread >= 0, thread + _THREADS, -(cpu + 2)))
 
 
-#: Numbers of places that are threads; those below are tracks. Negative ones are CPUs, -1 none.
+#: The first number of a location that is a thread; lower ones are tracks. Negative ones are CPUs, -1 none.
 _THREADS: Final = 1 << 32
 
 
 def place_of(number: int) -> tuple[str, int]:
-    """What a place is ("track", "thread" or "cpu"), and which; a CPU may be -1."""
+    """Return the kind of a location ("track", "thread" or "cpu"), and its number; a CPU may be -1."""
     if number < 0:
         return "cpu", -number - 2
     return ("thread", number - _THREADS) if number >= _THREADS else ("track", number)
 
 
 def thread_place(number: int) -> int:
-    """The place of a thread."""
+    """Return the location of a thread."""
     return number + _THREADS
 
 
@@ -335,10 +335,10 @@ def _interned(column: ListColumn, strings: StringTable) -> NDArray[np.int32]:
 
 
 def texts(strings: StringTable, ids: NDArray[np.integer[Any]]) -> Iterator[str]:
-    """The strings of these ids; bytes that are no text are replaced."""
+    """Yield the strings of these ids; bytes that are not UTF-8 are replaced."""
     return (strings[int(id)].decode("utf-8", "replace") for id in ids)
 
 
 def is_text(one: Field) -> bool:
-    """Whether the values of a field are ids of strings."""
+    """Return True if the values of a field are ids of strings."""
     return isinstance(one.type, StringClass)

@@ -1,4 +1,4 @@
-"""A coarser timeline, for pages that would be too large: what is short and close together becomes one item."""
+"""A coarser timeline, for pages that would be too large: short items close together are merged."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from converter.viewing.arrange import Run, Timeline
 from converter.viewing.gather import OPEN
 
-#: Bits of the number of an item among those that become one, beside its duration.
+#: Bits of an item's number that are combined with its duration for sorting.
 _BITS: Final = 22
 
 
 def coarsened(timeline: Timeline, unit: int) -> None:
-    """Make one of all items of a row that are shorter than `unit` and begin in the same multiple of it.
+    """Merge all items of a row that are shorter than `unit` and begin in the same multiple of it.
 
-    Such an item has the name of the longest, and in `count` and `busy` how many they are and how long they take in all.
-    Of instants likewise; a counter keeps its extremes.
+    The merged item has the name of the longest; its `count` and `busy` are their number and total duration. Instants
+    are merged in the same way; a counter keeps its extremes.
     """
     items = timeline.items
     counts = timeline.run_count[timeline.run_kind != Run.COUNTER]
@@ -53,7 +53,7 @@ def coarsened(timeline: Timeline, unit: int) -> None:
 
 
 def _coarsen_counters(timeline: Timeline, unit: int) -> None:
-    """Of the values of each series within a unit: the first, the least, the greatest and the last."""
+    """Keep the first, least, greatest and last value of each series within a unit."""
     counters = timeline.counters
     is_counter = timeline.run_kind == Run.COUNTER
     counts = timeline.run_count[is_counter]
@@ -73,7 +73,7 @@ def _coarsen_counters(timeline: Timeline, unit: int) -> None:
 
 
 def unit_for(timeline: Timeline, wanted: int) -> int:
-    """A unit, a power of two, with which no more than about so many items are left."""
+    """Return a unit, a power of two, that leaves about `wanted` items at most."""
     items: dict[str, NDArray[Any]] = timeline.items
     counts = timeline.run_count[timeline.run_kind != Run.COUNTER]
     run = np.repeat(np.arange(len(counts)), counts)

@@ -1,4 +1,4 @@
-"""Columns as a page holds them: bytes of equal weight together, deflated, and all of it in base64."""
+"""Columns as a page stores them: bytes of equal significance together, deflated, and everything in base64."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-#: What a browser's DecompressionStream calls "deflate".
+#: The format that a browser's DecompressionStream calls "deflate".
 _LEVEL: Final = 6
 
 
 class Packer:
-    """Columns one after the other; each is described by where it is, its length, and the bytes of a value."""
+    """Concatenated columns; each is described by its offset, its length, and the bytes per value."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -22,11 +22,11 @@ class Packer:
 
     @property
     def size(self) -> int:
-        """Bytes so far, as the page will have them."""
+        """The number of bytes so far, as encoded in the page."""
         return self._size * 4 // 3
 
     def add(self, column: NDArray[Any], width: int | None = None) -> dict[str, int]:
-        """Append numbers, which are not negative unless a width is given; what a page needs to find them."""
+        """Append numbers, which are not negative unless a width is given; return the description for the page."""
         values = np.ascontiguousarray(column)
         if width is None:
             values = values.astype(np.uint64)
@@ -44,5 +44,5 @@ class Packer:
         return {"at": at, "size": len(packed)}
 
     def text(self, end: bytes = b"") -> bytes:
-        """All of it, and bytes behind it, as the page has it."""
+        """Return everything, with `end` appended, as encoded in the page."""
         return base64.b64encode(b"".join([*self._parts, end]))

@@ -1,8 +1,8 @@
-"""One page that shows a trace and needs nothing else: no network, no server, no other file.
+"""A single page that shows a trace and needs nothing else: no network, no server, no other file.
 
-Its parts are in the folder `page`: markup, style, and scripts, which stand in it as they are. The data stand beside
-them as base64, of which nothing can be markup or script. A content security policy allows the page's own scripts and
-style, by their digests, and nothing else.
+Its parts are in the folder `page`: markup, style, and scripts, which are included unchanged. The data are included as
+base64, which cannot contain markup or script. A content security policy allows the page's own scripts and style, by
+their digests, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FOLDER: Final = os.path.join(os.path.dirname(__file__), "page")
 
 
 def page(contents: Contents) -> Iterator[bytes]:
-    """The page, in pieces."""
+    """Yield the page in chunks."""
     style = _part("page.css")
     scripts = [_part(name) for name in SCRIPTS]
     allowed = " ".join(_digest(script) for script in scripts)
@@ -47,5 +47,5 @@ def _part(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """What stands for a script or a style in a content security policy."""
+    """Return the hash source of a script or style in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,24 +1,26 @@
-"""Where Perfetto's UI is, and how it is asked to show a file (its documentation: "Deep linking to the Perfetto UI")."""
+"""The address of Perfetto's UI, and links that make it open a file (its documentation: "Deep linking to the Perfetto
+UI").
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Everybody's; somebody may have one of their own.
+#: The public one; users may host their own.
 ADDRESS: Final = "https://ui.perfetto.dev"
 #: The only port of this machine that its content security policy lets it fetch from.
 PORT: Final = 9001
 
 
 def link(viewer: str, file: str) -> str:
-    """What a browser is to open for a viewer to fetch a file: both are addresses."""
+    """Return the address to open in a browser for a viewer to fetch a file: both are addresses."""
     from urllib.parse import quote
 
     return f"{viewer.rstrip('/')}/#!/?url={quote(file, safe=':/')}"
 
 
 def origin_of(viewer: str) -> str:
-    """The origin of a viewer's address, as a browser writes it.
+    """Return the origin of a viewer's address, as a browser writes it.
 
     Raises:
         ValueError: it is no address of a page.

@@ -11,14 +11,14 @@ from converter.ir.text import printable
 from converter.statistics.distributions import Distribution
 from converter.viewing.shares import Line, Shares
 
-#: Stretches of time that a figure tells apart.
+#: The number of time intervals in a figure.
 STRETCHES: Final = 600
 _WIDTH: Final = 9.0
 _COLOURS: Final = ("#4878a8", "#e08a3c")
 
 
 def timeline_figure(shares: Shares, title: str) -> Any:
-    """A row for each CPU and for each of the busiest threads: how busy it was when."""
+    """Draw a row for each CPU and for each of the busiest threads: how busy it was over time."""
     # The first is at the top.
     lines = [*shares.threads[::-1], *shares.cpus[::-1]]
     if not lines:
@@ -37,7 +37,7 @@ def timeline_figure(shares: Shares, title: str) -> Any:
 
 
 def cpu_figure(shares: Shares, title: str) -> Any:
-    """The share of all CPUs that threads ran on, over time."""
+    """Draw the share of all CPUs on which threads ran, over time."""
     if not shares.cpus:
         raise UnsupportedError(
             "the trace has no switches of tasks: it does not say who ran on CPUs"
@@ -53,7 +53,7 @@ def cpu_figure(shares: Shares, title: str) -> Any:
 
 
 def distribution_figure(found: Distribution, title: str, what: str, *, times: bool = False) -> Any:
-    """A histogram; of `times` in nanoseconds, on a scale of powers of ten."""
+    """Draw a histogram; of `times` in nanoseconds, on a logarithmic scale."""
     figure, axes = _figure(title, 3.6)
     counts, edges = found.counts, found.edges
     if times:
@@ -68,7 +68,7 @@ def distribution_figure(found: Distribution, title: str, what: str, *, times: bo
 
 
 def save(figure: Any, out: IO[bytes], format: str) -> None:
-    """Write a figure as "svg", "png" or "pdf"; of one trace the same bytes each time."""
+    """Write a figure as "svg", "png" or "pdf"; for the same trace always the same bytes."""
     from matplotlib import rc_context
 
     nothing = {"Date": None} if format == "svg" else {"CreationDate": None}
@@ -106,6 +106,6 @@ def _label(line: Line) -> str:
 
 
 def _drawn(text: str) -> str:
-    """A text as it is: what is between dollar signs would be drawn as a formula."""
+    """Escape a text: Matplotlib would draw a part between dollar signs as a formula."""
     shown = printable(text)
     return (shown if len(shown) <= 60 else f"{shown[:59]}…").replace("$", r"\$")

@@ -1,7 +1,7 @@
-"""One file given over HTTP to the page that asks for it, on this machine only.
+"""An HTTP server on this machine for a single file, requested by a viewer's page.
 
-Any page that a browser shows may send requests to 127.0.0.1, so a request is answered only under a name that cannot be
-guessed, from the viewer's origin, and for this host: a foreign name that was made to lead here (DNS rebinding) is in
+Any page that a browser shows may send requests to 127.0.0.1, so a request is answered only for a path that cannot be
+guessed, from the viewer's origin, and for this host: a foreign name that resolves to this machine (DNS rebinding) is in
 the Host header.
 """
 
@@ -22,7 +22,7 @@ from converter.viewing.perfetto_ui import ADDRESS, PORT, link, origin_of
 
 _HOST: Final = "127.0.0.1"
 _METHODS: Final = "GET, HEAD, OPTIONS"
-#: A browser that asks for nothing on a connection that it has opened, or takes nothing, is left alone after that.
+#: The timeout for a browser that opens a connection and requests nothing, or does not receive.
 _IDLE_SECONDS: Final = 30
 _PIECE: Final = 1 << 20
 #: As many connections as a browser opens in all; others are closed at once, as each takes a thread.
@@ -47,11 +47,11 @@ class FileServer:
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
         file = f"http://{_HOST}:{self._server.server_port}{self._server.place}"
-        #: What a browser is to open.
+        #: The address for the browser to open.
         self.address = link(viewer, file)
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the file has been fetched whole: whether it was, within so many seconds."""
+        """Wait until the file has been fetched completely; return False after `seconds`."""
         return self._server.fetched.wait(seconds)
 
     def __enter__(self) -> Self:
@@ -70,7 +70,9 @@ class FileServer:
 
 
 class _Server(ThreadingHTTPServer):
-    """Knows the file and who may have it. A thread a connection: browsers open some that they do not use."""
+    """Holds the file and the conditions for access. One thread per connection: browsers open some that they do
+    not use.
+    """
 
     daemon_threads = True
 
@@ -85,27 +87,29 @@ class _Server(ThreadingHTTPServer):
         super().__init__((_HOST, port), _Handler)
 
     def server_bind(self) -> None:
-        # That of HTTPServer asks the network for the name of this host.
+        # HTTPServer's own method would ask the network for the name of this host.
         socketserver.TCPServer.server_bind(self)
         self.server_name = _HOST
         self.server_port = self.server_address[1]
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer on a thread, where there are not too many."""
+        """Answer on a thread, unless there are too many."""
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """What such a thread does."""
+        """Handle a request; the main function of such a thread."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser may hang up at any time: it asks again, or nothing comes of it, which is said."""
+        """Ignore errors of a connection: a browser that hangs up asks again, or the caller reports that it never got
+        the file.
+        """
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -124,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._begin(HTTPStatus.NO_CONTENT)
 
     def _begin(self, status: HTTPStatus) -> bool:
-        """Send the head of an answer; whether the file goes with it."""
+        """Send the headers of an answer; return True if the file follows."""
         refusal = self._refusal()
         is_given = refusal is None
         self.send_response(status if refusal is None else refusal)
@@ -134,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         if status is HTTPStatus.NO_CONTENT and is_given:
             self.send_header("Allow", _METHODS)
             self.send_header("Access-Control-Allow-Methods", _METHODS)
-            # What browsers ask before a page of the internet may fetch from this machine.
+            # Browsers require this before a page of the internet may fetch from this machine.
             self.send_header("Access-Control-Allow-Private-Network", "true")
         else:
             self.send_header("Content-Type", "application/octet-stream")
@@ -146,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         return is_given
 
     def _refusal(self) -> HTTPStatus | None:
-        """Why the request gets nothing, if so."""
+        """Return the status that refuses the request, or None."""
         if self.headers.get_all("Host") != [f"{_HOST}:{self.server.server_port}"]:
             return HTTPStatus.MISDIRECTED_REQUEST
         if self.headers.get_all("Origin", [self.server.origin]) != [self.server.origin]:
@@ -168,4 +172,4 @@ class _Handler(BaseHTTPRequestHandler):
         return "traceconv"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Only the command prints."""
+        """Print nothing: only the command prints."""

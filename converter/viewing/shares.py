@@ -1,4 +1,4 @@
-"""How busy CPUs and threads are in each of some stretches of a trace."""
+"""The use of CPUs and threads in each of several intervals of a trace."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from converter.ir.trace import Trace
 from converter.viewing.arrange import Run, Timeline, arranged
 from converter.viewing.gather import Gathered, thread_place
 
-#: Threads that are told of.
+#: The most threads that are listed.
 _MOST: Final = 10
 
 
 class Line(NamedTuple):
-    """The share of each stretch that somebody was busy, from 0 to 1, and of all of them."""
+    """The share of each interval during which a CPU or thread was busy, from 0 to 1, and of all intervals together."""
 
     name: str
     shares: list[float]
@@ -24,9 +24,9 @@ class Line(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """Lines of CPUs and of the busiest threads, for stretches of `step` nanoseconds from `start` on.
+    """Lines of CPUs and of the busiest threads, for intervals of `step` nanoseconds from `start` on.
 
-    Threads are busy while they are on a CPU; where the trace has no switches of tasks, while they are in a slice.
+    Threads are busy while they are on a CPU; if the trace has no context switches, while they are in a slice.
     """
 
     start: int
@@ -37,7 +37,7 @@ class Shares(NamedTuple):
 
 
 def shares_of(trace: Trace, stretches: int) -> Shares:
-    """The shares of a trace, whose batches are read once.
+    """Return the shares of a trace, whose batches are read once.
 
     Raises:
         TraceError: as `Trace.batches` does.
@@ -75,7 +75,7 @@ _Interval = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class _Spans:
-    """When who is busy: starts and ends from the start of the trace, in the order of time."""
+    """Busy times: starts and ends relative to the start of the trace, in the order of time."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
@@ -88,7 +88,7 @@ class _Spans:
         self._who = items["who"]
 
     def of_runs(self, runs: list[int], kind: Run) -> _Interval:
-        """Of the first row of that kind; idle threads are nobody."""
+        """Return those of the first row of that kind; idle threads do not count."""
         for run in runs:
             if self._timeline.run_kind[run] == kind:
                 which = slice(self._first[run], self._first[run + 1])
@@ -97,7 +97,7 @@ class _Spans:
         return self._from[:0], self._to[:0]
 
     def of_thread(self, tid: int) -> _Interval:
-        """On any CPU."""
+        """Return those of a thread, on any CPU."""
         at = np.flatnonzero(self._who == tid)
         at = at[np.argsort(self._from[at], kind="stable")]
         return self._from[at], self._to[at]
@@ -106,11 +106,11 @@ class _Spans:
 def _line(
     name: str, start: NDArray[np.int64], end: NDArray[np.int64], edges: NDArray[np.float64]
 ) -> Line:
-    """The share of each stretch between two edges that spans which follow each other take."""
+    """Return the share of each interval between two edges that is covered by spans that do not overlap."""
     before = np.append(0, np.cumsum(end - start))
     at = np.searchsorted(start, edges, side="right")
     last = np.maximum(at - 1, 0)
-    # All that have begun, less what the last of them goes on beyond the edge.
+    # All that have started, minus what the last of them extends beyond the edge.
     beyond = np.maximum(end[last] - edges, 0) if len(end) else np.zeros(len(edges))
     taken = before[at] - np.where(at > 0, beyond, 0)
     shares = np.clip(np.diff(taken) / np.diff(edges), 0, 1)

@@ -1,4 +1,4 @@
-"""What a page shows of a trace: the timeline, as for any format that has nothing else, and switches of tasks."""
+"""The capabilities of a page: the timeline, as for any format that has nothing else, and context switches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SHOWN: Final = Capabilities(
     nulls=False,
     styles=frozenset(Style),
     labels=True,
-    # Digits that no text can have are replaced: a page is UTF-8.
+    # Digits that no text can contain are replaced: a page is UTF-8.
     utf8_only=True,
     negative_times=True,
     clock_rates=False,

@@ -20,9 +20,9 @@ cdef extern from *:
 
 cdef enum:
     NANOSECONDS = 1000000000
-    # Marks the reference to a string that stands in the record itself.
+    # Marks the reference to a string that is stored in the record itself.
     INLINE = 0x8000
-    # Slots that a provider has for strings and for threads; the first of each stands for none.
+    # Slots that a provider has for strings and for threads; the first of each means none.
     STRING_SLOTS = 0x8000
     THREAD_SLOTS = 0x100
     # Bytes of a record, and of the text of a string record, at most.
@@ -32,7 +32,7 @@ cdef enum:
 
     METADATA = 0
     INITIALIZATION = 1
-    # Words of an initialization record behind its header: the rate, and what this project and others add.
+    # Words of an initialization record after its header: the rate, and what this project and others add.
     MOST_INITIALIZATION = 7
     STRING = 2
     THREAD = 3

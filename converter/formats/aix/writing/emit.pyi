@@ -20,7 +20,7 @@ class Emitter:
     def size(self) -> int:
         """Bytes emitted and not taken yet."""
     def take(self) -> bytes:
-        """What was emitted since the last time."""
+        """Return the output since the last call."""
     def add_program(
         self,
         hook: int,

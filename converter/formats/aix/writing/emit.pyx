@@ -66,7 +66,7 @@ cdef class Emitter:
         return self._to.out.used
 
     def take(self):
-        """What was emitted since the last time."""
+        """Return the output since the last call."""
         data = PyBytes_FromStringAndSize(<const char*>self._to.out.data, self._to.out.used)
         self._to.out.used = 0
         return data

@@ -28,10 +28,10 @@ from converter.kernels.tables.strings cimport StringTable
 cdef enum:
     # Shapes of arguments beyond this many become JSON text: each costs the reader an event class.
     MAX_SHAPES = 8192
-    # So does each class key: events with others than so many become NATIVE.
+    # The same limit for each class key: events with more keys than this become NATIVE.
     MAX_KEYS = 1 << 16
     MAX_TEXT = 1 << 26
-    # Longer texts of ids of tasks are not those of the last one: of so many bytes their ends are all.
+    # The thread of the last task is kept if its ids are not longer: first and last 8 bytes are compared, which are all.
     LONGEST_TASK = 16
 
 # What a phase needs, as the reader's table says.

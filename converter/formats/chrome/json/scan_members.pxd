@@ -41,7 +41,7 @@ cdef struct Members:
     # Bits HAS_*, and whether there is something that only the event's text can tell.
     int32_t present
     bint odd
-    # Whether a duration or thread time is no number: importers read nothing behind such an event.
+    # True if a duration or thread time is not a number: importers read nothing after such an event.
     bint no_number
     uint8_t phase
     int64_t ts
@@ -105,7 +105,7 @@ cdef inline Scanned scan_members(
         if at >= end:
             return UNFINISHED
         if data[at] == 125:
-            # Also behind a comma, as is not JSON but common.
+            # Accept it after a comma, too: not JSON, but common.
             break
         if data[at] != 34:
             return MALFORMED
@@ -285,7 +285,7 @@ cdef inline Scanned scan_types(ValueScanner scanner, int64_t at, int64_t* after,
     return FINE
 
 
-# A duration or thread time: importers read no event behind one that is no number.
+# Scan a duration or thread time. Importers read no event after one that is not a number.
 cdef inline Scanned scan_number(
     ValueScanner scanner, Clock* clock, int64_t at, int64_t* after, int64_t* ticks, Members* members
 ) noexcept nogil:

@@ -2,7 +2,7 @@ from numpy import int64, uint8
 from numpy.typing import NDArray
 
 class ValueScanner:
-    """What `EventScanner` is made of; of no use from Python."""
+    """Base class of `EventScanner`, of no use from Python."""
 
 def end_of_value(data: bytes | memoryview | NDArray[uint8], at: int) -> tuple[int, bytes] | None:
     """The end of the JSON value at `at` and its compact text, or None where the data end before.
@@ -11,9 +11,9 @@ def end_of_value(data: bytes | memoryview | NDArray[uint8], at: int) -> tuple[in
     """
 
 def slots_at(slots: NDArray[int64], at: NDArray[int64]) -> NDArray[int64]:
-    """What stands in the slots of these numbers.
+    """Return the values of the slots with these numbers.
 
-    Raises ValueError for numbers outside. Releases the GIL.
+    Raises ValueError for numbers out of range. Releases the GIL.
     """
 
 def copy_spans(

@@ -318,7 +318,7 @@ cdef class ValueScanner:
             if at >= self._end:
                 return UNFINISHED
             if self._data[at] == 125:
-                # Also behind a comma, as is not JSON but common.
+                # Accept it after a comma, too: not JSON, but common.
                 break
             if self._data[at] != 34:
                 return MALFORMED

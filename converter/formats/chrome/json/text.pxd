@@ -1,4 +1,4 @@
-"""What scanning and emitting JSON share: text that grows, times in decimal, and a checked compact copy of a value.
+"""Helpers shared by scanning and emitting JSON: growing text, times in decimal, and a checked compact copy of a value.
 
 All functions are inline and touch nothing but the memory they are given; `end` is always the first byte that is not
 readable.
@@ -38,8 +38,9 @@ cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noe
     return at
 
 
-# From behind the opening quote to the closing one, or -1 when the text ends before. `escaped` becomes true where there
-# is a backslash. Eight bytes at a time: of the bytes of `found` whose high bit is set, the lowest is a quote or backslash.
+# Return the position of the closing quote, given the position after the opening one, or -1 where the text ends before.
+# `escaped` becomes true where there is a backslash. Reads eight bytes at a time: the lowest byte of `found` whose high
+# bit is set is a quote or backslash.
 cdef inline int64_t string_end(const uint8_t* data, int64_t at, int64_t end, bint* escaped) noexcept nogil:
     cdef uint64_t word, quote, slash, found
     while True:
@@ -234,9 +235,9 @@ cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noex
     return True
 
 
-# Copy the value at `at` without white space, as valid JSON in UTF-8, and set `after` to its end. What is not JSON but
-# meant (bare NaN, raw control characters, a comma behind the last element) is put right; on anything but FINE the copy
-# is taken back.
+# Copy the value at `at` without white space, as valid JSON in UTF-8, and set `after` to its end. Common deviations from
+# JSON (bare NaN, raw control characters, a comma after the last element) are corrected; on any result but FINE the copy
+# is removed again.
 cdef inline Scanned compact(
     const uint8_t* data, int64_t at, int64_t end, Output* out, int64_t* after
 ) noexcept nogil:
@@ -357,8 +358,9 @@ cdef inline Scanned compact(
     return result
 
 
-# The end of a number at `at` that is digits, or digits, a point and no more decimals than ticks have, with its ticks and
-# places as `parse_ticks` tells them; -1 for others, and for one that may go on behind `end`.
+# Return the end of a number at `at` that consists of digits, optionally with a point and no more decimals than ticks
+# have, and set its ticks and places as `parse_ticks` does; -1 for other numbers, and for one that may continue after
+# `end`.
 cdef inline int64_t plain_ticks(
     const uint8_t* data, int64_t at, int64_t end, int digits, int64_t* ticks, int* places
 ) noexcept nogil:
@@ -445,7 +447,7 @@ cdef inline bint parse_ticks(
                 rounded[0] = True
         shift -= 1
         if text[last] != 48 and digits - shift > places[0]:
-            # Digit number k behind the (moved) point is not zero.
+            # Digit number k after the (moved) point is not zero.
             places[0] = <int>(digits - shift if digits - shift < 1000 else 1000)
     while shift > 0 and value:
         if value > <uint64_t>922337203685477580:

@@ -39,8 +39,8 @@ cdef enum:
     BLOCK = 1 << 21
 
 
-# Copy data with STEP readable bytes behind it to where there is room for as many more. Most of it is short, and takes no
-# more than the first step; the place behind it.
+# Copy data with STEP readable bytes after it to memory with room for STEP more; return the position after the copy.
+# Most data are short and take no more than the first step.
 cdef inline uint8_t* copy_in_steps(uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = STEP
     memcpy(at, data, STEP)
@@ -136,10 +136,10 @@ cdef class Emitter:
             raise ValueError(f"event {self._event} is outside of its class's columns")
         return self._blocks.hand_over(&self._out), self._event
 
-    # Run the programs of events up to `stop`, or until the block is full, or for elements (`level` > 0) these operations,
-    # with commas between them: the place behind what they wrote from `at` on, or NULL where a column ends before a row, or
-    # there is no memory. `_event` is the next event then. There is room for what a program writes that is not of any size;
-    # it is made again behind what is.
+    # Run the programs of events up to `stop`, or until the block is full. For elements (`level` > 0) run these
+    # operations with commas between the elements. Returns the position after the output, which starts at `at`, or NULL
+    # where a column ends before a row or memory runs out. `_event` is the next event then. The output has room for the
+    # parts of a program that have a fixed size; room is made again after each part that has none.
     cdef uint8_t* _run(
         self, uint8_t* at, const Operation* operations, const Operation* end, int64_t start, int64_t stop, int level
     ) noexcept nogil:
@@ -258,7 +258,7 @@ cdef class Emitter:
             return NULL
         return out.data + out.used
 
-    # Put thread and CPU of the event; the place behind them, or NULL.
+    # Put the thread and CPU of the event; return the position after them, or NULL.
     cdef inline uint8_t* _place(self, uint8_t* at) noexcept nogil:
         cdef const ColumnView* threads = &self._texts.views[0]
         cdef int64_t number = self._thread[self._event]
@@ -272,7 +272,7 @@ cdef class Emitter:
             at += 7 + write_digits(at + 7, <uint64_t>number)
         return at
 
-    # Put the text of a thread, which is in range; the place behind it, or NULL.
+    # Put the text of a thread, which is in range; return the position after it, or NULL.
     cdef inline uint8_t* _text(self, uint8_t* at, const ColumnView* texts, int64_t number) noexcept nogil:
         cdef const uint8_t* data = NULL
         cdef int64_t size = 0
@@ -284,7 +284,8 @@ cdef class Emitter:
                 return NULL
         return copy_in_steps(at, data, size)
 
-    # Put a string, by its id, whose quoted form is not kept, or for plain text alone; the place behind it, or NULL.
+    # Put a string, by its id, whose quoted form is not kept, or for plain text alone; return the position after it, or
+    # NULL.
     cdef uint8_t* _string(self, uint8_t* at, int64_t id, bint plain) noexcept nogil:
         cdef Output* out = &self._out
         cdef Quoted* quoted = &self._quoted.of[id]
@@ -296,7 +297,8 @@ cdef class Emitter:
             return NULL
         return self._more(out.data + out.used, 0)
 
-    # Text of any size: that of an operation which `_run` has no room for; the place behind it, or NULL.
+    # Put text of any size: the output of an operation for which `_run` has no room. Return the position after it, or
+    # NULL.
     cdef uint8_t* _append(self, uint8_t* at, const Operation* operation, int64_t row, int level) noexcept nogil:
         cdef const ColumnView* view = operation.view
         cdef const uint8_t* data = NULL
@@ -348,7 +350,7 @@ cdef class Emitter:
             return NULL
         return self._more(out.data + out.used, 0)
 
-    # The members of a JSON object, behind a comma; nothing for what is none.
+    # Put the members of a JSON object, after a comma; nothing for any other text.
     cdef bint _members(self, const uint8_t* data, int64_t size) noexcept nogil:
         cdef Output* out = &self._out
         cdef int64_t used = out.used

@@ -8,7 +8,7 @@ from converter.kernels.io.output cimport Output
 from converter.kernels.tables.strings cimport StringTable
 
 
-# What they do is told in emit_programs.pyi.
+# emit_programs.pyi documents them.
 cpdef enum:
     # Those that take a column come first.
     TIME = 0
@@ -33,7 +33,7 @@ cpdef enum:
 
 cdef enum:
     COLUMN_OPERATIONS = 14
-    # Bytes behind a literal that are readable, so that it is copied in steps of so many.
+    # Readable bytes after a literal, so that it can be copied in steps of this size.
     STEP = 32
     # Bytes of a quoted string that is kept, and of a thread's text, for which each operation has room.
     MOST_OF_TEXT = 256
@@ -41,13 +41,14 @@ cdef enum:
 
 cdef struct Operation:
     int32_t code
-    # The literal in front of what it writes.
+    # The literal before the output of the operation.
     int32_t front_size
     const uint8_t* front
-    # That of IF_TRUE and STRING_IF, and what stands behind EVENT and EVENT_PLACE; of ARRAY how many operations are inside.
+    # Text of IF_TRUE and STRING_IF, and text after EVENT and EVENT_PLACE; `size` of ARRAY is the number of operations
+    # inside.
     const uint8_t* text
     int64_t size
-    # Of ARRAY how many rows the columns inside have, the shortest of them, which is told when they are bound.
+    # Rows of the columns inside an ARRAY, the fewest of any of them, set when they are bound.
     int64_t* rows
     const ColumnView* view
 

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from converter.ir.tables import Table
 from converter.kernels.tables.strings import StringTable
 
-#: Operations, with their operands, and last the literal that each may have in front of what it writes. Columns are
-#: numbers of bound columns; literals are place and size in the text.
+#: Operations, with their operands, and last the literal that each may have before its output. Columns are : numbers of
+#: bound columns; literals are offset and size in the text.
 
 #: (column): int64 units as a decimal number without zeros at its end.
 TIME: int
@@ -41,9 +41,9 @@ ARRAY: int
 EVENT_TIME: int
 #: The text of the event's thread, and its CPU as a member.
 EVENT_PLACE: int
-#: Both, one behind the other.
+#: Both, one after the other.
 EVENT: int
-#: Nothing: what stands in front of it is all.
+#: Nothing but the literal before it.
 LITERAL: int
 
 class Program:

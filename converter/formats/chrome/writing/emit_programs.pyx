@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What the emitter runs for each event of a class. Every column is that of one operation, or of none."""
+"""Programs that the emitter runs for each event of a class. Every column belongs to one operation, or to none."""
 
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -21,7 +21,7 @@ cdef enum:
     NUMBERS = 6
     # Bytes of an operation at most, texts and literals apart: three numbers, and what each is called.
     MOST_OF_OPERATION = 96
-    # For so many rows it is worth while to look which columns are the same in all.
+    # From this number of rows on it pays to look for columns that are the same in all rows.
     FEWEST_ROWS = 64
 
 # What each operation takes, and how wide that is.
@@ -68,7 +68,9 @@ cdef class Program:
         free(self._needs)
 
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1:
-        """An operation of `given` numbers, with literals in a text of `size` and so many operations `behind` it."""
+        """Set an operation from the numbers `given`, with literals in a text of `size` bytes and `after` operations
+        after it.
+        """
         cdef int32_t code = given[0]
         cdef int32_t column = given[1]
         if not 0 <= code <= LITERAL:
@@ -200,7 +202,8 @@ cdef class Program:
                 at += operation.size
                 self.room += operation.size + STEP
 
-    # Put what an operation writes of the first row of its column; whether it can be told before it is run.
+    # Put the output of an operation for the first row of its column; return True if it can be known before the program
+    # runs.
     cdef int _put_constant(self, const Operation* operation) except -1:
         cdef const ColumnView* view = operation.view
         cdef Output* out = &self._literals

@@ -11,7 +11,7 @@ from converter.kernels.io.output cimport Output, append, ensure
 from converter.kernels.tables.strings cimport Entry, StringTable
 
 cdef enum:
-    # Of so many bytes in all quoted forms are kept, by each emitter.
+    # Each emitter keeps quoted forms up to this number of bytes in total.
     MOST_KEPT = 1 << 23
 
 

@@ -54,12 +54,12 @@ cdef enum:
     MOST_OF_NUMBER = 48
     # Bytes of a string that is copied at once.
     MOST_OF_SHORT = 32
-    # For so many integers there is room made at once.
+    # Room is made for this many integers at once.
     INTEGERS_AT_ONCE = 32
 
 
 cdef inline bint has_escape(uint64_t word) noexcept nogil:
-    """Whether eight bytes have one that a string has escaped."""
+    """Return True if a string has to escape any of eight bytes."""
     cdef uint64_t quote, slash, found
     quote = word ^ <uint64_t>0x2222222222222222
     slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
@@ -117,7 +117,7 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
 
 
 cdef inline uint64_t word_of(const uint8_t* data, int64_t at, int64_t size) noexcept nogil:
-    """Eight bytes from `at` < size on, the first the lowest, of which those behind the `size` are letters "a"."""
+    """Eight bytes from `at` < size on, the first one the lowest; bytes beyond `size` are letters "a"."""
     cdef uint64_t word = load64(data + at, HOST_IS_BIG)
     cdef uint64_t beyond
     if size - at >= 8:
@@ -127,7 +127,7 @@ cdef inline uint64_t word_of(const uint8_t* data, int64_t at, int64_t size) noex
 
 
 cdef inline bint are_hexadecimal(uint64_t word) noexcept nogil:
-    """Whether eight bytes are all 0 to 9 or a to f."""
+    """Return True if eight bytes are all 0 to 9 or a to f."""
     cdef uint64_t tops = <uint64_t>0x8080808080808080
     cdef uint64_t rest = word & ~tops
     # A byte's highest bit is set by what brings it to 128: from "0" on, but below what follows "9"; from "a" to "f".
@@ -137,8 +137,9 @@ cdef inline bint are_hexadecimal(uint64_t word) noexcept nogil:
 
 
 cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) noexcept nogil:
-    """A string of up to MOST_OF_SHORT bytes as `put_string` has it, where as many and 16 more can be written, and as many
-    read: the place behind it, or NULL for one with escapes or of a number that is none in digits.
+    """Put a string of up to MOST_OF_SHORT bytes as `put_string` writes it, where MOST_OF_SHORT + 16 bytes can be
+    written and MOST_OF_SHORT read. Return the position after it, or NULL for a string with escapes and for a number
+    whose text is not made of digits.
     """
     cdef uint64_t word
     cdef int64_t i = 0
@@ -172,7 +173,9 @@ cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) n
 
 
 cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
-    """A point and three decimals without zeros at the end, nothing for 0; where there are 4 bytes, the place behind them."""
+    """Put a point and three decimals without zeros at the end, nothing for 0, where there are 4 bytes; return the
+    position after them.
+    """
     cdef uint32_t text = load32(<const uint8_t*>thousandths + 4 * part, HOST_IS_BIG)
     # What differs from ".000", the last decimal highest. Which of them are zeros nobody can predict.
     cdef uint32_t digits = text ^ <uint32_t>0x3030302E
@@ -181,7 +184,9 @@ cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
 
 
 cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcept nogil:
-    """value / 10**places, without zeros at the end, where there are MOST_OF_NUMBER bytes; the place behind it."""
+    """Put value / 10**places, without zeros at the end, where there are MOST_OF_NUMBER bytes; return the position after
+    it.
+    """
     cdef uint64_t magnitude = <uint64_t>value
     cdef uint64_t whole, part
     cdef int i
@@ -207,7 +212,9 @@ cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcep
 
 
 cdef inline uint8_t* put_unsigned(uint8_t* at, uint64_t value) noexcept nogil:
-    """A number, in quotes where JSON's readers may not hold it; where there are MOST_OF_NUMBER bytes, the place behind it."""
+    """Put a number, in quotes where JSON's readers may not represent it exactly, where there are MOST_OF_NUMBER bytes;
+    return the position after it.
+    """
     if value >> 63 == 0:
         return at + write_digits(at, value)
     at[0] = 34
@@ -238,13 +245,13 @@ cdef inline bint append_integers(
             at += 1
             k += 1
         out.used = at - out.data
-    # Behind the last one is none.
+    # No comma after the last one.
     out.used -= first < last
     return True
 
 
 cdef inline uint8_t* put_hexadecimal(uint8_t* at, uint64_t value, int size) noexcept nogil:
-    """The lowest `size` digits, 1 to 16, where there are 16 bytes; the place behind them."""
+    """Put the lowest `size` digits, 1 to 16, where there are 16 bytes; return the position after them."""
     cdef uint64_t low = eight_digits(value & <uint64_t>0xFFFFFFFF)
     if size > 8:
         store64(at, eight_digits(value >> 32) >> 8 * (16 - size), HOST_IS_BIG)
@@ -255,7 +262,7 @@ cdef inline uint8_t* put_hexadecimal(uint8_t* at, uint64_t value, int size) noex
 
 
 cdef inline uint8_t* put_address(uint8_t* at, uint64_t value) noexcept nogil:
-    """"0x..." in quotes, without zeros in front, where there are 20 bytes; the place behind it."""
+    """Put "0x..." in quotes, without leading zeros, where there are 20 bytes; return the position after it."""
     memcpy(at, b'"0x', 3)
     at = put_hexadecimal(at + 3, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
     at[0] = 34
@@ -326,7 +333,7 @@ cdef struct Millisecond:
 
 
 cdef inline uint8_t* put_microseconds(uint8_t* at, Millisecond* last, int64_t value) noexcept nogil:
-    """What `put_decimal` says with three places. Most times are in the same millisecond as the one before."""
+    """Put the same as `put_decimal` with three places. Most times are in the same millisecond as the one before."""
     cdef uint64_t beyond = <uint64_t>value - <uint64_t>last.start
     cdef uint32_t micro
     if last.size == 0 or beyond >= 1000000:

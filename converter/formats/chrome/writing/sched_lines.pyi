@@ -51,19 +51,19 @@ class SchedLines:
         start: int,
         stop: int,
     ) -> tuple[memoryview, int]:
-        """The lines of the events from `start` to `stop`, as they stand inside a JSON string.
+        """Return the lines of the events from `start` to `stop`, as they appear inside a JSON string.
 
-        There is none of a time before 0, of a switch of no CPU, and of tasks whose ids are texts.
+        Events at a time before 0, switches without a CPU, and tasks whose ids are texts have no line.
 
         Args:
-            classes: the columns by class; None of those that are no scheduling.
-            class_id: of each event of the batch.
-            row: of each event, among those of its class.
+            classes: the columns by class; None for classes that are not scheduling events.
+            class_id: the class of each event of the batch.
+            row: the row of each event, among those of its class.
             units: the time of each event.
-            thread: of each event: who wakes, in `tids` and `pids`.
-            cpu: of each event, -1 for none.
+            thread: the thread of each event: for wakeups, the waker; an index into `tids` and `pids`.
+            cpu: the CPU of each event, -1 for none.
             tids: the id of each thread.
-            pids: that of its process.
+            pids: the id of each thread's process.
             start: the first event.
             stop: the event after the last.
 
@@ -72,5 +72,4 @@ class SchedLines:
 
         Raises:
             ValueError: a row or text that the columns do not have.
-
         """

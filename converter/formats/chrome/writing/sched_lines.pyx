@@ -38,7 +38,7 @@ cdef Takes[OF_SWITCHES] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_TEXT, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_TEXT, TAKES_SCALAR, TAKES_SCALAR,
 ]
-# Numbers of processes and threads from here on stand for texts.
+# Numbers of processes and threads from here on represent ids that are texts.
 cdef int64_t FIRST_TEXT_ID = <int64_t>1 << 62
 
 

@@ -16,7 +16,7 @@ class Scanner:
 
     #: How many bytes of the last window were passed: whole records.
     consumed: int
-    #: The scan stops, with SUSPECT, in front of long records that are not what their headers say, from here on.
+    #: The scan stops, with SUSPECT, before long records that are not what their headers say, from here on.
     trusted: int
 
     def __init__(
@@ -24,7 +24,9 @@ class Scanner:
     ) -> None: ...
     @property
     def unresolved_strings(self) -> tuple[int, int]:
-        """How many references to strings named none, and where in its window the first record with one was."""
+        """Return the number of references to strings that named none, and the position in its window of the first
+        record with one.
+        """
     @property
     def unresolved_threads(self) -> tuple[int, int]:
         """The same of references to threads."""
@@ -56,7 +58,7 @@ class Scanner:
     def signatures(self, known: int) -> list[tuple[int, list[tuple[int, int]]]]:
         """Shape and arguments (type, string id of the name) of each class from number `known` on."""
     def row_counts(self) -> NDArray[int32]:
-        """How many events of each class the last window had."""
+        """Return the number of events of each class in the last window."""
     def threads(self, known: int) -> list[tuple[int, int]]:
         """Process and thread koid of each thread from number `known` on."""
     def processes(self, known: int) -> list[int]:
@@ -77,7 +79,7 @@ class Survey:
 
     def __init__(self, *, big_endian: bool) -> None: ...
     def feed(self, window: bytes | memoryview, offset: int) -> int:
-        """Look at a window that stands at `offset` of the file and starts with a record.
+        """Scan a window that is at `offset` of the file and starts with a record.
 
-        Gives how many bytes it passed: whole records; 0 where the first is larger than the window or of size zero.
+        Returns how many bytes it passed: whole records; 0 where the first is larger than the window or of size zero.
         """

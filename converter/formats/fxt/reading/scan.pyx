@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""FXT records to columns: the scan that makes events of a window's records.
+"""FXT records to columns: the scan that turns a window's records into events.
 
-A window is a stretch of the file that starts with a record. The scan makes one pass over it and puts each event's
-field values, as 64-bit words in the order of its class's fields, behind those of the event before; `scan_columns` later
+A window is a segment of the file that starts with a record. The scan makes one pass over it and appends each event's
+field values, as 64-bit words in the order of its class's fields, to those of the event before; `scan_columns` later
 sorts them by class into rows, of which a column is a strided view.
 
-What a value word holds: an integer or the bits of a double; the id of a string; or, with `SPAN` set, the place of a
-text or of bytes in the window (offset << 15 | length). Payloads that can be longer take two words, offset and length.
+A value word holds an integer or the bits of a double; the id of a string; or, with `SPAN` set, the position of a text
+or of bytes in the window (offset << 15 | length). Payloads that can be longer take two words, offset and length.
 
-The first look at an FXT file: its providers and the rates of their clocks.
+The prescan of an FXT file: its providers and the rates of their clocks.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
@@ -290,7 +290,7 @@ cdef class Survey:
         free_numbers(&self._provider_ids)
 
     def feed(self, const uint8_t[::1] window, int64_t offset):
-        """Look at a window that stands at `offset` of the file; how much of it was passed. 0: no record to pass."""
+        """Scan a window that is at `offset` of the file; return how many bytes were passed. 0: no record to pass."""
         cdef int64_t size = window.shape[0]
         cdef int64_t at = 0
         cdef int64_t words

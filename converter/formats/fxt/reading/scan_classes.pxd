@@ -21,7 +21,7 @@ cdef struct Signature:
 
 
 cdef struct Classes:
-    # All signatures behind each other, where each stands there, and a hash table of them.
+    # All signatures in a row, the offset of each there, and a hash table of them.
     uint64_t* words
     int64_t word_count
     int64_t word_room

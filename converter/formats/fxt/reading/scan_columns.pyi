@@ -28,12 +28,12 @@ def gather_texts(
 def gather_payloads(
     data: bytes | memoryview, starts: NDArray[uint64], lengths: NDArray[uint64]
 ) -> tuple[NDArray[uint8], NDArray[int64]]:
-    """Stretches of the window: (bytes, offsets). Raises ValueError for one outside it."""
+    """Copy segments of the window: (bytes, offsets). Raises ValueError for one outside it."""
 
 def gather_arguments(
     data: bytes | memoryview, places: NDArray[uint64], big_endian: bool
 ) -> tuple[NDArray[uint8], NDArray[int64]]:
-    """What arguments of unknown types hold, at these offsets of the window: (bytes, offsets).
+    """Copy the contents of arguments of unknown types, at these offsets of the window: (bytes, offsets).
 
     Each is the header's upper half, little-endian, and what follows the name. Raises ValueError for one outside.
     """

@@ -89,7 +89,7 @@ def gather_texts(const uint8_t[::1] data, const uint64_t[:] values, StringTable 
 
 
 def gather_payloads(const uint8_t[::1] data, const uint64_t[:] starts, const uint64_t[:] lengths):
-    """Stretches of the window: (bytes, offsets)."""
+    """Copy segments of the window: (bytes, offsets)."""
     cdef int64_t count = starts.shape[0]
     cdef uint64_t size = data.shape[0]
     if lengths.shape[0] != count:
@@ -111,8 +111,8 @@ def gather_payloads(const uint8_t[::1] data, const uint64_t[:] starts, const uin
 
 
 def gather_arguments(const uint8_t[::1] data, const uint64_t[:] places, bint big_endian):
-    """What arguments of unknown types at `places` hold: the header's upper half, little-endian, and what follows
-    the name, as (bytes, offsets).
+    """Copy the contents of arguments of unknown types at `places`: the header's upper half, little-endian, and what
+    follows the name, as (bytes, offsets).
     """
     cdef int64_t count = places.shape[0]
     cdef uint64_t size = data.shape[0]

@@ -1,8 +1,8 @@
-# The records of FXT, each as the event that it is or as an entry of the tables that events refer to.
+# The records of FXT: each one is an event, or an entry of the tables that events refer to.
 #
-# Each function is given the record from behind its header to its end, and gives 0, MALFORMED, ABSENT (of a type that
-# nothing describes) or FAILED, those of metadata TOO_MANY as well. Only `commit` makes an event: what was not committed
-# leaves no trace among them.
+# Each function reads the record from the position after its header to its end, and returns 0, MALFORMED, ABSENT (of a
+# type that nothing describes) or FAILED; those of metadata also TOO_MANY. Only `commit` makes an event: what was not
+# committed leaves no trace among them.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
@@ -122,7 +122,7 @@ cdef inline int scan_scheduling(
     return commit(window, SCHEDULING << 4 | subtype, count, arguments + count, at, end, ts, -1, cpu_of(header))
 
 
-# The highest number stands for an event on no CPU.
+# The highest number means an event on no CPU.
 cdef inline int32_t cpu_of(uint64_t header) noexcept nogil:
     cdef int32_t cpu = (header >> 20) & 0xffff
     return -1 if cpu == 0xffff else cpu

@@ -1,6 +1,6 @@
 # A window of an FXT file under scan: the events made of it so far, and the parts that its records are made of.
 #
-# `at` of the functions is a place in a record that ends at `end`; they check that what they pass stands before that.
+# `at` of the functions is an offset in a record that ends at `end`; they check that what they pass ends before it.
 # Records and their parts are multiples of 8 bytes.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -76,7 +76,7 @@ cdef inline int64_t time_of(Window* window, uint64_t ticks) noexcept nogil:
     return ts
 
 
-# The id of the string that is referred to, or that stands at `at` and is then passed.
+# Return the id of the string that is referred to, or that is stored at `at` and is then passed.
 cdef inline int64_t text_of(
     Window* window, StringTable strings, const uint8_t** at, const uint8_t* end, uint32_t reference
 ) noexcept nogil:

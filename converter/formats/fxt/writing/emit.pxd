@@ -7,5 +7,5 @@ cpdef enum:
     RECORD_TOO_LARGE = -3
     BAD_COLUMN = -4
     BAD_RECORD = -5
-    # It refers to what only an emitter that follows all in front of it can register.
+    # It refers to something that only an emitter that follows all events before it can register.
     MUST_FOLLOW = -6

@@ -6,11 +6,11 @@ TEXT_TOO_LONG: int
 RECORD_TOO_LARGE: int
 BAD_COLUMN: int
 BAD_RECORD: int
-#: The event refers to what only an emission that follows all in front of it can register.
+#: The event refers to something that only an emission that follows all events before it can register.
 MUST_FOLLOW: int
 
 class Emitter:
-    """Makes records of events, with the string and thread records that they need in front of them."""
+    """Makes records of events, with the string and thread records that they need before them."""
 
     #: Bytes emitted and not yet taken.
     size: int
@@ -19,7 +19,7 @@ class Emitter:
     def put(self, data: bytes) -> None:
         """Emit whole records as they are."""
     def take(self) -> memoryview:
-        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
+        """Return the output since the last call: a block that nobody changes, reused when the caller releases it."""
     def name_process(self, koid: int, name: bytes) -> None:
         """A kernel object record that names a process."""
     def name_thread(self, thread: int, name: bytes) -> None:
@@ -27,8 +27,9 @@ class Emitter:
     def declare_threads(self) -> None:
         """Thread records for all threads that no record has mentioned."""
     def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]:
-        """Emit events of the batch from number `start` on until there is a MiB to take: (status, number of the next).
+        """Emit events of the batch from number `start` on until a MiB of output is ready: (status, number of the next).
 
-        Only who `follows` everything in front of them registers strings; others stop with MUST_FOLLOW, and may be at
-        work at the same time. Releases the GIL. Raises ValueError for events that the batch does not have.
+        Only emitters with `follows`, which come after all events before, register strings; others stop with
+        MUST_FOLLOW, and may run at the same time. Releases the GIL. Raises ValueError for events that the batch does
+        not have.
         """

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Columns to FXT records: each event class has a program, run over the rows that it has in a group of events.
 
-A record refers to strings and threads that records before it have registered, at the latest right in front of it.
-Several emitters emit for one provider at the same time, each a part of a batch: up to what is not registered yet.
+A record refers to strings and threads that records before it have registered, at the latest right before it. Several
+emitters emit for one provider at the same time, each a part of a batch: up to what is not registered yet.
 """
 
 
@@ -32,7 +32,7 @@ cdef enum:
     OBJECT_PROCESS = 1
     OBJECT_THREAD = 2
     ARGUMENT_KOID = 8
-    # Of so few events behind one that has registered something the next may be such a one, too.
+    # Events of the first group after an event that has registered something: one of the next few may do so, too.
     FEW = 16
     # Bytes that the processor fetches at a time.
     LINE = 64
@@ -83,7 +83,7 @@ cdef class Emitter:
         return self._emission.records.out.used
 
     def take(self):
-        """What was emitted since the last time."""
+        """Return the output since the last call."""
         return self._provider.blocks.hand_over(&self._emission.records.out)
 
     def put(self, const uint8_t[::1] data):
@@ -292,7 +292,7 @@ cdef class Emitter:
             to.records.out.used = start
         return status
 
-    # The record of the only row, behind what it needs to be registered.
+    # Make the record of the only row, after the records for what it has to register.
     cdef int _make(self, Program* program, bint follows) noexcept nogil:
         cdef Emission* to = &self._emission
         cdef Rows* rows = self._rows
@@ -328,7 +328,7 @@ cdef class Emitter:
         return status
 
 
-# Zeros, one for each of so many.
+# Return `count` zeros.
 cdef void* counted(void* counts, int64_t count) except NULL:
     cdef void* moved = realloc(counts, (count + 1) * sizeof(int32_t))
     if moved is NULL:

@@ -1,7 +1,7 @@
-# Records that have arguments, made of the rows of one program at a time, column by column: what a column needs is decided
-# once, and no decision is left to each of its values.
+# Records that have arguments, made of the rows of one program at a time, column by column: what a column needs is
+# decided once, and no decision is left to each of its values.
 #
-# How large a record becomes is known before, so that records of different programs stand in each other's gaps.
+# The size of a record is known before it is made, so that records of different programs fill each other's gaps.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -48,7 +48,7 @@ cdef struct One:
 # Rows of one program, and where their records begin; what lists take is added, so that an offset says where to go on.
 cdef struct Rows:
     int64_t count
-    # The columns of events, and which event, behind the first of a group, has the row.
+    # The columns of events, and the index, from the first event of a group, of the event that has the row.
     const ColumnView* events
     int64_t start
     int32_t[GROUP] event
@@ -86,7 +86,7 @@ cdef inline void fail(Rows* rows, int64_t k, int status) noexcept nogil:
         rows.status = status
 
 
-# The bytes of a row's record with what stands in front of it; or why there is none.
+# Return the bytes of a row's record with the records before it; or why there is none.
 cdef inline int64_t size_of(const Emission* to, const Program* program, int64_t row, int slot) noexcept nogil:
     cdef int64_t size = program.size
     cdef int64_t front = 0
@@ -228,7 +228,7 @@ cdef inline void put_scheduling(const Emission* to, const Program* program, Rows
             store64(at + 24, bits_of(&program.views[1], row, 8), swap)
 
 
-# An argument for each field from the first that is one: the offset behind them.
+# Put an argument for each field from the first that is one; return the offset after them.
 cdef inline int64_t put_arguments(
     const Emission* to, const Program* program, Rows* rows, int64_t offset
 ) noexcept nogil:
@@ -311,7 +311,7 @@ cdef inline void put_slots(
         store64(rows.at[k] + offset, header | slot << 32, swap)
 
 
-# Texts in lists, which stand in the records or have slots by now.
+# Put texts in lists, which are stored in the records or have slots by now.
 cdef inline void put_texts(
     const Emission* to, const Program* program, int column, Rows* rows, uint64_t header, int64_t offset
 ) noexcept nogil:
@@ -354,7 +354,7 @@ cdef inline void put_bytes(
             rows.at[k] += padded(length)
 
 
-# What stands behind the arguments of some events: ids, and ends of complete slices.
+# Put what comes after the arguments of some events: ids, and ends of complete slices.
 cdef inline void put_tails(const Emission* to, const Program* program, Rows* rows, int64_t offset) noexcept nogil:
     cdef bint ends = program.shape & 15 == DURATION_COMPLETE
     cdef uint64_t word

@@ -21,7 +21,7 @@ cdef struct Records:
     int64_t begin
 
 
-# Room for texts and bytes of `length`, and RESERVE behind them; false without memory.
+# Make room for texts and bytes of `length`, and RESERVE after them; false without memory.
 cdef inline bint reserve(Records* to, int64_t length) noexcept nogil:
     return ensure(&to.out, length + RESERVE, 2 * BLOCK)
 

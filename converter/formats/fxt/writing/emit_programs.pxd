@@ -44,7 +44,7 @@ cdef struct Program:
     bint extended
     # Whether its records refer to threads.
     bint threaded
-    # Whether records are made column by column (`emit_arguments`): of so many bytes, and what is in lists.
+    # True if records are made column by column (`emit_arguments`), of `size` bytes and the contents of lists.
     bint regular
     int64_t size
     # Whether the headers of its arguments have slots, which they keep for as long as slots are plenty.

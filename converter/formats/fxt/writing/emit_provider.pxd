@@ -19,7 +19,7 @@ cdef class Provider:
     cdef list _columns
     # Of all emitters, as one writes to what another has written and somebody has stored.
     cdef Blocks blocks
-    # What is known of the events of the batch, of which there are so many.
+    # The columns of the events of the batch, and the number of events.
     cdef BoundColumns events
     cdef int64_t count
 

@@ -8,7 +8,7 @@ from converter.ir.tables import Table
 from converter.kernels.tables.strings import StringTable
 
 class Provider:
-    """What is known of a provider whose records several emitters make: programs, and what its slots hold."""
+    """The state of a provider whose records several emitters make: programs, and the contents of its slots."""
 
     #: How often a slot was taken from one string for another.
     slots_taken: int
@@ -41,7 +41,7 @@ class Provider:
     def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
         """Process and thread koid of the threads that follow those known."""
     def forget_slots(self) -> None:
-        """Register anew what the next records refer to: others have written since, or the file is another."""
+        """Register again what the next records refer to: others have written since, or the file is another."""
     def begin(
         self,
         ts: NDArray[int64],

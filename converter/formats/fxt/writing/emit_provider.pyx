@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What is known of a provider whose records several emitters make: programs of event classes, and what its slots hold."""
+"""The state of a provider whose records several emitters make: programs of event classes, and the contents of its
+slots.
+"""
 
 
 from libc.stdint cimport int16_t, int32_t, int64_t
@@ -128,7 +130,7 @@ cdef class Provider:
                 raise MemoryError
 
     def forget_slots(self):
-        """Register anew what the next records refer to."""
+        """Register again what the next records refer to."""
         cdef int64_t i
         cdef int j
         for i in range(self.program_count):

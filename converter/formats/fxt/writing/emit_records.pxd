@@ -1,7 +1,7 @@
 # Records that are made one by one: of events that have no arguments, or are few.
 #
-# Each function gives OK or why the event cannot be written; what it has put into the output by then is taken back by
-# its caller. Words go where RESERVE has room for them, texts and bytes where `reserve` made some.
+# Each function returns OK or why the event cannot be written; its caller then removes what it has put into the output.
+# Words go where RESERVE has room for them, texts and bytes where `reserve` made some.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy

@@ -1,7 +1,7 @@
-# What records refer to: the slots of strings and of threads, or texts in the records themselves.
+# References of records: slots of strings and of threads, or texts in the records themselves.
 #
-# Before an event is emitted by who follows all in front of it, everything that its record will refer to is registered.
-# Whoever emits ahead finds it registered, or leaves the event to the former.
+# Before an emitter that follows all events before emits an event, everything that its record will refer to is
+# registered. An emitter that runs ahead finds it registered, or leaves the event to the former.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 

@@ -1,7 +1,7 @@
 # The string and thread slots of the provider that is written: each a ring, whose next slot goes to what has none.
 #
-# What is not registered yet is registered in front of the record that refers to it: strings when the record is to be
-# made, by one emitter at a time, threads as decided before of all events of a batch.
+# What is not registered yet is registered before the record that refers to it: strings when the record is to be made,
+# by one emitter at a time, threads as decided before for all events of a batch.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -33,7 +33,7 @@ cdef struct StringSlots:
     uint32_t record
     int32_t last
     int64_t registered
-    # How often a slot was taken from one string for another: records that were made in front of that may be wrong.
+    # How often a slot was taken from one string for another: records that were made before that may be wrong.
     int64_t taken
     # Slots are used again, so that those of the record under construction must be left alone.
     bint scarce
@@ -135,7 +135,7 @@ cdef inline void put_thread(uint8_t* at, const ThreadSlots* threads, int32_t thr
     store64(at + 16, threads.koids[2 * thread + 1], swap)
 
 
-# Add a thread behind those known; false without memory.
+# Add a thread after those known; false without memory.
 cdef inline bint thread_add(ThreadSlots* threads, uint64_t pid, uint64_t tid) noexcept nogil:
     cdef int64_t room
     cdef void* moved

@@ -26,15 +26,15 @@ def decode_messages(
     listed: int = 0,
     offsets: NDArray[int64] | None = None,
 ) -> tuple[int, NDArray[uint64]]:
-    """Field ``numbers[k]`` of message i into ``columns[k][i]``, read as ``ways[k]``; other fields are passed over.
+    """Read field ``numbers[k]`` of message i into ``columns[k][i]``, as ``ways[k]``; skip other fields.
 
-    Those that are not among `skipped` either are counted in `undeclared`, by their numbers; those whose numbers are
+    Fields that are not among `skipped` either are counted in `undeclared`, by their numbers; those whose numbers are
     beyond it together, at 0.
 
     Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
-    have shape (n, 2). Returns the number of damaged messages, whose fields behind the damage keep their defaults, and
-    the values of field `listed` of all messages: a repeated varint or 64-bit field, packed or not, whose `offsets`
-    (n + 1) are filled. Raises ValueError when a message lies outside the data or columns do not fit. Releases the GIL.
+    have shape (n, 2). Returns the number of damaged messages, whose fields after the damage keep their defaults, and
+    the values of field `listed` of all messages: a repeated varint or 64-bit field, packed or not, whose `offsets` (n +
+    1) are filled. Raises ValueError when a message lies outside the data or columns do not fit. Releases the GIL.
     """
 
 def lacking(

@@ -28,7 +28,7 @@ cdef enum:
     # What begins with a byte from there on has a tag of several.
     TAGS = 128
     MAX_COLUMNS = 4096
-    # Messages of a class lie between those of others: what comes so many later is fetched meanwhile.
+    # Messages of a class lie between those of others: the one this many messages ahead is prefetched.
     AHEAD = 12
 
 COUNTED = TABLE
@@ -65,7 +65,7 @@ cdef inline void store(Step* step, int64_t i, WireField* field) noexcept nogil:
         step.column[i] = <uint8_t>value
 
 
-# Values of lists, one list behind the other: room for more is made as it is needed.
+# The values of lists, one list after the other; grows as needed.
 cdef class ListValues:
     cdef uint64_t[::1] _held
     cdef uint64_t* held
@@ -230,7 +230,7 @@ def decode_messages(
                         break
                     continue
                 if tag & 0x87 == WIRE_VARINT and tag > 7 and table[tag >> 3] < 0:
-                    # Elements of lists, mostly, which are read by themselves: one behind the other.
+                    # Elements of lists, mostly, which are read by themselves, one after the other.
                     while at >= 0 and at < end and bytes[at] == tag:
                         met[tag >> 3] += 1
                         at = behind_varint(bytes, at + 1, end)
@@ -258,7 +258,7 @@ def decode_messages(
                             further = False
                     met[0] += further
     if undeclared is not None:
-        # Lists among the fields of high numbers are not told from what is not declared.
+        # Lists among the fields of high numbers cannot be distinguished from undeclared fields.
         if any(number >= TABLE for number in skipped):
             met[0] = 0
         for k in range(TABLE):
@@ -275,7 +275,7 @@ cdef inline uint64_t lacked(const uint8_t* data, int64_t at, int64_t end, uint64
     cdef uint8_t tag
     while at < end:
         tag = data[at]
-        # The usual: a number of one byte in front of a varint. Behind the last that is wanted nothing is looked at.
+        # The usual case: a tag of one byte before a varint. Nothing is read after the last field that is wanted.
         if tag & 0x87 == WIRE_VARINT:
             wanted &= ~(<uint64_t>1 << (tag >> 3))
             if not wanted:

@@ -50,8 +50,8 @@ cdef inline int push_id(Vector* vector, int32_t value) noexcept nogil:
     return 0
 
 
-# A repeated field of numbers, packed or not, as 64-bit words behind the vector's; -1 when memory runs out, 1 where a number
-# goes on behind the field.
+# Append a repeated field of numbers, packed or not, to the vector as 64-bit words; -1 when memory runs out, 1 where a
+# number continues after the field.
 cdef inline int push_repeated(Vector* vector, const uint8_t* data, WireField* field, bint fixed) noexcept nogil:
     cdef int64_t at, end
     cdef uint64_t value = 0

@@ -26,7 +26,7 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
 
 
-# The varint at `at`; the position behind it, or -1 where it is cut off or longer than ten bytes.
+# Read the varint at `at`; return the position after it, or -1 where it is cut off or longer than ten bytes.
 cdef inline int64_t read_varint(const uint8_t* data, int64_t at, int64_t end, uint64_t* value) noexcept nogil:
     cdef uint64_t result, last
     cdef uint8_t byte
@@ -39,7 +39,7 @@ cdef inline int64_t read_varint(const uint8_t* data, int64_t at, int64_t end, ui
         return at + 1
     if end - at >= 8:
         result = load64(data + at, HOST_IS_BIG)
-        # The byte that ends a varint lacks the highest bit; what is behind it belongs to others.
+        # The byte that ends a varint lacks the highest bit; the bytes after it belong to other fields.
         last = ~result & <uint64_t>0x8080808080808080
         if last:
             result &= (last ^ (last - 1)) & <uint64_t>0x7F7F7F7F7F7F7F7F
@@ -73,7 +73,8 @@ cdef inline int64_t read_short_varint(const uint8_t* data, int64_t at, int64_t e
     return read_varint(data, at, end, value)
 
 
-# The field at `at`; the position behind it, or -1 where the data is damaged (groups count as damage: nobody uses them).
+# Read the field at `at`; return the position after it, or -1 where the data is damaged (groups count as damage: nobody
+# uses them).
 cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, WireField* field) noexcept nogil:
     cdef uint64_t tag
     cdef uint64_t value
@@ -106,7 +107,7 @@ cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, Wir
     return -1
 
 
-# The size of what is length-delimited, and where its bytes are: behind a tag; -1 where it is cut off.
+# Read the size of a length-delimited field after its tag; return the position of its bytes, -1 where it is cut off.
 cdef inline int64_t read_size(const uint8_t* data, int64_t at, int64_t end, int64_t* size) noexcept nogil:
     cdef uint64_t value
     at = read_varint(data, at, end, &value)
@@ -116,7 +117,7 @@ cdef inline int64_t read_size(const uint8_t* data, int64_t at, int64_t end, int6
     return at
 
 
-# The position behind a varint, whatever it says; -1 where it is cut off or longer than ten bytes.
+# Return the position after a varint, whatever its value; -1 where it is cut off or longer than ten bytes.
 cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     cdef uint64_t word
     if at < end and data[at] < 0x80:

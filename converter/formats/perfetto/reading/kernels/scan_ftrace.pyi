@@ -75,9 +75,9 @@ def fill_bundles(
 ) -> int:
     """Fill in the events of bundles, those of each merged by time, at equal times in the order event, waking, switch.
 
-    `rows` are what `scan_bundles` gave; a row's LOST adds an event of key KEY_LOST in front of its bundle's. An
-    event's payload is ``data[start:start + size]``; of compact ones `start` is a row of `switches` (shape (n, 7):
-    prev_pid, prev_prio, prev_comm, prev_state, next_pid, next_prio, next_comm) or of `wakings` (shape (n, 4): pid,
-    target_cpu, prio, comm), comms being string ids. Unknown previous tasks are pid -1, prio 0 and no comm.
-    Returns the number of events. Raises ValueError when the columns are too short. Releases the GIL.
+    `rows` are what `scan_bundles` returned; a row's LOST adds an event of key KEY_LOST before its bundle's. An event's
+    payload is ``data[start:start + size]``; of compact ones `start` is a row of `switches` (shape (n, 7): prev_pid,
+    prev_prio, prev_comm, prev_state, next_pid, next_prio, next_comm) or of `wakings` (shape (n, 4): pid, target_cpu,
+    prio, comm), comms being string ids. Unknown previous tasks are pid -1, prio 0 and no comm. Returns the number of
+    events. Raises ValueError when the columns are too short. Releases the GIL.
     """

@@ -39,9 +39,9 @@ cdef enum:
     SWITCH_COLUMNS = 7
     WAKING_COLUMNS = 4
     MAX_CPUS = 1024
-    # Of a bundle: how many events were lost in front of it (no field of FtraceEventBundle; importers skip it).
+    # Of a bundle: the number of events lost before it (no field of FtraceEventBundle; importers skip it).
     LOST_COUNT_FIELD = 1000
-    # Likewise: flags of its events, and which are of no thread.
+    # Also of a bundle: flags of its events, and which of them have no thread.
     NOTES_FIELD = 1001
     # Of FtraceEvent: a message in which fields are described one by one.
     GENERIC_FIELD = 327
@@ -334,7 +334,7 @@ cdef inline void put_waking(const uint8_t* data, Compact* compact, CpuState* sta
     row[2] = <int32_t>advance(data, &compact.cursors[10])
     row[3] = comm_of(compact, advance(data, &compact.cursors[11]))
     out.ts[at] = compact.waking_ts
-    # The waker is whoever runs on the CPU.
+    # The waker is the task that runs on the CPU.
     out.tid[at] = <int32_t>state.pid if state.known else -1
     out.key[at] = kCOMPACT_WAKING
     out.start[at] = out.waking_count

@@ -84,7 +84,7 @@ cdef inline void note_event(const uint8_t* data, int64_t at, int64_t end, Naming
     note_names(data, start, end, <int64_t>ts, naming)
 
 
-# The same of any event, or of what stands behind its time and thread.
+# Note the names of any event, or of the fields after its time and thread.
 cdef void note_names(const uint8_t* data, int64_t at, int64_t end, int64_t ts, NamingEvents naming) noexcept nogil
 
 # The switches and wakings of a CompactSched message.

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What kernel events call tasks: found on the way through bundles, without decoding other events."""
+"""Names that kernel events give to tasks, found while passing over bundles, without decoding other events."""
 
 from libc.stdlib cimport calloc
 

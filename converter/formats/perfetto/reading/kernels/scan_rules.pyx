@@ -55,7 +55,7 @@ cdef int walk(
     field.start = 0
     field.size = 0
     while at < end:
-        # The usual: a number of one byte in front of a varint that is read.
+        # The usual case: a tag of one byte before a varint that is read.
         if data[at] & 0x87 == WIRE_VARINT and data[at] > 7 and low[data[at] >> 3] == cREAD:
             at = behind_varint(data, at + 1, end)
             if at < 0:

@@ -17,7 +17,9 @@ class Sequences:
     ) -> None:
         """A sequence's clock (0: all sequences'): its reading in ns, ns a unit, whether timestamps are increments."""
     def set_thread(self, sequence: int, pid: int, tid: int, reference_us: int) -> None:
-        """What a ThreadDescriptor says: where a sequence's events without a track are, and when its times start."""
+        """Set the values of a ThreadDescriptor: the thread of a sequence's events without a track, and when its times
+        start.
+        """
     def set_counter(
         self, uuid: int, multiplier: int, incremental: bool, is_thread_time: bool
     ) -> None:

@@ -25,20 +25,20 @@ class TrackEvents(NamedTuple):
     words: NDArray[uint64]
     #: Flow ids, pointed to by (start, size).
     flows: NDArray[uint64]
-    #: Fields that no argument stands for, tags included, pointed to by (start, size).
+    #: Fields without an argument, tags included, pointed to by (start, size).
     remainder: NDArray[uint8]
 
 class Timeline(Sequences):
     """Track events, read under the state of their sequences. One for each pass over a trace.
 
-    A signature is two bytes, TrackEvent.type and the phase of a LegacyEvent (0: none; the type counts), then 9 bytes
-    an argument: a code, the id of its name, and the id of the name of its type (both little-endian uint32). Codes and
+    A signature is two bytes, TrackEvent.type and the phase of a LegacyEvent (0: none; the type counts), then 9 bytes an
+    argument: a code, the id of its name, and the id of the name of its type (both little-endian uint32). Codes and
     their words: ``b`` bool, ``u`` ``i`` integers, ``d`` double, ``p`` pointer, ``s`` string, ``n`` no value (none),
     ``N`` nested annotation and ``y`` proto value (a span of the window each); and of other fields than annotations:
     ``v`` ``V`` counter value (int, double), ``F`` ``T`` flows and terminating flows (a span of `flows`), ``L`` a
-    LegacyEvent field whose number stands for the name's id, ``c`` correlation id, ``S`` its name, ``w`` call stack
-    weight, ``K`` an interned call stack (iid), ``k`` an inline one (a span of the window), ``X`` remainder (a span
-    of `remainder`).
+    LegacyEvent field whose number replaces the name's id, ``c`` correlation id, ``S`` its name, ``w`` call stack
+    weight, ``K`` an interned call stack (iid), ``k`` an inline one (a span of the window), ``X`` remainder (a span of
+    `remainder`).
     """
 
     def __init__(

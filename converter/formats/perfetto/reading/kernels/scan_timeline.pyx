@@ -310,7 +310,7 @@ cdef class Timeline(Sequences):
             return -1
         if event.type == 4 and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
             return -1
-        # A counter's value comes first, any other event's behind what a LegacyEvent says.
+        # A counter's value comes first; the value of any other event comes after the fields of a LegacyEvent.
         if event.type == 4 and self._push_value(86 if event.has_double else 118, 0, event.counter) < 0:
             return -1
         for i in range(2, LEGACY_VALUES):

@@ -13,7 +13,7 @@ from libc.string cimport memset
 cdef enum:
     # A field of TrackEvent that is this package's own, with annotations in its field 1.
     ARGUMENTS = 3267
-    # Of LegacyEvent, likewise.
+    # Fields of LegacyEvent, also with numbers of our own.
     ID_TEXT = 1000
     BIND_TEXT = 1001
     MEMBERS = 1002
@@ -76,7 +76,7 @@ cdef struct EventParts:
     Vector double_values
     Vector tracks
     Vector double_tracks
-    # Fields that nothing stands for, as they are.
+    # Fields without an argument, as they are.
     Vector rest
 
 

@@ -46,8 +46,8 @@ SYMBOL: int
 #: The common_flags of a kernel event (uint32), which the bundle says where there are any.
 FLAGS: int
 
-#: What the events of a program are: packets with a TrackEvent, FtraceEvents, what was lost in front of a bundle,
-#: packets as they are, packets of any other sort (time, sequence and the program's fields).
+#: The kind of a program's output: packets with a TrackEvent, FtraceEvents, events lost before a bundle, : packets as
+#: they are, packets of any other sort (time, sequence and the program's fields).
 FRAME_TRACK: int
 FRAME_FTRACE: int
 FRAME_LOST: int
@@ -61,7 +61,7 @@ TOO_LARGE: int
 #: Of `Emitter.emit`: the next event is the first to use a text.
 NEW_TEXT: int
 
-#: A step: (kind, tag, inline tag, table, number of steps behind it that belong to it, bytes).
+#: A step: (kind, tag, inline tag, table, number of steps after it that belong to it, bytes).
 Step: TypeAlias = tuple[int, int, int, int, int, bytes]
 
 class PacketSequence:
@@ -74,12 +74,13 @@ class PacketSequence:
     def __init__(
         self, strings: StringTable, sequence: int, *, writer: int = 0, writers: int = 1
     ) -> None:
-        """`writer` of so many that write an output together, each with the events of some of its batches.
+        """`writer` is the number of this emitter among `writers` that write an output together, each the events of some
+        batches.
 
-        Interned texts have numbers that no other writer gives.
+        Interned texts have numbers that no other writer uses.
         """
     def set_threads(self, tids: NDArray[int64], uuids: NDArray[uint64]) -> None:
-        """What threads are called: by tid in kernel events, by the uuid of their track elsewhere."""
+        """Set the names of threads: by tid in kernel events, by the uuid of their track elsewhere."""
     def set_tracks(self, uuids: NDArray[uint64]) -> None:
         """The uuids of tracks."""
     def add_program(self, frame: int, steps: Sequence[Step], middle: int = 0) -> int:
@@ -120,15 +121,15 @@ class Emitter:
     def size(self) -> int:
         """Bytes since the last `take`."""
     def take(self) -> memoryview:
-        """What was emitted since the last time: a block that nobody changes, used again when it is let go of."""
+        """Return the output since the last call: a block that nobody changes, reused when the caller releases it."""
     def put(self, data: bytes) -> None:
         """Append bytes."""
     def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]:
         """Emit events other than the kernel's from number `start` on until a block is full: (status, the next one).
 
-        Where they follow all that were emitted, they bring the texts that they are the first to use; otherwise it ends
-        in front of such an event with NEW_TEXT. On other statuses but OK the next one cannot be emitted. Releases the
-        GIL.
+        If they follow all that were emitted (`follows`), they register the texts that they are the first to use;
+        otherwise emitting ends before such an event with NEW_TEXT. On statuses other than OK the next one cannot be
+        emitted. Releases the GIL.
         """
     def emit_bundles(self, start: int, stop: int) -> tuple[int, int]:
         """Emit bundles that begin with some of the kernel's events, as `emit`: (status, the next event).

@@ -335,7 +335,7 @@ cdef class Emitter:
         return self._to.messages.out.used
 
     def take(self):
-        """What was emitted since the last time."""
+        """Return the output since the last call."""
         return self._blocks.hand_over(&self._to.messages.out)
 
     def put(self, const uint8_t[::1] data):

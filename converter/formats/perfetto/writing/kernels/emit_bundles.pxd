@@ -1,4 +1,4 @@
-# Bundles of kernel events (ftrace_event_bundle.proto): the events of one CPU, one behind the other.
+# Bundles of kernel events (ftrace_event_bundle.proto): the events of one CPU, one after the other.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
@@ -17,7 +17,7 @@ cdef enum:
     BUNDLE_BYTES = 1 << 16
     # Bytes kept free for a bundle's size: it is moved where that takes fewer or more.
     BUNDLE_SIZE = 3
-    # A note: how many events behind the one before, and flags.
+    # A note: the number of events since the one before, and flags.
     NOTE_BYTES = 8
 
 
@@ -115,7 +115,7 @@ cdef inline uint8_t* kernel_event(
     cdef const Program* one = &events.programs[events.program[i]]
     cdef int64_t thread = events.thread[i]
     cdef int64_t row = events.row[i]
-    # Where the sizes of the event and of its message are, behind the beginning of the output.
+    # Where the sizes of the event and of its message are, as offsets from the start of the output.
     cdef int64_t size, inner
     if thread >= events.threads or row < 0 or row >= one.rows:
         return failed(to, BAD_COLUMN)
@@ -144,7 +144,7 @@ cdef inline uint8_t* kernel_event(
     return close_at(&to.messages.out, size, at)
 
 
-# What was lost in front of a bundle, which it says with its own fields.
+# The events lost before a bundle, which has fields of its own for them.
 cdef inline uint8_t* lost_events(
     Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
 ) noexcept nogil:

@@ -46,7 +46,7 @@ cdef inline uint8_t* failed(Emission* to, int status) noexcept nogil:
     return NULL
 
 
-# The tag of a step, whose bytes are written in one go; the place behind it.
+# Put the tag of a step, whose bytes are written in one go; return the position after it.
 cdef inline uint8_t* put_tag(uint8_t* at, const Step* step) noexcept nogil:
     store64(at, step.tag, HOST_IS_BIG)
     return at + step.tag_size
@@ -65,7 +65,7 @@ cdef inline uint8_t* put_raw(
     return at + size
 
 
-# A string by its id, likewise. Most are short, for which a call takes longer than a step or two.
+# Put a string by its id, also with its tag. Most are short, for which a call takes longer than a step or two.
 cdef inline uint8_t* put_string(
     Emission* to, StringTable strings, const Program* one, const Step* step, int32_t id, uint8_t* at
 ) noexcept nogil:
@@ -134,8 +134,8 @@ cdef inline uint8_t* put_interned_id(
     return put_tagged(at, step.tag, step.tag_size, to.interning.numbers[id])
 
 
-# The steps of a program from `following` on, up to that `behind` them, for one row that all their columns have; NULL
-# where that fails, with `to.status`. There is room for all steps, which is made again behind each text and element.
+# Run the steps of a program from `following` on, up to `after`, for one row that all their columns have; NULL where
+# that fails, with `to.status`. There is room for all steps, which is made again after each text and element.
 cdef inline uint8_t* run_steps(
     Emission* to, StringTable strings, const Program* one, const Step* following, const Step* behind, int64_t row,
     uint8_t* at,
@@ -253,7 +253,7 @@ cdef inline uint8_t* run_steps(
         elif op == sUNION:
             if not option_of(step.view, row, &tag, &id):
                 return failed(to, BAD_COLUMN)
-            # Each option is a step of its own with those of its value behind it.
+            # Each option is a step of its own, followed by those of its value.
             which = following
             following += step.count
             while tag > 0 and which < following:

@@ -13,7 +13,7 @@ cdef extern from *:
     long __builtin_expect(long, long) nogil
 
 cdef enum:
-    # Room for the scalars of a step, behind all that `ensure` was asked for.
+    # Room for the scalars of a step, after all that `ensure` was called for.
     MARGIN = 64
     # An output larger than this is to be taken.
     BLOCK = 1 << 20
@@ -33,14 +33,14 @@ cdef inline uint32_t spread(uint32_t value) noexcept nogil:
     return (value & <uint32_t>0x007F007F) | ((value & <uint32_t>0x3F803F80) << 1)
 
 
-# 56 bits likewise.
+# The same for 56 bits.
 cdef inline uint64_t spread56(uint64_t value) noexcept nogil:
     value = (value & <uint64_t>0x0FFFFFFF) | ((value & <uint64_t>0x00FFFFFFF0000000) << 4)
     value = (value & <uint64_t>0x00003FFF00003FFF) | ((value & <uint64_t>0x0FFFC0000FFFC000) << 2)
     return (value & <uint64_t>0x007F007F007F007F) | ((value & <uint64_t>0x3F803F803F803F80) << 1)
 
 
-# A varint; the place behind it. Writes up to ten bytes.
+# Put a varint; return the position after it. Writes up to ten bytes.
 cdef inline uint8_t* put(uint8_t* at, uint64_t value) noexcept nogil:
     cdef int size
     if value < 0x80:
@@ -72,8 +72,8 @@ cdef inline uint8_t* put_long(uint8_t* at, uint64_t value) noexcept nogil:
     return at + 9 + (value >> 63)
 
 
-# A number behind its tag, with which it goes out at once where it is short; the place behind it. Writes up to ten bytes
-# behind the tag, which has no more than five.
+# Put a number after its tag, both in one write where the number is short; return the position after it. Writes up to
+# ten bytes after the tag, which has no more than five.
 cdef inline uint8_t* put_tagged(uint8_t* at, uint64_t tag, int tag_size, uint64_t value) noexcept nogil:
     if value < 0x80:
         store64(at, tag | value << (8 * tag_size), HOST_IS_BIG)
@@ -107,7 +107,7 @@ cdef struct UpperBits:
     int size
 
 
-# A time as a varint, likewise.
+# Put a time as a varint, with the upper bits kept from the last one.
 cdef inline uint8_t* put_time(UpperBits* upper, uint8_t* at, uint64_t ts) noexcept nogil:
     cdef uint64_t above = ts >> 28
     if above == 0:
@@ -143,7 +143,7 @@ cdef inline uint8_t* grow_at(Output* out, const uint8_t* at, int64_t size) noexc
     return out.data + place if grow(out, place + size + MARGIN, 2 * BLOCK) else NULL
 
 
-# The place behind all that is done, with room as `ensure_at` makes it; NULL without memory.
+# Return the position after all output, with room as `ensure_at` makes it; NULL without memory.
 cdef inline uint8_t* begin_at(Output* out, int64_t size) noexcept nogil:
     return ensure_at(out, out.data + out.used, size)
 
@@ -160,7 +160,7 @@ cdef inline uint8_t* open_message(Messages* to, uint8_t* at) noexcept nogil:
     return at + 1
 
 
-# The end of one whose size stands at `place`, behind the beginning of the output. It takes up to four bytes more.
+# End a message whose size is stored at `place`, an offset from the start of the output. It takes up to four bytes more.
 cdef inline uint8_t* close_at(Output* out, int64_t place, uint8_t* at) noexcept nogil:
     cdef uint8_t* begin = out.data + place
     cdef int64_t size = at - begin - 1
@@ -174,7 +174,7 @@ cdef inline uint8_t* close_at(Output* out, int64_t place, uint8_t* at) noexcept 
     return at + more
 
 
-# The end of the message that was begun last.
+# End the message that was started last.
 cdef inline uint8_t* close_message(Messages* to, uint8_t* at) noexcept nogil:
     to.depth -= 1
     return close_at(&to.out, to.opened[to.depth], at)

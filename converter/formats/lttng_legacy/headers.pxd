@@ -40,7 +40,7 @@ cdef struct HeaderForm:
 cdef struct EventHeader:
     uint64_t tsc
     uint32_t id
-    # Nothing but zeros: what a block that the tracer never closed has behind its last event.
+    # Nothing but zeros: the content of a block that the tracer never closed after its last event.
     bint blank
     # All bits of the time, not only the lowest.
     bint whole
@@ -68,8 +68,8 @@ cdef inline uint64_t period(const HeaderForm* form) noexcept nogil:
     return <uint64_t>1 << (form.tscbits + form.truncate)
 
 
-# Read the header at `at` of the window, `inside` bytes into its block, behind an event at the time `before`. Returns the
-# place behind it (in version 1.0 that of the payload), or -1 where it does not end in front of `limit`.
+# Read the header at `at` of the window, `inside` bytes into its block, after an event at the time `before`. Returns the
+# position after it (in version 1.0 that of the payload), or -1 where it does not end before `limit`.
 cdef inline int64_t read_header(
     const HeaderForm* form,
     const uint8_t* window,
@@ -147,8 +147,8 @@ cdef inline int64_t read_header(
     return at + padding(inside + at - begin, form.arch_size, form.alignment)
 
 
-# Whether headers of this form can say the time `ts` behind an event at the time `before`. Those of version 2 always
-# can: where this is false they have all bits.
+# Return True if headers of this layout can express the time `ts` after an event at the time `before`. Those of version
+# 2 always can: where this is false they have all bits.
 cdef inline bint reaches(const HeaderForm* form, uint64_t before, uint64_t ts) noexcept nogil:
     if form.form == HEADER_64:
         return True

@@ -5,7 +5,7 @@ from libc.string cimport memchr
 
 cdef enum:
     # Steps: (code, argument).
-    STEP_BYTES = 0  # so many bytes
+    STEP_BYTES = 0  # a number of bytes
     STEP_STRING = 1  # up to a NUL, and that
     STEP_ALIGN = 2  # to a multiple of that, counted from the payload's start
 
@@ -17,7 +17,7 @@ cdef inline int64_t padding(int64_t offset, int64_t size, int64_t alignment) noe
     return -offset & (size - 1) if size > 1 else 0
 
 
-# Where the payload stands after the steps, counted from its start; -1 when that lies beyond `size`.
+# Return the position after the steps, counted from the payload's start; -1 when that lies beyond `size`.
 cdef inline int64_t walk(
     const int32_t* steps, int64_t count, const uint8_t* payload, int64_t size
 ) noexcept nogil:

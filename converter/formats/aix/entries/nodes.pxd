@@ -1,8 +1,9 @@
 # cython: language_level=3
-"""How the fields of this converter's own hooks are encoded: a tree of nodes for each class, its children contiguous.
+"""Encoding of the fields of this converter's own hooks: a tree of nodes for each class, its children contiguous.
 
-Numbers are big-endian and unaligned, those of 8 bits and booleans 2 bytes wide, since templates print numbers of 2, 4 and
-8 bytes. Texts, bytes and arrays begin with their length in 4 bytes, optionals and variants with 2 bytes that say which.
+Numbers are big-endian and unaligned, those of 8 bits and booleans 2 bytes wide, since templates print numbers of 2, 4
+and 8 bytes. Texts, bytes and arrays begin with their length in 4 bytes, optionals and variants with 2 bytes that say
+which.
 """
 
 cdef enum:

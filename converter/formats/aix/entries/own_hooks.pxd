@@ -1,13 +1,13 @@
 # cython: language_level=3
-"""Entries of this converter's own hooks, all of them generic: what their data words and data are.
+"""Entries of this converter's own hooks, all of them generic: the layout of their data words and data.
 
 The data of an event begin with five numbers of 4 bytes: its class, then CPU, thread and track, each plus 1 and 0 for
-none, and how many bytes of its data come in continuations. Its fields are behind them (`nodes`).
+none, and the number of bytes of its data that come in continuations. Its fields follow (`nodes`).
 """
 
 cdef enum:
     METADATA_HOOK = 0x0100
-    # The hooks of event classes end here; they begin behind that of the metadata.
+    # The hooks of event classes end here; they begin after that of the metadata.
     LAST_HOOK = 0x0FF0
     # Data words of the metadata hook.
     OWN_HEADER = 1
@@ -18,7 +18,7 @@ cdef enum:
     # Of an event's five numbers: their size, and where that of the bytes in continuations is.
     CONTEXT_SIZE = 20
     REST_PLACE = 16
-    # At most so many bytes in continuations.
+    # The most bytes in continuations.
     MAX_REST = 1 << 26
     # With the number of the class: the hook that AIX has for the event is the next entry.
     FOLLOWED = 0x80000000

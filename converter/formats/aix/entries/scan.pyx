@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Raw AIX trace streams to columns.
 
-A first pass (`survey`) numbers what occurs: forms of hooks, thread ids, declarations of this converter's own streams.
-The second (`scan`) makes the columns. Both go through `read_record`, which checks every length before it reads what is
-behind it.
+A first pass (`survey`) numbers what occurs: layouts of hooks, thread ids, declarations of this converter's own streams.
+The second (`scan`) makes the columns. Both go through `read_record`, which checks every length before it reads the data
+after it.
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -48,9 +48,9 @@ cdef enum:
     HOOKS = 1 << 16
     HOOK_EXEC = 0x1340
     HOOK_FORK = 0x1390
-    # So many bytes of zeros are no entries of hook 000 but a hole in the file.
+    # From this number of zero bytes on, they are not entries of hook 000 but a gap in the file.
     HOLE = 64
-    # So many entries that follow each other are taken for entries behind damage, fewer where the stream ends.
+    # After damage this number of entries that follow each other are accepted as entries, fewer where the stream ends.
     CHAIN = 8
     LEAST_CHAIN = 3
     # Numbers of this converter's own that no stream reaches.
@@ -67,8 +67,8 @@ cdef inline bint is_fork(uint32_t form) noexcept nogil:
     return form & ~<uint32_t>WIDE == HOOK_FORK << FORM_BITS | DOCUMENTED
 
 
-# Whether what was read at `data` may be an entry: one of this converter's own streams, where `own`, behind damage
-# (`resumed`) one of a place that could be any.
+# Return True if the record read at `data` may be an entry: in one of this converter's own streams (`own`), after damage
+# (`resumed`) at an offset that could be any.
 cdef inline bint is_plausible(int bits, bint own, bint resumed, const uint8_t* data, const Record* record) noexcept nogil:
     if (own or resumed) and bits == 64 and big32(data) >> 16 & UNUSED_FLAGS:
         return False
@@ -124,7 +124,8 @@ def find_entry(int bits, bint own, const uint8_t[::1] data, int64_t at):
 
 
 cdef class Forms:
-    """What occurs in the streams of a trace: forms of hooks, and threads. Shared by the scanners of its streams."""
+    """The hooks' layouts and the threads that occur in the streams of a trace. Shared by the scanners of its streams.
+    """
 
     cdef int32_t* _numbers
     cdef uint8_t* _needs
@@ -187,7 +188,7 @@ cdef class Forms:
         return form
 
     cdef bint learn_pid(self, const Entry* entry, const uint8_t* data) noexcept nogil:
-        # From documented hooks that have a process id and, in the word behind it, a thread id.
+        # From documented hooks that have a process id and, in the word after it, a thread id.
         cdef int64_t at = entry.data + word_size(entry) * (self._pid_words[entry.hook] - 1)
         cdef uint64_t pid, tid
         if entry.wide:
@@ -481,7 +482,7 @@ cdef class Scanner:
         return (DONE if at == end else FULL), n
 
     cdef int64_t _join(self, const uint8_t* data, Record* record) noexcept nogil:
-        # The parts of an event's data one behind the other: its location in the side segment, -1 without memory.
+        # Join the parts of an event's data; return their location in the side segment, -1 without memory.
         cdef int64_t whole = record.payload_size + record.rest
         cdef int64_t place = self._side_used
         cdef uint8_t* moved

@@ -31,7 +31,8 @@ cdef struct Record:
     int kind
     # Of all entries.
     int64_t size
-    # From here on of this converter's own: the data word and the data behind it, of an event those of its fields.
+    # From here on for this converter's own entries: the data word and the data after it; for an event, the data of its
+    # fields.
     uint64_t word
     int64_t payload
     int64_t payload_size
@@ -104,7 +105,7 @@ cdef inline int read_record(int bits, bint own, const uint8_t* data, int64_t lef
     return ENTRY_OK
 
 
-# The parts of an event's data, one behind the other, to `to`. The record was read from `data`.
+# Join the parts of an event's data at `to`. The record was read from `data`.
 cdef inline void join_parts(int bits, const uint8_t* data, const Record* record, uint8_t* to) noexcept nogil:
     cdef int64_t at = record.entry.size
     cdef int64_t left = record.rest

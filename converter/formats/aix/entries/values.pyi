@@ -35,7 +35,7 @@ class Columns:
         Raises ValueError where damage, or values that are absent, would fill memory.
         """
     def length(self, node: int) -> int:
-        """How many values a node has."""
+        """Return the number of values of a node."""
     def main(self, node: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         """The values of numbers and booleans, flags of optionals, tags of variants; of lists the end of each."""
     def values(self, node: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -31,7 +31,7 @@ VARIANT = NODE_VARIANT
 
 cdef enum:
     TOO_MANY_DEFAULTS = -2
-    # Values of one decoding that stand for what is absent or damaged.
+    # The most values of one decoding that replace absent or damaged ones.
     MAX_DEFAULTS = 1 << 25
 
 
@@ -79,7 +79,7 @@ cdef class Columns:
             node = &self._nodes[i]
             node.op, node.width, _, node.first, node.count, node.extent = nodes[i]
             good = 0 <= node.op <= NODE_LAST and node.width in (1, 2, 4, 8)
-            # Children stand behind it.
+            # Children are stored after it.
             good = good and (node.count == 0 or node.count > 0 and i < node.first <= self._count - node.count)
             good = good and (node.op not in (NODE_ARRAY, NODE_OPTIONAL) or node.count == 1)
             if not good or node.op == NODE_VARIANT and not node.count:
@@ -125,7 +125,7 @@ cdef class Columns:
             raise MemoryError
 
     def length(self, int32_t node):
-        """How many values a node has."""
+        """Return the number of values of a node."""
         return self._checked(node).length
 
     def main(self, int32_t node, dtype):
@@ -252,7 +252,7 @@ cdef class Columns:
         return status
 
     cdef int _default(self, Node* node) noexcept nogil:
-        # What stands for a value that is absent.
+        # The default for an absent value.
         cdef bint failed = self._failed
         cdef int status
         self._failed = True

@@ -117,7 +117,7 @@ cdef inline int read_entry_32(const uint8_t* data, int64_t left, Entry* entry) n
     entry.tid = big32(data + 4 + body)
     entry.ts = big32(data + 8 + body) if entry.timed else 0
     if entry.hook == HOOK_64_ON_32 and entry.generic and entry.length >= 4:
-        # Of a 64-bit application: its hook word stands in the data word and the first 4 bytes behind it.
+        # From a 64-bit application: its hook word is in the data word and the first 4 bytes after it.
         flags = big16(data + 4)
         body = big16(data + 6) + (8 if flags & FLAG_GENERIC else 0)
         if flags & FLAG_NARROW == 0 and body == entry.length - 4:

@@ -52,7 +52,7 @@ cdef inline bint number_at(
     return at > first
 
 
-# Where `key` first stands in data[start:end], -1 if nowhere.
+# Return the position where `key` first occurs in data[start:end], -1 if nowhere.
 cdef inline int64_t find(const uint8_t* data, int64_t start, int64_t end, const uint8_t* key, int64_t size) noexcept nogil:
     cdef const uint8_t* found
     if size == 0:

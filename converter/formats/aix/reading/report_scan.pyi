@@ -16,11 +16,11 @@ def scan(
     title: bytes,
     rows: NDArray[int64],
 ) -> tuple[int, int, bool]:
-    """Events of the lines from `start` on, as many as `rows` has; how many, where the next line starts, and whether
-    that one holds `title` and is a heading.
+    """Read events of the lines from `start` on, at most as many as `rows` has; return their number, where the next line
+    starts, and whether that line holds `title` and is a heading.
 
-    `columns` are those in front of the time: (number of `report_header.FrontColumn`, place in the line). A report is
-    `aligned` where values stand under their headings, else they are taken in order. An event's further lines belong to
+    `columns` are those before the time: (number of `report_header.FrontColumn`, offset in the line). A report is
+    `aligned` where values are below their headings, else they are taken in order. An event's further lines belong to
     its text; with `final` the data ends here, else the last event waits for more.
 
     A row is 13 numbers, -1 for none: nanoseconds; 16-bit hook id (-2: no event, just text); CPU; pid; tid; nesting of
@@ -38,7 +38,7 @@ def numbers(
     *,
     before: bool = False,
 ) -> None:
-    """The number behind the first `key` of each span (or the word `before` it), in base 10 or 16; -1 for none."""
+    """Find the number after the first `key` of each span (or the word `before` it), in base 10 or 16; -1 for none."""
 
 def words(
     data: bytes | bytearray | memoryview | NDArray[uint8],
@@ -49,7 +49,7 @@ def words(
     found_starts: NDArray[int64],
     found_sizes: NDArray[int64],
 ) -> None:
-    """What stands behind the first `key` of each span up to `until`, or up to a blank where that is missing or empty.
+    """Find the text after the first `key` of each span up to `until`, or up to a blank where that is missing or empty.
 
     Blanks and full stops at its end are left out; of size 0 where there is no key.
     """

@@ -12,7 +12,7 @@ from libc.string cimport memchr, memcpy
 from converter.formats.aix.reading.printed_text cimport blanks_end, digit_of, find, is_blank, number_at
 
 
-# Columns of a line in front of its time; the numbers are those of `report_header.FrontColumn`.
+# Columns of a line before its time; the numbers are those of `report_header.FrontColumn`.
 cdef enum:
     HOOK_ID = 0
     PROCESS_NAME = 1
@@ -299,7 +299,7 @@ def scan(
             rows[count, ROW_CPU] = rows[count, ROW_PID] = rows[count, ROW_TID] = rows[count, ROW_DEPTH] = -1
             count += 1
     if open_event and not is_title and not (final and at >= total) and count > 1:
-        # The event may go on behind the data.
+        # The event may continue after the data.
         return count - 1, last_event, False
     return count, at, is_title
 

@@ -5,5 +5,5 @@ cpdef enum:
     TOO_LARGE = 1
     BAD_COLUMN = 2
     NO_MEMORY = 3
-    # A list of more values without bytes than can be told.
+    # A list of more values without bytes than its length can express.
     TOO_MANY_EMPTY = 4

@@ -30,11 +30,11 @@ class Emitter:
         fields: int,
         following: tuple[Any, ...] | None,
     ) -> int:
-        """A program for a class; its number.
+        """Add the program of a class; return its number.
 
         Nodes are (operation, width, signed, first child, children, extent); the first `fields` are those of the fields.
-        `following` is the documented hook behind each event: (hook, generic, nodes of words, node of the subhook, of
-        the text, of the thread id), -1 for zero. Raises ValueError for nodes that form no tree.
+        `following` is the documented hook after each event: (hook, generic, nodes of words, node of the subhook, of the
+        text, of the thread id), -1 for zero. Raises ValueError for nodes that form no tree.
         """
     def bind(self, number: int, rows: int, columns: Sequence[tuple[int, Any]]) -> None:
         """Columns for the next `emit`: the length and the data of each node.

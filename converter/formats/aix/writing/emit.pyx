@@ -72,9 +72,9 @@ cdef class Emitter:
         return data
 
     def add_program(self, uint32_t hook, uint32_t sub, bint timed, nodes, fields, following):
-        """A program for a class; its number. Nodes are (op, width, signed, first child, children, extent).
+        """Add the program of a class; return its number. Nodes are (op, width, signed, first child, children, extent).
 
-        The first `fields` nodes are those of the fields; one without a parent behind them is only for `following`, which
+        The first `fields` nodes are those of the fields; one without a parent after them is only for `following`, which
         is None or (hook, generic, nodes of words, node of the subhook, of the text, of the thread id).
         """
         cdef Program program
@@ -105,7 +105,7 @@ cdef class Emitter:
                 raise ValueError("the hook that follows has other words than the class")
         for i, (op, width, _, first, count, _) in enumerate(nodes):
             good = 0 <= op <= NODE_LAST and width in (1, 2, 4, 8)
-            # Children stand behind it.
+            # Children are stored after it.
             if not good or count < 0 or (count and not i < first <= program.node_count - count):
                 raise ValueError(f"no node {nodes[i]}")
         columns = BoundColumns(program.node_count)

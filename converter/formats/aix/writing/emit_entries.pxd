@@ -1,7 +1,7 @@
 # cython: language_level=3
 """Entries of a raw AIX trace stream under construction, big-endian ("I. General Information", A to C).
 
-An entry is begun, its data are put, and its end is put with their size, which also completes its beginning.
+An entry is started, its data are put, and its end is put with their size, which also completes its start.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -37,7 +37,7 @@ cdef inline void begin_generic(Stream* to, uint32_t hook, uint32_t sub, uint64_t
         put32(out, <uint32_t>word, HOST_IS_LITTLE)
 
 
-# Padding, thread id and time stamp behind `size` bytes of data, and the hook word.
+# Put padding, thread id and time stamp after `size` bytes of data, and the hook word.
 cdef inline void end_generic(
     Stream* to, uint32_t hook, int64_t size, uint64_t tid, int64_t ts, bint timed
 ) noexcept nogil:

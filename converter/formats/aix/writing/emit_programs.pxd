@@ -31,7 +31,7 @@ cdef struct Node:
     int32_t extent
 
 
-# The documented hook behind an event: nodes of the class's top level, -1 for none (zero).
+# The documented hook after an event: nodes of the class's top level, -1 for none (zero).
 cdef struct Following:
     uint32_t hook
     bint generic
@@ -142,7 +142,7 @@ cdef inline int put_following(
     return OK
 
 
-# Cut to what an entry holds, with a NUL behind it.
+# Cut to the capacity of an entry, with a NUL after it.
 cdef inline int put_following_text(
     Stream* to, StringTable strings, const Program* program, uint32_t sub, int64_t row, uint64_t tid, int64_t ts
 ) noexcept nogil:

@@ -8,7 +8,7 @@ DONE: int
 PACKET: int
 """A packet's header and context were read: `Scanner.enter` or `Scanner.leave` it."""
 INCOMPLETE: int
-"""A record, or a packet's header, goes on behind the window."""
+"""A record, or a packet's header, continues after the window."""
 FULL: int
 """There is no room for more events."""
 NEW_CLASS: int
@@ -32,9 +32,9 @@ class Scanner:
     def __init__(
         self, packet: Program, header: Program, common: Program, alignment: int, from_header: bool
     ) -> None:
-        """Programs of a packet's header and context, of a record's header, and of its common context.
+        """Set the programs of a packet's header and context, of a record's header, and of its common context.
 
-        `alignment` is the largest of any field; records start with their header if `from_header`, else behind both.
+        `alignment` is the largest of any field; records start with their header if `from_header`, else after both.
         """
     @property
     def place_count(self) -> int:
@@ -43,16 +43,16 @@ class Scanner:
         """Those from number `start` on: process id, thread id, track, thread name."""
     @property
     def packet_start(self) -> int:
-        """Where the packet starts that was found last."""
+        """Return the bit at which the packet that was found last starts."""
     @property
     def header_end(self) -> int:
-        """Where its header and context end."""
+        """Return the bit at which its header and context end."""
     @property
     def defect(self) -> int:
-        """What was wrong, a key of `DEFECTS`."""
+        """Return the number of the defect that was found, a key of `DEFECTS`."""
     @property
     def inside(self) -> bool:
-        """Whether a packet's records are being read."""
+        """Return True while a packet's records are being read."""
     @property
     def clock(self) -> int:
         """The clock's value."""
@@ -63,7 +63,7 @@ class Scanner:
     def time(self, value: int) -> int | None:
         """The time of a clock's value, None if it does not fit."""
     def set_window(self, first: int, last: int) -> None:
-        """Of records before `first` only those of classes that last are events, of those behind `last` only one is."""
+        """Before `first`, only records of classes that last become events; after `last`, only one record does."""
     def add_class(self, id: int, program: Program, placed: bool, lasting: bool) -> None:
         """Declare the next record class; its events have the number of the call.
 
@@ -76,11 +76,11 @@ class Scanner:
         """The registers that have a meaning, None for those whose fields the packet does not have."""
 
     def enter(self, content: int, length: int) -> None:
-        """Read the records of the packet found, of which so many bits are content."""
+        """Read the records of the packet found, `content` bits of which are content."""
     def leave(self) -> int:
         """Read no more records of the packet; where it ends."""
     def move(self, bits: int) -> None:
-        """The next window starts so many bits behind this one."""
+        """Start the next window `bits` bits after this one."""
     def scan(
         self,
         data: memoryview | NDArray[uint8],
@@ -94,8 +94,8 @@ class Scanner:
         size: NDArray[uint32],
         filled: int,
     ) -> tuple[int, int, int]:
-        """Scan from bit `at` on: (what it stopped at, events there are now, the bit it stopped at).
+        """Scan from bit `at` on: (why it stopped, the number of events so far, the bit it stopped at).
 
-        `last`: the stream ends with this window. A record's begin is its first bit; start and size are of what is
-        behind the common context, or of all of it. Releases the GIL.
+        `last`: the stream ends with this window. A record's begin is its first bit; start and size are those of the
+        data after the common context, or of all of it. Releases the GIL.
         """

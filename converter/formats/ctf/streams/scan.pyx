@@ -48,7 +48,8 @@ cdef enum:
     NO_TIME = -6
     NO_BITS = -7
     ZEROS = -9
-    # So many bytes of zeros, of a time that is not that of their packet's beginning, are a hole in the file.
+    # From this number of zero bytes on, of a time that is not that of their packet's beginning, they are a gap in the
+    # file.
     HOLE = 64
 
 #: What is wrong with a record, by the scanner's `defect`.
@@ -89,7 +90,7 @@ cdef extern from *:
     """
     uint64_t NOT_SAID
 
-#: Behind "uuid" come its size and the free ones.
+#: After "uuid" come its size and the free registers.
 FIRST_FREE = R_FREE
 
 cdef enum:

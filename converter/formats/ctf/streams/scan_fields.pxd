@@ -234,7 +234,7 @@ cdef inline void update_clock(Machine* machine, uint64_t value, int64_t bits) no
     machine.clock = (machine.clock & ~mask) | value
 
 
-# LEB128 (CTF2-SPEC-2.0, 6.4.4): the position behind it; the value in register and slot.
+# LEB128 (CTF2-SPEC-2.0, 6.4.4): return the position after it; the value goes to register and slot.
 cdef inline int64_t variable(Machine* machine, const Operation* op, int64_t at) noexcept nogil:
     cdef uint64_t value = 0
     cdef int64_t shift = 0
@@ -267,7 +267,7 @@ cdef inline int64_t variable(Machine* machine, const Operation* op, int64_t at) 
     return at
 
 
-# A run of integers: the position behind it.
+# Read a run of integers; return the position after it.
 cdef inline int64_t integers(Machine* machine, const Operation* op, int64_t at, uint64_t count) noexcept nogil:
     cdef int64_t stride = (op.width + op.stride - 1) & -op.stride
     cdef int64_t left, k
@@ -279,7 +279,7 @@ cdef inline int64_t integers(Machine* machine, const Operation* op, int64_t at, 
         if count > <uint64_t>(machine.end - at):
             return OUT_OF_BOUNDS
         left = <int64_t>count
-        # Behind the last element there is no padding.
+        # There is no padding after the last element.
         if (left - 1) * stride + op.width > machine.end - at:
             return OUT_OF_BOUNDS
     if op.slot >= 0:

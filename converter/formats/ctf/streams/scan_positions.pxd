@@ -19,7 +19,7 @@ cdef struct Places:
     int64_t count
     int64_t room
     uint64_t mask
-    # Unknown to whoever made the trace, who could otherwise choose ids that lie in one heap.
+    # Unknown to the producer of the trace, which could otherwise choose ids that all fall into one heap.
     uint64_t seed
     # Where the event before was.
     int64_t last

@@ -31,13 +31,13 @@ cdef enum:
     STORE = 12
     # The position must be that of a byte: the byte order changes.
     WHOLE = 13
-    # SKIPs and INTEGERs of whole bytes, one behind the other, which a program has joined: `width` bits, of which the
-    # fields from `target` on are read, `aux` of them, and those of column group `slot` are for later; the program goes on
-    # `reg` operations from here, where a JUMP behind them would lead.
+    # SKIPs and INTEGERs of whole bytes, one after the other, which a program has joined: `width` bits, of which the
+    # fields from `target` on are read, `aux` of them, and those of column group `slot` are for later; the program goes
+    # on `reg` operations from here, where a JUMP after them would lead.
     FIXED = 14
 
 cdef enum:
-    # Flags of integers; CLOCK: the value updates the clock. TEXT: what lies behind the first null is no content. BYTEWISE:
+    # Flags of integers; CLOCK: the value updates the clock. TEXT: bytes after the first null are no content. BYTEWISE:
     # an integer of 8, 16, 32 or 64 bits that lies at a whole byte, with a slot for values of its size.
     SIGNED = 1
     BIG = 2
@@ -101,7 +101,7 @@ cdef enum:
     U64_SWAPPED = 14
 
 
-# A field of a FIXED operation, so many bytes behind its beginning, of so many bits.
+# A field of a FIXED operation: its offset in bytes from the start, and its size in bits.
 cdef struct Field:
     int64_t offset
     int64_t load

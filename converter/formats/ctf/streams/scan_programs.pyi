@@ -5,7 +5,7 @@ OPERATIONS: dict[str, int]
 """The codes of operations, by name; `scan_programs.pxd` says what each does."""
 FLAGS: dict[str, int]
 MAX_DEPTH: int
-"""How deeply loops may be nested."""
+"""The deepest nesting of loops."""
 
 class Program:
     """Operations over the fields of a record, checked once."""

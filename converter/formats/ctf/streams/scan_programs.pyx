@@ -33,7 +33,7 @@ cdef enum:
 
 
 cdef int64_t load_of(const Operation* op):
-    """How a BYTEWISE integer is loaded."""
+    """Return the code for loading a BYTEWISE integer."""
     cdef int64_t load = {8: U8, 16: U16, 32: U32, 64: U64}.get(op.width, -1)
     if load < 0:
         raise ValueError(f"an integer of {op.width} bits is no whole bytes")
@@ -107,7 +107,7 @@ cdef class Program:
             i += i == first
 
     def _repeats(self, int64_t number):
-        """Whether an operation copies what the one before it reads, to another register."""
+        """Return True if an operation copies what the one before it reads, to another register."""
         cdef Operation* op = &self.operations[number]
         cdef Operation* before = &self.operations[number - 1]
         return op.code == COPY and before.code == INTEGER and before.reg == op.aux

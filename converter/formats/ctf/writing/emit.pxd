@@ -1,4 +1,4 @@
-# What emitting CTF is told and what it gives.
+# Operations, input and results of emitting CTF.
 
 cpdef enum:
     # Operations, and what they write.

@@ -28,8 +28,8 @@ WRONG_LENGTH: int
 class Emitter:
     """Makes the packets of data streams; each event class has a program.
 
-    A program is a list of (operation, width, number of operations behind it that belong to it). Structures are no
-    operation of their own: their members stand one after the other.
+    A program is a list of (operation, width, number of operations after it that belong to it). Structures are no
+    operation of their own: their members follow each other.
     """
 
     def __init__(self, strings: StringTable, uuid: bytes, packet_size: int) -> None:

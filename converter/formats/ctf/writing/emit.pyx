@@ -308,7 +308,7 @@ cdef class Emitter:
 
 
 def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):
-    """Whether the operations of nested fields lie within those around them."""
+    """Return True if the operations of nested fields lie within those around them."""
     cdef int64_t i = begin
     if depth > MAX_NESTING:
         raise ValueError("operations are nested too deep")

@@ -1,4 +1,4 @@
-# Data streams under construction: packets of LTTng's shape, one behind the other (CTF 1.8.3, 5).
+# Data streams under construction: packets laid out as LTTng does, one after the other (CTF 1.8.3, 5).
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset

@@ -16,7 +16,7 @@ from converter.kernels.tables.strings cimport StringTable
 cdef struct Operation:
     int32_t code
     int32_t width
-    # Operations of nested fields behind it.
+    # Operations of nested fields after it.
     int32_t inner
 
 

@@ -62,15 +62,15 @@ class RecordTable(Table):
         """The given rows, which know their records as long as this table does."""
 
 class RecordColumns:
-    """How all columns of a class are made of records: decided once a class, done once a batch.
+    """The way all columns of a class are made of records: decided once a class, done once a batch.
 
     Args:
         places: offset and width of the integers, as `Segments.gathered` takes them.
         text_places: of the texts that are gathered with them.
         dtypes: the integers' types.
-        sources: for each column its number among the integers and the texts behind them, or what makes it of records.
+        sources: for each column its number among the integers and the texts after them, or the function that makes
+            it of records.
         format, long_size, texts: as records have them.
-
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class RecordColumns:
         strings: StringTable,
         big_endian: bool,
     ) -> RecordTable:
-        """The table of so many records; its columns are gathered when asked for."""
+        """Return the table of `count` records; its columns are gathered when asked for."""
 
 class RecordClasses:
     """Classes by number, and how the columns of each are made."""
@@ -109,4 +109,4 @@ class RecordClasses:
         *,
         big_endian: bool,
     ) -> RecordTable:
-        """The table of a class over so many records; columns are gathered when asked for."""
+        """Return the table of a class over `count` records; columns are gathered when asked for."""

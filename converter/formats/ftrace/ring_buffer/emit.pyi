@@ -13,22 +13,22 @@ INTEGER: int
 INLINE: int
 #: TAIL: all bytes, from `offset` on. Tails come before data locations.
 TAIL: int
-#: DATA_LOC: all bytes behind the fixed part; at `offset` the word (of `room` bytes, 4 or 2) that says where.
+#: DATA_LOC: all bytes after the fixed part; at `offset` the word (of `room` bytes, 4 or 2) that says where.
 DATA_LOC: int
 #: REL_LOC: the same, the place counting from the word's end.
 REL_LOC: int
-#: MISSED: no record: start a page before which so many events were lost, -1 if unknown. The only operation of its
-#: class.
+#: MISSED: no record: start a page before which this number of events were lost, -1 if unknown. The only operation : of
+#: its class.
 MISSED: int
 
 class RecordLayout:
-    """How the records of one event class are laid out."""
+    """The layout of the records of one event class."""
 
     def __init__(self, template: bytes, operations: NDArray[int32], pid_offset: int) -> None:
-        """`template` is a record's fixed part, `operations` (n x 5) its program; the pid's place is -1 if it has none.
+        """`template` is a record's fixed part, `operations` (n x 5) its program; the pid's offset is -1 if it has none.
 
-        Lists and strings that are `terminated` get a NUL behind them.
-        Raises ValueError for operations that are unknown or write outside the fixed part.
+        Lists and strings that are `terminated` get a NUL after them. Raises ValueError for operations that are unknown
+        or write outside the fixed part.
         """
 
 class RecordColumns:
@@ -83,4 +83,4 @@ class PageEmitter:
     def finish(self, stream: int) -> None:
         """End the open page."""
     def take(self, stream: int, multiple: int) -> NDArray[uint8] | None:
-        """Remove and return the finished pages, a multiple of so many; None when there are not as many."""
+        """Remove and return the finished pages, a `multiple` of pages; None when there are fewer."""

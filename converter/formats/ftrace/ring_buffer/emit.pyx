@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Pages of the kernel's ring buffer: filling them with records made from columns.
 
-The reverse of `scan`, and laid out as the kernel lays pages out (kernel/trace/ring_buffer.c): a record's word
-has its length in words up to 28, longer ones carry their length behind the word; a gap of 27 bits or more, and a time
-that goes back, takes a time stamp of its own; a page ends where the next record does not fit.
+The reverse of `scan`, and laid out as the kernel lays pages out (kernel/trace/ring_buffer.c): a record's word has its
+length in words up to 28, longer ones carry their length after the word; a gap of 27 bits or more, and a time that goes
+back, takes a time stamp of its own; a page ends where the next record does not fit.
 
 Each event class has a `RecordLayout`: the bytes that all its records share, and a short program of operations, one for
 each column. `PageEmitter.emit` runs the programs row by row in stream order into the pages of each stream.

@@ -18,7 +18,7 @@ cdef enum:
 cdef struct PageForm:
     int64_t size
     int64_t long_size
-    # The bytes in front of the first record.
+    # The bytes before the first record.
     int64_t header
     bint big_endian
     bint swap
@@ -53,7 +53,7 @@ cdef inline int start_page(const PageForm* form, Stream* stream, uint64_t ts) no
     return DONE
 
 
-# The same after so many missed events, -1 if their number is unknown.
+# The same after `missed` lost events, -1 if their number is unknown.
 cdef inline int start_after_missed(const PageForm* form, Stream* stream, uint64_t ts, int64_t missed) noexcept nogil:
     cdef int status = start_page(form, stream, ts)
     if status != DONE:
@@ -139,7 +139,7 @@ cdef inline int reserve(
     return DONE
 
 
-# The records of a page as a run: their times count from the page's, which a time stamp in front of them gives.
+# Append the records of a page as a run: their times count from the page's, which a time stamp before them gives.
 cdef inline int append_page(
     const PageForm* form, Stream* stream, PageCursor* cursor, int64_t available
 ) noexcept nogil:

@@ -25,7 +25,7 @@ cdef struct Operation:
     int32_t offset
     int32_t width
     int32_t room
-    # 1 where a NUL is put behind the bytes.
+    # 1 where a NUL is put after the bytes.
     int32_t terminated
 
 
@@ -143,7 +143,7 @@ cdef inline int fill_record(
             copy_elements(record + operation.offset, data, min(size, operation.room), operation.width, swap)
             continue
         if operation.code == OP_TAIL:
-            # Tails come first, so that this is the end of the fixed part unless other fields lie behind it.
+            # Tails come first, so that this is the end of the fixed part unless other fields come after it.
             copy_elements(record + operation.offset, data, size, operation.width, swap)
             at = max(at, operation.offset + size + operation.terminated)
             continue

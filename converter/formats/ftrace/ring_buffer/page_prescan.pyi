@@ -44,7 +44,7 @@ class Surveyor:
 
     @property
     def tasks(self) -> TaskTable:
-        """What was said about tasks."""
+        """Return what the records say about tasks."""
 
     def look_at(self, data: memoryview | bytes | NDArray[uint8], page_size: int) -> tuple[int, int]:
         """Look at pages: (damaged pages, where the damage begins, or -1), as `scan_pages` finds them.

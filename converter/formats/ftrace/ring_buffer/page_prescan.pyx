@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What the records of pages say about tasks, and how many there are of each type."""
+"""Prescan of pages: what their records say about tasks, and the number of records of each type."""
 
 import numpy as np
 

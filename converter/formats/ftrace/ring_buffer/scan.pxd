@@ -15,7 +15,7 @@ cdef enum:
     MISSED_EVENTS = 1 << 31
     MISSED_STORED = 1 << 30
     COMMIT_MASK = (1 << 27) - 1
-    # Of zeros behind the last record of a page.
+    # The most zeros after the last record of a page.
     MOST_ZEROS = 512
 
 cdef enum:
@@ -86,7 +86,7 @@ cdef inline bint open_page(
     return True
 
 
-# Whether what stands where a page begins is no header: longer than a page, or zeros.
+# Return True if the bytes at the start of a page are no header: longer than a page, or zeros.
 cdef inline bint no_header(const PageCursor* cursor, int64_t page_size) noexcept nogil:
     return cursor.stated > page_size or (cursor.ts == 0 and cursor.stated == cursor.at and not cursor.flags)
 
@@ -94,7 +94,8 @@ cdef inline bint no_header(const PageCursor* cursor, int64_t page_size) noexcept
 # Go to the next record with data. After DAMAGED, `cursor.at` is where the page stops making sense.
 #
 # Almost all records are of the first kind: small enough to be compiled into each loop. Others are left to a function
-# that is given the cursor and gives it back: as nobody is told its place, loops have it in the processor's registers.
+# that takes the cursor by value and returns it: as its address is never taken, loops have it in the processor's
+# registers.
 cdef inline int next_record(PageCursor* cursor) noexcept nogil:
     cdef int64_t left = cursor.end - cursor.at - 4
     cdef uint32_t word
@@ -112,7 +113,7 @@ cdef inline int next_record(PageCursor* cursor) noexcept nogil:
     return cursor.found
 
 
-# Likewise, whatever follows.
+# The same for any record that follows.
 cdef inline PageCursor next_of_any(PageCursor cursor) noexcept nogil:
     cdef uint32_t word, kind, extra
     cdef uint64_t delta, absolute
@@ -161,7 +162,7 @@ cdef inline PageCursor next_of_any(PageCursor cursor) noexcept nogil:
             cursor.ts += delta
             cursor.at += 4 + <int64_t>extra
         else:
-            # Some 4.19 kernels commit the zeros behind the last record too.
+            # Some 4.19 kernels commit the zeros after the last record too.
             if extra == 0 and delta == 0:
                 cursor.found = PAGE_END
                 return cursor
@@ -177,7 +178,7 @@ cdef inline PageCursor next_of_any(PageCursor cursor) noexcept nogil:
             return cursor
 
 
-# Whether zeros were taken for the end of a page that holds more: a few stand behind the last record of some kernels.
+# Return True if zeros were taken for the end of a page that holds more: a few follow the last record of some kernels.
 cdef inline bint cut_by_zeros(PageCursor cursor) noexcept nogil:
     cdef int64_t at = cursor.at
     if cursor.end - at < 4 or load32(cursor.page + at, cursor.swap) != 0:

@@ -43,16 +43,17 @@ def find_chunks(
     magic: bytes,
     chunks: NDArray[int64],
 ) -> tuple[int, int, int]:
-    """Find the compressed chunks at the start of a block, each behind its two sizes: (how many, where they end, need).
+    """Find the compressed chunks at the start of a block, each after its two sizes: (how many, where they end, need).
 
-    They are as many as have at least `target` bytes of whole pages, or `most_odd` more of what is none, but no more
-    than `most`. A row of `chunks` (int64, n x 3) is the place of a chunk's data, its size there, and decompressed.
-    What is needed for more: a block of so many bytes, or room for more chunks (-2); the next chunk does not end
-    before `limit`, or begin with `magic` (-1); or nothing (0). Releases the GIL.
+    At least `target` bytes of whole pages are found, or `most_odd` more of data that are no whole pages, but at most
+    `most` chunks. A row of `chunks` (int64, n x 3) is the offset of a chunk's data, its size there, and decompressed.
+    `need` says what more would take: a block of that many bytes, or room for more chunks (-2); the next chunk does not
+    end before `limit`, or begin with `magic` (-1); or nothing (0). Releases the GIL.
     """
 
 def page_begins(data: bytes | NDArray[uint8], long_size: int, big_endian: bool) -> bool:
-    """Whether data of the size of a page begins as a page does; what follows its first record may be damaged."""
+    """Return True if data of the size of a page begin as a page does; the data after the first record may be damaged.
+    """
 
 def follow_pages(
     data: bytes | NDArray[uint8],
@@ -62,7 +63,7 @@ def follow_pages(
     at: int,
     after: int,
 ) -> tuple[int, int]:
-    """Where pages end that stand whole, one behind the other, from `at` on, and the time of the last of them.
+    """Find whole pages, one after the other, from `at` on: (where they end, the time of the last of them).
 
     Their times rise, from `after` on.
     """
@@ -75,9 +76,9 @@ def find_page(
     at: int,
     after: int,
 ) -> int:
-    """The first place from `at` on where a whole page of a time from `after` on stands; -1 if there is none.
+    """Return the first offset from `at` on of a whole page of a time from `after` on; -1 if there is none.
 
-    Behind it stands another one that is not earlier, or the end of the data.
+    Another page that is not earlier follows it, or the end of the data.
     """
 
 def most_records_in(total: int, page_size: int) -> int:

@@ -89,7 +89,7 @@ def scan_pages(
                 ts[count] = <int64_t>(time + time_offset)
                 class_id[count] = class_of_missed
                 thread[count] = -1
-                # The count, where stored, is a long right behind the records.
+                # The count, where stored, is a long right after the records.
                 start[count] = <uint32_t>(page + cursor.end)
                 size[count] = 0
                 if cursor.flags & <uint32_t>MISSED_STORED and cursor.end + long_size <= available:
@@ -121,7 +121,7 @@ def scan_pages(
             if found == DAMAGED or cursor.clipped or cut_by_zeros(cursor):
                 note_damage(&damage, page + cursor.at)
                 if page + 2 * page_size <= total:
-                    # What was read behind the damage may be later than anything that the page can hold.
+                    # Events read after the damage may be later than any that the page can hold.
                     open_page(&cursor, &data[page + page_size], page_size, long_size)
                     time = scaled(cursor.ts, multiplier, shift) if multiplier else cursor.ts
                     if not no_header(&cursor, page_size):
@@ -146,7 +146,7 @@ cdef bint first_record(PageCursor* cursor, const uint8_t* page, int64_t page_siz
     return next_record(cursor) == RECORD
 
 
-# Whether a page stands here as a recorder writes it: its records fill it up to where it says that they end.
+# Return True if a page is stored here as a recorder writes it: its records fill it up to where it says that they end.
 cdef bint whole_page(PageCursor* cursor, const uint8_t* page, int64_t page_size, int64_t long_size) noexcept nogil:
     cdef int found = RECORD
     if not first_record(cursor, page, page_size, long_size):

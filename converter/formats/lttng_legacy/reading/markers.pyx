@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What ids and contexts of records stand for: markers of a channel by id, threads by pid and tid."""
+"""Meaning of ids and contexts of records: markers of a channel by id, threads by pid and tid."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free

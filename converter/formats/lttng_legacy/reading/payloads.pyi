@@ -14,7 +14,7 @@ class Payloads(HeldBuffers):
         place: NDArray[int64],
         left: NDArray[int64],
     ) -> None:
-        """Where each payload stands behind `steps` (code, argument), and how many bytes of it are left.
+        """Find the position of each payload after `steps` (code, argument), and how many bytes of it are left.
 
         Nothing is left where the payload ends before. Releases the GIL.
         """

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Where a field is in each payload of a marker, when strings stand in front of it."""
+"""Positions of a field in the payloads of a marker, when strings come before it."""
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 

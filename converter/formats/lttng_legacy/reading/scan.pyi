@@ -13,23 +13,22 @@ NEEDS_DATA: int
 class Scanner(RecordWalk):
     """One file being scanned.
 
-    `position` is where the next window must begin or contain; `damaged` counts damaged places (the first at
+    `position` is where the next window must begin or contain; `damaged` counts damaged ranges (the first at
     `first_damage`), `mismatches` payloads whose stored size is not that of their format, `undeclared` records of ids
     that nobody declared, `unclosed` blocks that the tracer never closed; `truncated` says that the file ends within
-    one. `resumed` counts places where events go on behind damage, `holes` are the first of them: where the last
-    event in front ends, where the next begins, and the time of the one in front. `given_up` is where no more were
-    looked for.
+    one. `resumed` counts positions where events continue after damage, `holes` are the first of them: where the last
+    event before it ends, where the next begins, and the time of the one before. `given_up` is where no more were looked
+    for.
 
     Args:
         table: the channel's markers.
         threads: for markers of kind 1.
         header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost
             events and corrupt sub-buffers (-1: none) in it.
-        geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, form of event headers
+        geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, layout of event headers
             (0: 32-bit time, 1: 64-bit, 2: compact, 3: version 2), tscbits, shift, truncation, classes of native
             records and of lost events.
-        holes: places of the file where reading goes on behind damage.
-
+        holes: positions of the file where reading continues after damage.
     """
 
     resumed: int

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Blocks of legacy LTTng files into columns.
 
-A scanner walks one file, window by window. It stops where a window ends and goes on with the next, so that blocks of any
-size take no more memory than a window. Behind damage it goes on where blocks or events follow each other again.
+A scanner walks one file, window by window. It stops where a window ends and goes on with the next, so that blocks of
+any size take no more memory than a window. After damage it goes on where blocks or events follow each other again.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
@@ -15,17 +15,17 @@ from converter.formats.lttng_legacy.reading.scan_records cimport BLOCK_END, INCO
 from converter.kernels.io.byte_order cimport load32, load64
 
 cdef enum:
-    # So many events must follow each other behind damage, or these and then the block's end.
+    # This number of events must follow each other after damage, or fewer and then the block's end.
     IN_A_ROW = 8
     UP_TO_THE_END = 3
     # Events that are looked for take no more, and of what the bits of a time can say only such a part is between two.
     LARGEST_SOUGHT = 4096
-    # Behind the first place at which events may go on, others are tried so far.
+    # After the first position at which events may continue, others are tried up to this distance.
     NEAR = 512
     # Of larger blocks the rest is not looked at.
     LARGEST_BLOCK = 1 << 26
     PART = 16
-    # Places where events go on that are told.
+    # The most positions where events continue that are reported.
     TOLD = 8
 
 # What `scan` ended with.
@@ -125,7 +125,7 @@ cdef class Scanner(RecordWalk):
                                 self._tsc = load64(window + record.start + record.size - 8, self._swap)
                             continue
                         self.undeclared += 1
-                        # The record's id stands right before its size; both are kept for the record's bytes.
+                        # The record's id is stored right before its size; both are kept for the record's bytes.
                         class_id[count] = self._native_class
                         thread[count] = <int32_t>record.id
                     else:
@@ -200,8 +200,8 @@ cdef class Scanner(RecordWalk):
         self.position = place
         self._seeking = False
 
-    # Whether events follow each other from `place` on, each of a marker that is declared, as long as that says, and
-    # not long behind the one before.
+    # Return True if events follow each other from `place` on, each of a declared marker, as long as that says, and not
+    # long after the one before.
     cdef bint _are_events(self, const uint8_t* window, int64_t base, int64_t place, int64_t limit) noexcept nogil:
         cdef int64_t position = self.position
         cdef uint64_t tsc = self._tsc

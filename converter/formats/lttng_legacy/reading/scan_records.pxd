@@ -42,7 +42,7 @@ cdef class RecordWalk:
     cdef int64_t _holes_left
     cdef uint32_t _lost, _corrupt
     cdef readonly int64_t damaged, first_damage, mismatches, first_mismatch, undeclared, unclosed, blocks
-    # Where damage was behind which nothing was looked for any more, -1 for nowhere.
+    # Position of the damage after which nothing was looked for any more, -1 for nowhere.
     cdef readonly int64_t given_up
     cdef readonly bint truncated
 

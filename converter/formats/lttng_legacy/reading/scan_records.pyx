@@ -14,7 +14,7 @@ from converter.formats.lttng_legacy.reading.markers cimport Marker, MarkerTable
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64
 
 cdef enum:
-    # So many zeros, whose time is not that of their block's beginning, are a hole in the file.
+    # This number of zeros, whose time is not that of their block's beginning, are a gap in the file.
     HOLE = 16
 
 
@@ -53,7 +53,7 @@ cdef class RecordWalk:
         self._block = -1
         self.first_damage = self.first_mismatch = self.given_up = -1
 
-    # Whether what comes next is to be looked for behind damage at `position`.
+    # Return True if the next events are to be looked for after damage at `position`.
     cdef bint _may_seek(self) noexcept nogil:
         if self._holes_left == 0:
             if self.given_up < 0:

@@ -2,7 +2,7 @@ from numpy import int32, uint8
 from numpy.typing import NDArray
 
 class CpuState:
-    """What runs on each of so many CPUs, while events are followed in the order of time."""
+    """The state of each of `n` CPUs, while events are followed in the order of time."""
 
     def __init__(self, cpus: int) -> None: ...
     def begin(self, cpu: int, thread: int) -> None:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What legacy LTTng events do not say themselves: it follows from the events before them on the same CPU or thread.
+"""Facts that legacy LTTng events do not carry themselves: they follow from the events before on the same CPU or thread.
 
 The thread of an event is the one that the CPU's last scheduling event has put there; the exit of an interrupt handler
 is that of the interrupt entered last; a system call's exit is that of the call which its thread has entered.

@@ -58,11 +58,11 @@ LOST: int
 RECORD_ID: int
 
 class MarkerProgram:
-    """How to make the payloads of a marker.
+    """The program for the payloads of a marker.
 
     Operations are (code, bytes, alignment, always big-endian): INTEGER; STRING, with its NUL; RAW bytes; INLINE bits of
     a compact header; LOST, twice, the counts of the next block's header; RECORD_ID, in place of `id`. With `context` a
-    pid and a tid stand at the end, with `sized` the header always says the payload's size.
+    pid and a tid come at the end, with `sized` the header always says the payload's size.
     """
 
     id: int

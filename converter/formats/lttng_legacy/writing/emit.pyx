@@ -256,7 +256,7 @@ cdef class BlockEmitter:
         stream.tsc = stream.last = ts
         return FINE
 
-    # Write a heartbeat with all bits of a time, if there is room for it and the `needed` bytes behind it.
+    # Write a heartbeat with all bits of a time, if there is room for it and the `needed` bytes after it.
     cdef bint _beat(self, Stream* stream, uint64_t ts, int64_t needed) noexcept nogil:
         cdef EventHeader header
         cdef int64_t fill = stream.out.used - stream.start

@@ -2,7 +2,8 @@ from numpy import int32, int64
 from numpy.typing import NDArray
 
 class CallDepths:
-    """How deep calls are nested on each CPU as far as the names of their functions tell, as trace-cmd finds it."""
+    """The depth of nested calls on each CPU, as far as the names of their functions show it, as trace-cmd computes it.
+    """
 
     def follow(
         self, cpu: NDArray[int32], caller: NDArray[int32], callee: NDArray[int32]

@@ -81,8 +81,8 @@ cdef inline uint64_t float80(const uint8_t* data, bint swap, bint big_endian, in
     return bits | <uint64_t>(head >> 15) << 63
 
 
-# Append the values behind a record's head to `words`: numbers take one, texts and bytes two, location and length, as
-# `location` is the record's. The size of the record, or -1 where the window ends within; `count` is of words.
+# Append the values after a record's head to `words`: numbers take one, texts and bytes two, location and length, as
+# `location` is the record's. Returns the size of the record, or -1 where the window ends within; `count` is of words.
 cdef inline int64_t decode_values(
     const Program* program, const uint8_t* record, int64_t head, int64_t left, int64_t location, bint swap,
     bint big_endian, uint64_t* words, int64_t* count, int64_t* rounded,

@@ -29,7 +29,7 @@ class Scanner(Streams):
     stream: int
     reason: int
     offset: int
-    #: The time of the last record in front of the damage.
+    #: The time of the last record before the damage.
     time: int
     rounded: int
 
@@ -46,7 +46,7 @@ class Scanner(Streams):
         of user events with data, of watched variables of 1, 2, 4 and 8 bytes, and of entries with their place in the
         source only.
 
-        With `close_abandoned`, exits are told apart by the depth of their task: functions that were left without one
+        With `close_abandoned`, exits are distinguished by the depth of their task: functions that were left without one
         (longjmp, exec) get an exit at the time of the record that shows it.
         """
     def add_event(

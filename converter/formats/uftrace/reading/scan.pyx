@@ -418,8 +418,8 @@ cdef class Scanner(Streams):
             task.next_ts = task.estimates.moved_to
             replace(&self._heap, <int32_t>(task - self._streams))
 
-    # Replay looks ahead at a switch, and only then for what is next, which may now be a record of the task. The end of
-    # what the same task has begun is taken at once.
+    # Replay looks ahead at a switch, and only then for the next event, which may now be a record of the task. The end
+    # of what the same task has started is taken at once.
     cdef void _look_at(self, Stream* stream, int64_t at) noexcept nogil:
         cdef const Stream* task = self._switched_task(stream, at)
         if task is not NULL and task is not self._looks_ahead and self._is_shown(task, self._leaves(stream, at)):
@@ -477,7 +477,7 @@ cdef class Scanner(Streams):
         if number < 0:
             return True
         task = &self._streams[number]
-        # A task with records behind its exit is another of this number, or its clock is another.
+        # A task with records after its exit is another task with this number, or its clock is another.
         if not task.final or task.at < task.end:
             return True
         while task.depth:

@@ -1,4 +1,4 @@
-# Addresses to functions: the mappings of a session, the symbols of each file, and a cache in front of both.
+# Addresses to functions: the mappings of a session, the symbols of each file, and a cache before both.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 

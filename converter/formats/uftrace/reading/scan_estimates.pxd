@@ -17,7 +17,7 @@ cdef inline Frame* frame_at(const Estimates* task, int64_t depth) noexcept nogil
     return &task.frames[depth] if 0 <= depth < task.room else NULL
 
 
-# Room for so many frames, as far as the recording has that many: whether there is memory for them.
+# Make room for `count` frames, as far as the recording has that many; false without memory for them.
 cdef inline bint reach(Estimates* task, int64_t count) noexcept nogil:
     cdef int64_t room
     cdef Frame* frames
@@ -33,8 +33,9 @@ cdef inline bint reach(Estimates* task, int64_t count) noexcept nogil:
     return True
 
 
-# A function, or the time that a task is off its CPU, begins or ends. Stacks are followed as replay follows them, which
-# counts and heeds depths only where it begins and behind lost records. Whether there is memory for it.
+# Account for a function, or for the time that a task is off its CPU, which begins or ends. Stacks are followed as
+# replay follows them, which counts and heeds depths only where it begins and after lost records. False without memory
+# for it.
 cdef inline bint account(
     Estimates* task, int kind, int64_t depth, uint64_t address, int64_t ts, bint is_own
 ) noexcept nogil:
@@ -69,8 +70,8 @@ cdef inline bint account(
     return True
 
 
-# The task is switched: whether its next record, of this time, is moved. The time halfway between an exit and the next
-# entry is what the recorder gives an exit; so is what is left of it behind the switch.
+# The task is switched: return True if its next record, of this time, is moved. The time halfway between an exit and the
+# next entry is what the recorder gives an exit; so is the rest of it after the switch.
 cdef inline bint move_next(
     Estimates* task, bint leaves, uint64_t ts, int kind, uint64_t address, uint64_t time
 ) noexcept nogil:
@@ -80,7 +81,7 @@ cdef inline bint move_next(
     if kind == ENTRY:
         task.next_entry = 0
         return False
-    # The innermost function is in front of the time off the CPU that ends.
+    # The innermost function is before the time off the CPU that ends.
     frame = frame_at(task, task.depth - (1 if leaves or task.depth < 2 else 2))
     if kind != EXIT or frame is NULL or frame.address != address:
         return False

@@ -178,7 +178,7 @@ def scan_lines(
     return count, at, bad
 
 
-# "12.000000034 ", whose fraction has up to nine digits; `place` is then behind it.
+# Read "12.000000034 ", whose fraction has up to nine digits; `place` is then after it.
 cdef inline bint read_time(const uint8_t* data, int64_t* place, int64_t end, uint64_t* time) noexcept nogil:
     cdef int64_t at = place[0]
     cdef uint64_t seconds = 0

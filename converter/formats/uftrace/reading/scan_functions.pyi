@@ -14,7 +14,7 @@ TEXT: int
 BYTES: int
 
 class FunctionTable:
-    """What the addresses of records are, for one `Scanner`; its arrays are kept.
+    """The functions at the addresses of records, for one `Scanner`; its arrays are kept.
 
     `module` and `symbol` are those that the scanner lacks (`NEED_SYMBOL`): with symbol -1 the module's symbols.
     """
@@ -36,7 +36,9 @@ class FunctionTable:
     ) -> int:
         """Mappings, ascending, of modules (-1: of no symbols); its number."""
     def add_program(self, operations: NDArray[int32], class_id: int, unmatched_class: int) -> int:
-        """How an argument record is decoded (n x 2), and the class of its events (-1: left out); its number."""
+        """Add the program that decodes an argument record (n x 2), and the class of its events (-1: left out); return
+        its number.
+        """
     def set_site(
         self,
         module: int,
@@ -63,7 +65,7 @@ class Streams:
     ) -> None:
         """Give a stream of records its next window, which starts where `consumed` said; it is kept."""
     def resume(self, number: int, window: memoryview, segment: int, final: bool) -> None:
-        """Give a stream its next window, in front of which records of unknown depth are lost."""
+        """Give a stream its next window, before which records of unknown depth are lost."""
     def feed_ready(
         self,
         number: int,

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What the addresses of uftrace's records are: address spaces of sessions, symbols of files, and what is known of each
+"""Functions at the addresses of uftrace's records: address spaces of sessions, symbols of files, and the data of each
 function: its names, and the programs that decode its arguments and return value.
 
-Symbols and functions are told to the table when a record first has an address of theirs.
+Symbols and functions are passed to the table when a record first has an address of theirs.
 
 Streams of records and of events that are decoded elsewhere: their windows, and which of them is next.
 """

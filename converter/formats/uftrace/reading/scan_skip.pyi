@@ -9,7 +9,7 @@ class OpenEntries:
 
     def __init__(self, *, big_endian: bool) -> None: ...
     def places(self) -> list[int]:
-        """Where the entries are in the file, the outermost first."""
+        """Return the offsets of the entries in the file, the outermost first."""
 
     def follow(self, window: NDArray[np.uint8], start: int, until: int) -> int:
         """Go on with the whole records of a window, which starts at `start` of the file, that are before a time.

@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Records passed over without decoding them, but for which functions they leave open; and found again behind damage."""
+"""Records passed over without decoding them, except for the functions that they leave open; and found again after
+damage.
+"""
 
 from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, realloc
@@ -15,7 +17,7 @@ cdef enum:
     HAS_VALUES = 4
     # Deeper than uftrace records.
     MOST_DEPTH = 1 << 16
-    # Records that follow each other behind damage, and bits of the time from one to the next.
+    # Records that follow each other after damage, and bits of the time from one to the next.
     CHAIN = 4
     LONGEST = 44
 
@@ -87,7 +89,8 @@ cdef class OpenEntries:
         return True
 
 
-# Whether a record may begin at `at`, of which there are 16 bytes, and at its time, which a later one is not much behind.
+# Return True if a record may begin at `at`, where there are 16 bytes: its time must not be much after that of the one
+# before.
 cdef inline bint _is_record(const uint8_t* data, int64_t at, uint64_t time, bint swap) noexcept nogil:
     cdef uint64_t ts = load64(data + at, swap)
     return time <= ts and ts - time < <uint64_t>1 << LONGEST and (load64(data + at + 8, swap) >> 3) & 7 == MAGIC
@@ -110,7 +113,7 @@ def find_record(const uint8_t[::1] data, int64_t at, uint64_t time, *, bint big_
                     last = load64(start + place, swap)
                     next = place + RECORD_SIZE
                     if load64(start + place + 8, swap) & HAS_VALUES:
-                        # Behind it are values, of a size that is not known.
+                        # After it are values, of a size that is not known.
                         while next <= end and next < place + MOST_VALUES * 8 and not _is_record(start, next, last, swap):
                             next += 8
                         if next == place + MOST_VALUES * 8:

@@ -35,7 +35,7 @@ cdef struct Estimates:
     int64_t most
     bint begun
     bint is_lost
-    # The time of the next entry as the exit in front of it tells, and that of the last exit that was moved; 0: none.
+    # The time of the next entry as given by the exit before it, and that of the last exit that was moved; 0: none.
     uint64_t next_entry
     uint64_t last
     # Of the next record.
@@ -169,7 +169,7 @@ cdef inline bint is_before(const Heap* heap, int32_t a, int32_t b) noexcept nogi
     return ts_a < ts_b or (ts_a == ts_b and a < b)
 
 
-# Put a stream at a place, or where it belongs in front of that.
+# Put a stream at a position of the heap, or where it belongs before that.
 cdef inline void rise(Heap* heap, int32_t place, int32_t stream) noexcept nogil:
     cdef int32_t parent
     while place:
@@ -186,7 +186,7 @@ cdef inline void push(Heap* heap, int32_t stream) noexcept nogil:
     rise(heap, heap.waiting - 1, stream)
 
 
-# Put the stream at a place where it belongs, or behind that.
+# Put the stream at a position of the heap where it belongs, or after that.
 cdef inline void sink_from(Heap* heap, int32_t place) noexcept nogil:
     cdef int32_t child
     cdef int32_t stream

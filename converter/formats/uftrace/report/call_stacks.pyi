@@ -63,7 +63,7 @@ class CallStacks:
     ) -> None: ...
     @property
     def settled(self) -> int:
-        """How many batches there are, from the first, in which no record waits for another."""
+        """Return the number of batches, from the first, in which no record waits for another."""
     def follow(
         self,
         ts: NDArray[int64],

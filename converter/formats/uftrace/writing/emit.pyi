@@ -15,7 +15,7 @@ LOST: int
 USER_EVENT: int
 #: EVENT: an event with a number and data, values without gaps.
 EVENT: int
-#: RAW: a whole record with what follows it, a multiple of 8 bytes; only its time is put anew.
+#: RAW: a whole record with what follows it, a multiple of 8 bytes; only its time is written again.
 RAW: int
 #: VARIABLE: a watched variable and its value, one number; the name is the variable's, and becomes a symbol.
 VARIABLE: int
@@ -43,15 +43,15 @@ class Emitter(Programs):
         """Function i has the address ``first_address + symbol_size * i``; `mark` names one that is no slice."""
     @property
     def max_depth(self) -> int:
-        """How many functions were open at a time, in one task."""
+        """Return the largest number of functions open at a time in one task."""
     @property
     def mark(self) -> int:
         """The number of the function that is no slice, -1 where it was not needed."""
     @property
     def has_functions(self) -> bool:
-        """Whether there are others."""
+        """Return True if there are functions that are slices."""
     def add_tasks(self, count: int) -> None:
-        """Make it so many tasks."""
+        """Extend the table to `count` tasks."""
     def emit(
         self,
         ts: NDArray[int64],

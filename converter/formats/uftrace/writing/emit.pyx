@@ -83,7 +83,7 @@ cdef class Emitter(Programs):
 
     @property
     def max_depth(self):
-        """How many functions were open at a time, in one task."""
+        """Return the largest number of functions open at a time in one task."""
         return self._max_depth
 
     @property
@@ -93,11 +93,11 @@ cdef class Emitter(Programs):
 
     @property
     def has_functions(self):
-        """Whether there are others."""
+        """Return True if there are functions that are slices."""
         return self._symbols.count > (self._mark >= 0)
 
     def add_tasks(self, int64_t count):
-        """Make it so many tasks."""
+        """Extend the table to `count` tasks."""
         cdef void* moved
         if count <= self._task_count:
             return
@@ -320,7 +320,7 @@ cdef class Emitter(Programs):
         if known == NO_PROGRAM:
             items.exit = BARE_EXITS if bare else number
             return symbol
-        # An exit without values and names is told apart from one with values by its not having any.
+        # An exit without values and names is distinguished from one with values by its not having any.
         if bare and (known == BARE_EXITS or self._programs[known].count > 0):
             return symbol
         if known == BARE_EXITS and program.count > 0:

@@ -1,13 +1,13 @@
-# The functions that stand for slices in a uftrace data directory: numbered as they are first met, found by a hash of
-# what they are. A record names only its function, so that what its entry and its exit carry is part of which function
-# it is: two slices of one name whose arguments differ in type are two functions of one name.
+# The functions that represent slices in a uftrace data directory: numbered as they are first met, found by a hash of
+# their properties. A record names only its function, so that what its entry and its exit carry is part of the
+# function's identity: two slices of one name whose arguments differ in type are two functions of one name.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from converter.kernels.tables.numbers cimport Numbers, find_or_add_pair
 
 cdef enum:
-    # What stands for a program in `Symbol.entry` and `Symbol.exit`.
+    # No program, in `Symbol.entry` and `Symbol.exit`.
     NO_PROGRAM = -1
     # Exits without values and names were written: only those with values may be added.
     BARE_EXITS = -2

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Where the undecoded contents of a batch's events lie, by class: readers decode a column when it is asked for."""
+"""Positions of the undecoded contents of a batch's events, by class: readers decode a column when it is asked for."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -23,7 +23,7 @@ class Table:
 
     @property
     def is_undecoded(self) -> bool:
-        """Whether no column has been asked for, and none was there from the beginning."""
+        """Return True if no column has been asked for, and none was there from the beginning."""
 
     def stored(self, index: int) -> Column | Callable[[], Column]:
         """Column `index` as it is held: as what makes it, while nobody has asked for it."""
@@ -40,7 +40,7 @@ class Table:
     def settled(
         self, parts: Sequence[RecipePart | None], context: Any
     ) -> tuple[Column | None, ...]:
-        """What `made` makes of each of these, computed at once, one after the other; None of None."""
+        """Return the results of `made` for each of these, computed at once, one after the other; None for None."""
 
     def derived(self, recipe: Sequence[RecipePart], context: Any) -> Table:
         """As many rows, with columns that a recipe makes of this table's; `context` goes to its computations."""

@@ -149,7 +149,7 @@ cdef class WholeColumn:
 
 
 cdef class ConvertedColumn:
-    """What a function makes of a table, when called with one: as it is where it has a type already."""
+    """The result of a function for a table, when called with one: as it is where it has a type already."""
 
     cdef object _getter
     cdef object _dtype

@@ -37,7 +37,9 @@ cdef enum:
 
 
 cdef inline uint64_t combined(int64_t code, uint64_t left, uint64_t right) noexcept nogil:
-    """What C makes of two numbers; what it leaves undefined is 0, and a shift takes its count modulo 64."""
+    """Return the result of C's operator for two numbers; what it leaves undefined is 0, and a shift takes its count
+    modulo 64.
+    """
     if code == MULTIPLY:
         return left * right
     if code == DIVIDE:

@@ -1,8 +1,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 
-# What is known of a number: a text, with PADDING readable bytes behind it, and another number; `data` is NULL where
-# nothing is.
+# The entry of a number: a text, with PADDING readable bytes after it, and another number; `data` is NULL where there is
+# none.
 cdef struct Found:
     const uint8_t* data
     int64_t size

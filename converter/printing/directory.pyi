@@ -3,8 +3,8 @@ from collections.abc import Callable
 class Directory:
     """Texts by numbers, such as the names of functions by their addresses; each is asked for once, when it is needed.
 
-    `ask` gives the text of a key and a number that comes with it, None where there is none. Of a key whose number is 0
-    events may tell a text; `told` makes of it what is known from then on.
+    `ask` returns the text of a key and a number that comes with it, None where there is none. Events may give a text
+    for a key whose number is 0; the other function turns it into the entry that holds from then on.
     """
 
     def __init__(
@@ -13,6 +13,6 @@ class Directory:
         told: Callable[[int, bytes], tuple[bytes, int]] | None = None,
     ) -> None: ...
     def __setitem__(self, key: int, entry: tuple[bytes, int] | None) -> None:
-        """What is known of a key from now on."""
+        """Set the entry of a key."""
     def forget(self) -> None:
         """Ask again for all keys."""

@@ -24,4 +24,4 @@ class Printer:
     def flush(self, write: Callable[[memoryview], object]) -> None:
         """Write what has not been."""
     def text(self, program: Program, position: int, row: int) -> bytes:
-        """What a program prints for one event."""
+        """Return the text that a program prints for one event."""

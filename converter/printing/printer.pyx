@@ -105,7 +105,7 @@ cdef class Printer:
             write(self._blocks.hand_over(&self._out))
 
     def text(self, Program program not None, int64_t position, int64_t row):
-        """What a program prints for one event."""
+        """Return the text that a program prints for one event."""
         cdef int64_t start = self._out.used
         with nogil:
             self._event(<void*>program, position, row)
@@ -124,7 +124,7 @@ cdef class Printer:
     # Control characters, which must not reach a terminal, as Python escapes them: all but line ends and tabs. Of whole
     # lines, so that no character is divided.
     cdef int _escape(self, int64_t start) except -1 nogil:
-        """What is written from `start` on, with escapes."""
+        """Escape the output from `start` on."""
         cdef Output* out = &self._out
         cdef int64_t size = out.used - start
         cdef const uint8_t* data

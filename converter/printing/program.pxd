@@ -97,7 +97,8 @@ cdef enum:
     OPERATIONS = 78
 
 cdef enum:
-    # Numbers that a program may have on its stack and beside it, texts that it may have begun, levels of lists.
+    # The most numbers that a program may have on its stack and in registers, texts that it may have started, levels of
+    # lists.
     DEPTH = 256
     REGISTERS = 256
     MARKS = 192

@@ -95,7 +95,7 @@ NUMBER: int
 TIME: int
 #: (start, size, mask): takes a number, prints the text of that size that it counts.
 LETTERS: int
-#: (size, limit): takes a number below the limit, and prints so many times so many blanks.
+#: (size, limit): takes a number below the limit, and prints `size` blanks as many times.
 BLANKS: int
 #: (column, level): a text as it is.
 TEXT: int
@@ -104,12 +104,12 @@ QUOTED: int
 JSON: int
 #: (column, level): bytes in hexadecimal.
 BYTES: int
-#: (column, level, form): a floating-point number: 0 the shortest text; 1 what is none in quotes; 2 and more so many
-#: decimals and two.
+#: (column, level, form): a floating-point number: 0 the shortest text; 1 the same, with non-finite values in quotes; :
+#: 2 and more: `form` - 2 decimals.
 FLOAT: int
 #: Takes a place and prints its bytes up to a NUL.
 STRING: int
-#: (delimiter): takes a place and how many bytes of it to print in hexadecimal; below 0 nothing stands between them.
+#: (delimiter): takes an offset and the number of bytes of it to print in hexadecimal; below 0 there is no delimiter.
 OCTETS: int
 #: (dynamic): takes a place, how many elements unless dynamic, their size; prints them.
 ARRAY: int
@@ -147,8 +147,8 @@ GIVE_UP: int
 PRINTED: int
 #: Leaves the last byte that is printed, 0 of none.
 LAST: int
-#: (count): takes a place in bits and leaves so many bits of the record, the first one being the highest; 0 where the
-#: record ends before.
+#: (count): takes an offset in bits and leaves `count` bits of the record, the first one being the highest; 0 where the
+#: : record ends before.
 BITS: int
 #: (ends): takes a place; leaves how many bytes of it there are (up to a NUL, if that `ends` it) and one, or 0 where
 #: some are not printable ASCII.

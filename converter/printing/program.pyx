@@ -184,7 +184,9 @@ cdef class Program:
         return 0
 
     cdef int _check_stacks(self) except -1:
-        """Raise ValueError unless each operation finds as many numbers, and begun texts, however it is come to."""
+        """Raise ValueError unless each operation finds the same number of numbers, and of started texts, on every path
+        to it.
+        """
         cdef int64_t i, target, depth, marks
         cdef int64_t code
         known = {0: (0, 0)}

@@ -105,7 +105,7 @@ cdef inline uint64_t plain(const Record* record, uint64_t offset, uint64_t lengt
 cdef inline void extent(
     const Record* record, int64_t offset, int64_t size, bint relative, bint swap, uint64_t* to
 ) noexcept nogil:
-    """Where a location word leads, and how far; nowhere where that is not in the record."""
+    """Follow a location word: set position and length; nowhere where that is not in the record."""
     cdef uint64_t word = read(record, offset, size, swap)
     cdef uint64_t start = (word & 0xFFFF) + (<uint64_t>offset + <uint64_t>size if relative else 0)
     cdef uint64_t length

@@ -12,7 +12,7 @@ from converter.printing.forms cimport lower_digits, put_decimal
 cdef extern from *:
     """
     #include <stdint.h>
-    /* Bit 0: needs quotes where it stands beside other texts; bit 1: is escaped in quotes; bit 2: never printed as it is.
+    /* Bit 0: needs quotes beside other texts; bit 1: is escaped in quotes; bit 2: never printed as it is.
        Bit 3: is not ASCII. */
     static unsigned char text_bytes[256];
 
@@ -33,7 +33,7 @@ cdef extern from *:
         return ((byte < 32) & (byte != 9) & (byte != 10)) | (byte == 127) | (byte == 0xc2);
     }
 
-    /* Whether there is any: without branches, so that compilers look at many bytes at once. */
+    /* True if there is any: without branches, so that compilers look at many bytes at once. */
     static int may_have_controls(const unsigned char* data, int64_t size)
     {
         unsigned char found[64] = {0};
@@ -183,7 +183,7 @@ cdef inline bint is_control(uint8_t byte) noexcept nogil:
 
 
 cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
-    """Bytes with PADDING readable ones behind them, in steps of so many, which are faster than a call."""
+    """Put bytes with PADDING readable ones after them, in steps of PADDING, which are faster than a call."""
     cdef int64_t i = 0
     cdef uint8_t* place = out.data + out.used
     while i < size:

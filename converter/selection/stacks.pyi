@@ -3,8 +3,8 @@ from typing import NamedTuple
 from numpy import int8, int32, int64, uint64
 from numpy.typing import NDArray
 
-#: What an event does on its lane: it opens something; it closes what was opened last, or last under its name, where
-#: anything has that; it says a value that holds until the next one.
+#: The action of an event on its stack: it opens an entry; it closes the entry opened last, or last under its name,
+#: where : there is one with that name; it sets a value that holds until the next one.
 BEGIN: int
 END: int
 VALUE: int
@@ -13,8 +13,9 @@ VALUE: int
 UNMATCHED: int
 
 class Closed(NamedTuple):
-    """Of each event, if it is an end: the owner, the number and the name of what it closes (-1, -1 and 0 for nothing),
-    and how much of the way between the two numbers was inside of something that had opened, and closed, in between.
+    """For each event that is an end: the owner, the number and the name of the entry that it closes (-1, -1 and 0 for
+    nothing), and how much of the range between the two numbers was inside entries that had opened, and closed, in
+    between.
     """
 
     owner: NDArray[int32]
@@ -23,7 +24,7 @@ class Closed(NamedTuple):
     inside: NDArray[int64]
 
 class Stacks:
-    """What is open on each lane. Lanes and names are numbers of any 64 bits; name 0 is none, owner 0 is nobody."""
+    """Open entries of each stack. Stacks and names are numbers of any 64 bits; name 0 is none, owner 0 is nobody."""
 
     def __init__(self) -> None: ...
     def follow(

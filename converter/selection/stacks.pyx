@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What is open on each lane, and whose it is: begins, ends, and values that hold until the next."""
+"""Open entries of each stack, and their owners: begins, ends, and values that hold until the next."""
 
 import os
 from typing import NamedTuple

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Where items of a timeline stand below each other."""
+"""Layout of a timeline's items below each other."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def rows_of(
     result = np.zeros(count, np.int32)
     ends = np.zeros(most, np.int64)
     cdef int32_t[::1] row = result
-    # When what stands last in each row is over, and when the first of it and those around it is.
+    # The time at which the last item of each row is over, and at which its first item and those around that are.
     cdef int64_t[::1] over = ends
     cdef int64_t[::1] first_over = np.zeros(most, np.int64)
     cdef int64_t i

@@ -63,7 +63,7 @@ cdef inline void fetch_ahead(const ColumnView* view, int64_t row) noexcept nogil
     __builtin_prefetch(view.data + row * view.stride + AHEAD * view.stride)
 
 
-# The same of a list: where one begins that is to come, and what there is some way behind this one.
+# The same for a list: prefetch the start of a list further ahead, and the elements some way after this one.
 cdef inline void fetch_list_ahead(const ColumnView* view, int64_t row) noexcept nogil:
     __builtin_prefetch(view.offsets + row + AHEAD)
     __builtin_prefetch(view.data + view.offsets[row] + BYTES_AHEAD)

@@ -54,7 +54,7 @@ class Segments(HeldBuffers):
         big_endian: bool,
         dtypes: list[dtype[Any]],
     ) -> list[NDArray[Any]]:
-        """As `gathered`, and behind these columns the ids of texts, up to their first NUL, in the same pass.
+        """The same as `gathered`, and after these columns the ids of texts, up to their first NUL, in the same pass.
 
         `texts` (shape (n, 4)) are offset and length of each (-1: to the record's end), how many bytes the data location
         at that offset has that says where the text is (0: it is there; 2, 4), and whether that counts from its own end.

@@ -24,9 +24,9 @@ cdef extern from *:
 cdef enum:
     # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
     AHEAD = 12
-    # Of so many records integers are taken field by field.
+    # For this number of records at a time, integers are taken field by field.
     STRIP = 32
-    # Names of tasks have 16 bytes, and of those there are few: a cache in front of the table of strings.
+    # Names of tasks have 16 bytes, and there are few of them: a cache before the table of strings.
     NAME_SIZE = 16
     CACHE_SIZE = 512
 
@@ -67,8 +67,8 @@ cdef inline void take_integers(
             memcpy(out + 2 * j, &half, 2)
 
 
-# Where a text is: `length` bytes (-1: all that follow) at an offset, or, where `width` is not 0, where a data location of
-# so many bytes leads, which may count from its own end.
+# The position of a text: `length` bytes (-1: all that follow) at an offset, or, where `width` is not 0, where a data
+# location of `width` bytes leads, which may count from its own end.
 cdef struct TextPlace:
     int64_t offset
     int64_t length
@@ -174,7 +174,7 @@ cdef inline CachedName* cached_name(CachedName* cache, Record text, uint64_t* lo
     return &cache[((low[0] ^ (high[0] * 31)) * <uint64_t>0x9E3779B97F4A7C15) >> 55]
 
 
-# What is at `offset` from a location behind location i will soon be read.
+# Prefetch the data at `offset` from a location after location i.
 cdef inline void fetch(Segments segments, const int64_t[::1] location, int64_t i, int64_t offset) noexcept nogil:
     cdef int64_t later
     if i + AHEAD < location.shape[0]:

@@ -14,7 +14,8 @@ def number_rows(class_id: NDArray[int32], row: NDArray[int32], counts: NDArray[i
 def positions_of(
     number: int, class_id: NDArray[int32], row: NDArray[int32], length: int
 ) -> NDArray[int32]:
-    """Where the `length` rows of one class stand in the batch: entry r is the position of row r, -1 if nowhere.
+    """Return the positions in the batch of the `length` rows of one class: entry r is the position of row r, -1 if
+    nowhere.
 
     For a class that has few it costs a glance at all events. Raises ValueError for a row that the class does not have.
     """
@@ -22,13 +23,13 @@ def positions_of(
 def values_by_class(
     class_id: NDArray[int32], row: NDArray[int32], columns: dict[int, NDArray[int32]]
 ) -> NDArray[int32]:
-    """What each event has in the column of its class, 0 where that has none, or one without rows.
+    """Return the value of each event in the column of its class, 0 where that has none, or one without rows.
 
     Raises ValueError for a row that the column does not have. Releases the GIL.
     """
 
 def looked_up(table: NDArray[int32], numbers: NDArray[int32]) -> NDArray[int32]:
-    """The table's entry for each number; -1 stands for the last one.
+    """Return the table's entry for each number; -1 means the last one.
 
     Raises ValueError for other numbers that the table does not have. Releases the GIL.
     """
@@ -48,9 +49,9 @@ def put_by_class(
     """
 
 def mark(marks: NDArray[uint8], numbers: NDArray[int32]) -> None:
-    """Set the mark of each number that occurs to 1; -1 stands for the last one.
+    """Set the marker of each number that occurs to 1; -1 means the last one.
 
-    Raises ValueError for other numbers that have no mark. Releases the GIL.
+    Raises ValueError for other numbers that have no marker. Releases the GIL.
     """
 
 def number_values(column: NDArray[uint64]) -> tuple[NDArray[uint64], NDArray[int32]]:
@@ -60,24 +61,24 @@ def number_values(column: NDArray[uint64]) -> tuple[NDArray[uint64], NDArray[int
     """
 
 class DenseUnion:
-    """Which rows of which classes the events of a batch are: where each class's stand, found when it is asked for.
+    """The classes and rows of the events of a batch: positions of each class's rows are computed on first use.
 
     `lengths` are the numbers of rows by class.
 
-    Any thread may ask.
+    Any thread may call it.
     """
 
     def __init__(
         self, class_id: NDArray[int32], row: NDArray[int32], lengths: dict[int, int]
     ) -> None: ...
     def first(self, number: int) -> int:
-        """Where the first row of a class stands. Raises KeyError where it has none."""
+        """Return the position of the first row of a class. Raises KeyError where it has none."""
 
     def positions(self, number: int) -> NDArray[int32]:
-        """Where the rows of a class stand: entry r is the position of row r, -1 if nowhere.
+        """Return the positions of the rows of a class: entry r is the position of row r, -1 if nowhere.
 
         Raises ValueError for a row that no table has.
         """
 
     def taken(self, column: NDArray[_Entry], number: int) -> NDArray[_Entry]:
-        """What a column of the batch has for each row of a class; one pass over the batch serves all classes."""
+        """Return a column of the batch for the rows of a class; one pass over the batch serves all classes."""

@@ -17,8 +17,9 @@ from converter.kernels.tables.numbers cimport Numbers, find_or_add_key, free_num
 
 
 cdef enum:
-    # Places of so many classes are sought one by one, of those that have less than one event of so many.
+    # Positions of up to this number of classes are sought one by one,
     ONE_BY_ONE = 4
+    # of those that have less than one event in this number.
     FEW_OF = 8
 
 
@@ -49,7 +50,7 @@ def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts
         raise ValueError(f"event {failed} is of class {class_id[failed]}, which does not exist or is full")
 
 
-# Where a row stands among those of all classes, -1 where there is none such.
+# Return the index of a row among those of all classes, -1 where there is none such.
 cdef inline int64_t place_of(
     const int64_t* start, const int64_t* end, int64_t highest, int32_t number, int32_t row
 ) noexcept nogil:
@@ -59,7 +60,7 @@ cdef inline int64_t place_of(
 
 
 cdef class RowBounds:
-    """Where the rows of each class stand among those of all classes: behind those of classes with lower numbers."""
+    """Offsets of the rows of each class among those of all classes: after those of classes with lower numbers."""
 
     def __cinit__(self, dict lengths not None):
         cdef int64_t at = 0
@@ -89,7 +90,7 @@ cdef class RowBounds:
         return flat[self.start[number]:self.end[number]]
 
     cdef object positions(self, const int32_t[:] class_id, const int32_t[:] row):
-        """Where each row stands in the batch, -1 if nowhere."""
+        """Return the position of each row in the batch, -1 if nowhere."""
         cdef int64_t i, at
         cdef int64_t failed = -1
         cdef const int64_t* start = self.start
@@ -111,7 +112,7 @@ cdef class RowBounds:
         return flat
 
     cdef object taken(self, const int32_t[:] class_id, const int32_t[:] row, column):
-        """What the batch's column has for each row, 0 for one that stands nowhere."""
+        """Return the batch's column for each row, 0 for one that is nowhere."""
         cdef int64_t failed
         if column.dtype.itemsize == 8:
             found = np.empty(self.rows, np.int64) if len(column) == self.rows else np.zeros(self.rows, np.int64)
@@ -129,7 +130,7 @@ ctypedef fused Entry:
     int64_t
 
 
-# A column of the batch, one row of a class behind the other; the event whose row does not exist, or -1.
+# Copy a column of the batch, one row of a class after the other; return the event whose row does not exist, or -1.
 cdef int64_t take_rows(
     RowBounds bounds, const int32_t[:] class_id, const int32_t[:] row, const Entry[:] column, Entry[::1] out
 ) except -2:
@@ -165,7 +166,7 @@ cdef int64_t take_at(const Entry[:] column, const int32_t[:] positions, Entry[::
 
 
 def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length):
-    """Where the rows of one class stand in the batch: entry r is the position of row r, -1 if nowhere."""
+    """Return the positions of the rows of one class in the batch: entry r is the position of row r, -1 if nowhere."""
     cdef int64_t count = class_id.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
@@ -228,7 +229,7 @@ def values_by_class(const int32_t[:] class_id, const int32_t[:] row, dict column
 
 
 def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
-    """The table's entry for each number (int32); -1 stands for the last one."""
+    """Return the table's entry for each number (int32); -1 means the last one."""
     cdef int64_t count = numbers.shape[0]
     cdef int64_t size = table.shape[0]
     cdef int64_t i
@@ -285,7 +286,7 @@ def put_by_class(
 
 
 def mark(uint8_t[::1] marks, const int32_t[:] numbers):
-    """Set the mark of each number that occurs; -1 stands for the last one."""
+    """Set the marker of each number that occurs; -1 means the last one."""
     cdef int64_t size = marks.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Blocks of output: handed over to whoever writes them without a copy, and used again when that has let go of them.
+"""Blocks of output: handed over to their consumers without a copy, and reused when these have released them.
 
-New memory takes the system longer to come by than filling it with text does.
+Getting new memory takes the system longer than filling it with text.
 """
 
 cimport cython

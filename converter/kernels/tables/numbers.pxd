@@ -1,5 +1,5 @@
-# Keys of one or two words of 64 bits, numbered from 0 in the order in which they come: a hash table with open addressing.
-# A key can have an item of the caller's, which stands at the key's number.
+# Keys of one or two words of 64 bits, numbered from 0 in the order in which they come: a hash table with open
+# addressing. A key can have an item of the caller's, which is stored at the key's number.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc

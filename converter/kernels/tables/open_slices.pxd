@@ -1,6 +1,6 @@
-# What is open on lanes, one inside the other: a stack of entries for each lane, linked from the innermost outwards.
-# Lanes are keys of two words. Looking for a name is a walk over entries, most of it one step. How many are open by each name
-# is counted of those that are deep inside, so that looking for one that none of them has costs no walk over them.
+# Slices open on tracks, one inside the other: a stack of entries for each track, linked from the innermost outwards.
+# Stacks have keys of two words. Looking for a name is a walk over entries, most of it one step. Deep entries are
+# counted by name, so that looking for a name that none of them has costs no walk over them.
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -12,9 +12,9 @@ cdef enum:
     # There is no such entry.
     NONE = -1
     MOST_OPEN = 1 << 30
-    # So many lanes, or names on them, are kept for what may come again; more only where something is open.
+    # This number of stacks, or names on them, is kept for reuse; more only where something is open.
     FEWEST_KEPT = 1 << 12
-    # Inside of so many others an entry is deep.
+    # An entry inside more than this number of others is deep.
     SHALLOW = 32
 
 
@@ -25,7 +25,7 @@ cdef struct Open:
     int64_t inside
     # The one around it, or the next free one.
     int32_t below
-    # How many there are on its lane up to it, and the innermost of these that is not deep.
+    # The number of entries of its stack up to it, and the innermost of these that is not deep.
     int32_t depth
     int32_t shallow
     # Its place among the counts by name, where it is deep.
@@ -33,11 +33,11 @@ cdef struct Open:
     int32_t owner
 
 
-# Zeros, but for what `start` sets, are lanes on which nothing is open.
+# Zeros, except for what `start` sets, are stacks on which nothing is open.
 cdef struct Lanes:
-    # By lane: the innermost entry and 1, or 0.
+    # By stack: the innermost entry plus 1, or 0.
     Numbers tops
-    # By the number of a lane and a name: how many are open deep inside.
+    # By the numbers of a stack and a name: how many are open deep inside.
     Numbers counts
     Open* entries
     int64_t room
@@ -60,7 +60,7 @@ cdef inline void free_lanes(Lanes* of) noexcept nogil:
     free(of.entries)
 
 
-# The number of a lane; negative without memory.
+# Return the number of a stack; negative without memory.
 cdef inline int32_t lane_of(Lanes* of, uint64_t first, uint64_t second) noexcept nogil:
     return find_or_add_pair(&of.tops, first, second)
 
@@ -69,7 +69,7 @@ cdef inline int32_t innermost(const Lanes* of, int32_t lane) noexcept nogil:
     return (<const int32_t*>of.tops.items)[lane] - 1
 
 
-# Open one more on a lane: its entry, which has no owner yet; NONE without memory.
+# Push an entry on a stack: return it, without an owner; NONE without memory.
 cdef inline int32_t push(Lanes* of, int32_t lane, int64_t name) noexcept nogil:
     cdef int32_t entry
     cdef int32_t below = innermost(of, lane)
@@ -98,7 +98,7 @@ cdef inline int32_t push(Lanes* of, int32_t lane, int64_t name) noexcept nogil:
     return entry
 
 
-# Close the innermost of a lane, where there is one: the one around it is the innermost then.
+# Pop the innermost entry of a stack that has one: the one around it is the innermost then.
 cdef inline void pop(Lanes* of, int32_t lane) noexcept nogil:
     cdef int32_t entry = innermost(of, lane)
     (<int32_t*>of.tops.items)[lane] = of.entries[entry].below + 1
@@ -109,7 +109,7 @@ cdef inline void pop(Lanes* of, int32_t lane) noexcept nogil:
     of.unused = entry
 
 
-# The innermost of a lane that has a name; with `or_none` also one that has none (0).
+# Return the innermost entry of a stack that has a name; with `or_none` also one that has none (0).
 cdef inline int32_t find_open(const Lanes* of, int32_t lane, int64_t name, bint or_none) noexcept nogil:
     cdef int32_t entry = innermost(of, lane)
     if entry < 0 or is_called(of, entry, name, or_none):
@@ -147,7 +147,7 @@ cdef inline bint has_room(Lanes* of) noexcept nogil:
     return True
 
 
-# Forget lanes, and names on them, of which nothing is open, once there are many; false without memory.
+# Forget stacks, and names on them, on which nothing is open, once there are many; false without memory.
 cdef inline bint forget_closed(Lanes* of) noexcept nogil:
     cdef Lanes kept
     cdef int64_t i
@@ -170,7 +170,8 @@ cdef inline bint forget_closed(Lanes* of) noexcept nogil:
                 free_lanes(&kept)
                 return False
             (<int32_t*>kept.counts.items)[counted] += 1
-            # Whoever fails for memory has failed for good: that some have a new place already does not matter then.
+            # A caller that fails for memory has failed for good: that some have a new position already does not matter
+            # then.
             of.entries[entry].counted = counted
             entry = of.entries[entry].below
     free_numbers(&of.tops)

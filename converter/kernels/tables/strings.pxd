@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef enum:
-    # Bytes behind those of an entry that are readable, so that it can be copied in steps of so many.
+    # Readable bytes after those of an entry, so that it can be copied in steps of this size.
     PADDING = 16
     BLOCK_BITS = 12
     BLOCK_SIZE = 1 << 12

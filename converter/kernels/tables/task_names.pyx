@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What events call tasks: of each the name that the latest of them says."""
+"""Names that events give to tasks: for each task the name in the latest of them."""
 
 import os
 

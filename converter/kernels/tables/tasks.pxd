@@ -25,7 +25,7 @@ cdef struct Task:
     uint8_t relation
     uint8_t leader
     uint8_t name_size
-    # With what stands behind its end.
+    # With the bytes after its end.
     uint8_t name[16]
 
 

@@ -75,7 +75,7 @@ cdef inline void write_eight(uint8_t* to, uint64_t value) noexcept nogil:
     store64(to, eight_digits_of(value) | <uint64_t>0x3030303030303030, HOST_IS_BIG)
 
 
-# Write the digits of a number; how many they are. Behind them, up to MOST_DIGITS, is what does not matter.
+# Write the digits of a number; return their number. The bytes after them, up to MOST_DIGITS, do not matter.
 cdef inline int write_digits(uint8_t* to, uint64_t value) noexcept nogil:
     cdef uint64_t upper
     cdef int count

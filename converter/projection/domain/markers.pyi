@@ -29,7 +29,7 @@ def parse_marker_texts(
     """
 
 def plain_marker_ids(strings: StringTable, ids: NDArray[int32]) -> NDArray[bool_]:
-    """Which strings Perfetto's importer takes for atrace messages: in full, and with nothing in front of them.
+    """Return True for strings that Perfetto's importer reads as atrace messages: in full, and with nothing before them.
 
     Raises ValueError for an id that does not exist. Releases the GIL.
     """

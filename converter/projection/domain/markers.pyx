@@ -7,7 +7,7 @@
     G|tgid|track|name|cookie, H|tgid|track|name|cookie, H|tgid|track|cookie: the same on a track by name
     N|tgid|track|name    instant on a track by name
 
-Numbers stand at the end, so that a name may have bars in it. A process may leave out its tgid.
+Numbers are at the end, so that a name may have bars in it. A process may leave out its tgid.
 
 Texts made of parts: literals, numbers in decimal, and strings, laid end to end row by row.
 """

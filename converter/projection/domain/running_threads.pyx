@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef class RunningThreads:
-    """Of each thread that a switch named, whether it has a CPU: the item of its id."""
+    """For each thread that a switch named, whether it has a CPU: the item of its id."""
 
     cdef Numbers _numbers
 

@@ -11,7 +11,7 @@ from converter.projection.engine.rows import Rows
 _Piece = TypeVar("_Piece", bound=Rows)
 
 class JoinedColumn:
-    """A column of several tables, one's rows behind the other's, when called: `join` is for what is no array."""
+    """A column of several tables, one's rows after the other's, when called: `join` is for values that are no array."""
 
     def __init__(
         self, tables: list[Table], index: int, join: Callable[[list[Column]], Column]

@@ -17,10 +17,10 @@ class LossTally:
     first_ts: int
     def __init__(self, losses: tuple[Any, ...], event_kinds: frozenset[Kind]) -> None: ...
     def add(self, count: int, first_ts: int) -> int:
-        """Count them so many times, the first of these at a time."""
+        """Count `count` of them, the first of these at the time `first_ts`."""
 
     def take(self) -> tuple[int, int]:
-        """How many were counted since the last time, and the first of them."""
+        """Return the count since the last call, and the time of the first of them."""
 
 class PlannedPart:
     """One piece that the events of a class become: the number of its class, that, and what makes its columns.
@@ -38,7 +38,8 @@ class PlannedPart:
     ) -> None: ...
 
 class ClassPlan:
-    """What becomes of the events of a class, and what each of them loses; `exceptions` must hold for no row.
+    """The compiled plan of a class: the results for its events, and the losses of each; `exceptions` must hold for no
+    row.
 
     `made` is the class of its pieces, which has nothing of its own besides what `Rows` has.
     """
@@ -61,19 +62,18 @@ def placed_parts(
     derived: dict[tuple[Hashable, ...], tuple[EventClass, EventClass]],
     unplanned: Callable[[int], list[tuple[int, _Piece]]],
 ) -> list[tuple[int, int, _Piece]]:
-    """What becomes of the events of some classes of a batch: the class that they had, the number of the one that they
-    have, and the piece.
+    """Return the results for the events of some classes of a batch: the class that they had, the number of the one that
+    they have, and the piece.
 
     Args:
         batch: whose columns are placed already.
         numbers: of the classes, in the order in which they are to be projected.
         plans: by class, and by whether all its events are on threads.
         off_threads: the classes with events on no thread; None: all.
-        counts: whether losses are.
+        counts: whether losses are counted.
         classes: the event classes of the batch.
         derived: as `Rows` has it.
-        unplanned: what becomes of a class that has no plan, or of whose rows it does not know.
-
+        unplanned: projects a class that has no plan, or has rows that its plan does not cover.
     """
 
 def occurring(tables: dict[int, Table]) -> set[int]:

@@ -59,7 +59,7 @@ cdef class ClassPlan:
         self._made = made
 
     cdef Rows _rows(self, batch, event_class, Table table, Places places, dict derived):
-        """What is known of the rows of a class of a batch."""
+        """Return the rows of a class of a batch."""
         cdef Rows rows = self._made.__new__(self._made)
         rows.batch = batch
         rows.event_class = event_class
@@ -70,14 +70,14 @@ cdef class ClassPlan:
         return rows
 
     cdef bint _is_for(self, Rows rows) except -1:
-        """Whether there is no row among these of the class that the plan does not know of."""
+        """Return True if the plan covers all of these rows of the class."""
         for holds in Table.settled(rows.table, self.exceptions, rows):
             if holds.any():
                 return False
         return True
 
     cdef int _add_parts(self, list placed, Rows of) except -1:
-        """What becomes of the rows."""
+        """Append the results for the rows."""
         cdef PlannedPart planned
         cdef Rows rows, part
         cdef tuple given

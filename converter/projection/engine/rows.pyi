@@ -30,10 +30,10 @@ class Places:
 class Rows:
     """Rows of one class; nobody changes them once they are made.
 
-    `places` (int32, one a row) are those in `batch`; `on_thread`, `on_cpu`, `on_track` replace the batch's
-    columns there; `after` > 0 puts the rows behind the events at those positions, as additional events.
-    `whole` says that the rows are those of a table of the batch, all and in order. `derived` remembers the classes that
-    were made of others, so that a class is the same object in every batch.
+    `places` (int32, one a row) are positions in `batch`; `on_thread`, `on_cpu`, `on_track` replace the batch's columns
+    there; `after` > 0 puts the rows after the events at those positions, as additional events. `whole` says that the
+    rows are those of a table of the batch, all and in order. `derived` remembers the classes that were made of others,
+    so that a class is the same object in every batch.
     """
 
     batch: Batch
@@ -84,7 +84,7 @@ class Rows:
         """Compute where the rows are: threads and tracks come to be in the order in which they are asked for."""
 
     def taken(self, column: NDArray[int32]) -> NDArray[int32]:
-        """What a column of the batch has for each row; a constant costs nothing, and is no look at the rows."""
+        """Return a column of the batch for each row; a constant costs nothing, and the rows are not read."""
 
 def threads_of(rows: Rows) -> NDArray[int32]:
     """The thread of each row."""

@@ -12,7 +12,7 @@ cdef enum:
     SEND = 1
     RECEIVE = 2
     CALL = 3
-    # Messages of a generation: so many later ones are sent at least before one is forgotten.
+    # Messages of a generation: at least this number of later ones are sent before one is forgotten.
     MOST = 1 << 20
 
 

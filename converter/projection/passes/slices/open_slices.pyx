@@ -35,7 +35,7 @@ cdef enum:
 
 
 cdef class OpenSlices:
-    """Lanes are the tracks of threads."""
+    """Stacks are those of the tracks of threads."""
 
     cdef Lanes _open
 
@@ -178,7 +178,7 @@ cdef struct Named:
 
 
 cdef class NamedEnds:
-    """Lanes are threads. Of an open slice, `number` is its category."""
+    """Stacks are those of threads. `number` of an open slice is its category."""
 
     cdef Lanes _open
 
@@ -289,7 +289,7 @@ cdef Texts texts_of(column) except *:
 
 
 cdef class NestedSlices:
-    """Lanes are the tracks of threads, and lines beside them for the slices that do not nest there."""
+    """Stacks are those of the tracks of threads, and of additional lines for the slices that do not nest there."""
 
     cdef Lanes _open
     cdef int64_t _count
@@ -347,7 +347,7 @@ cdef class NestedSlices:
                 elif not push_until(held, lane, step[i], end[i], self._count + i):
                     failed = True
                     break
-            # Those that do not nest stand on the first line on which they do.
+            # Slices that do not nest go to the first line on which they do.
             for k in range(0 if failed else count):
                 i = order[k]
                 if not line[i]:

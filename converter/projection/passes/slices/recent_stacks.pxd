@@ -1,5 +1,5 @@
-# Lanes that were met shortly before, found again without their hash: those of threads on tracks, many events of which follow
-# each other.
+# Stacks that were used shortly before, found again without their hash: those of threads on tracks, many events of which
+# follow each other.
 
 from libc.stdint cimport int32_t, uint64_t
 
@@ -10,14 +10,14 @@ cdef enum:
     RECENT = 256
 
 
-# The lane of a thread and track; none yet where `number` is 0, else one more than it.
+# The stack of a thread and track; none yet where `number` is 0, else its number plus 1.
 cdef struct RecentLane:
     int32_t track
     int32_t thread
     int32_t number
 
 
-# The lane of a thread and track among all; with the number 0 where there is no memory.
+# Return the stack of a thread and track among all; with the number 0 where there is no memory.
 cdef inline RecentLane recent_lane(RecentLane* recent, Numbers* lanes, int32_t thread, int32_t track) noexcept nogil:
     cdef RecentLane* known = &recent[(thread ^ track) & (RECENT - 1)]
     if not known.number or known.track != track or known.thread != thread:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""How deep slices nest: which are inside of so many others that viewers do not show them."""
+"""Nesting depth of slices: finds those inside too many others for viewers to show."""
 
 import os
 
@@ -36,7 +36,7 @@ cdef struct Nest:
 
 
 cdef class SliceDepths:
-    """Lanes are tracks, and threads for what is on none."""
+    """Stacks are those of tracks, and of threads for events on no track."""
 
     cdef Numbers _lanes
 

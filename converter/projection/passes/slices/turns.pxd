@@ -1,24 +1,25 @@
-# What of a batch is still open at its end, where ends close the innermost slice, whatever it is called: going back from there,
-# a slice that begins where no more ends are left over than before is open, and ends that are left over at the beginning close
-# what was open in front of the batch. So there is something to keep only of the slices that stay open.
+# Slices of a batch that are still open at its end, where ends close the innermost slice, whatever its name: going back
+# from there, a slice that begins where no more ends are left over than before is open, and ends that are left over at
+# the beginning close slices that were open before the batch. So only the slices that stay open have to be kept.
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 
-# Of a lane: ends less begins, from the end of the batch back to where one is, and the least and most of them so far.
+# For a stack: ends less begins, from the end of the batch back to the current event, and the least and most of them so
+# far.
 cdef struct Turns:
     int64_t now
     int64_t lowest
     int64_t highest
 
 
-# Zeros are those of no lane yet; all lanes that there is room for begin with zeros.
+# Zeros are those of no stack yet; all stacks that there is room for begin with zeros.
 cdef struct Turning:
     Turns* lanes
     int64_t room
-    # The slices that stay open, the last one first: event and lane of each.
+    # The slices that stay open, the last one first: event and stack of each.
     int64_t* open
     int64_t open_count
     int64_t open_room
@@ -29,7 +30,7 @@ cdef inline void free_turning(Turning* of) noexcept nogil:
     free(of.open)
 
 
-# Those of a lane; NULL without memory.
+# Return the counts of a stack; NULL without memory.
 cdef inline Turns* turns_of(Turning* of, int64_t lane) noexcept nogil:
     cdef int64_t room = 2 * lane + 8
     cdef Turns* moved

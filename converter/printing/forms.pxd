@@ -84,10 +84,10 @@ cdef inline bint fit(Output* out, int64_t start, const Form* form) noexcept nogi
     if not ensure(out, missing):
         return False
     if form.flags & LEFT:
-        memset(out.data + out.used, 32, missing)
+        memset(out.data + out.used, c' ', missing)
     else:
         memmove(out.data + start + missing, out.data + start, size)
-        memset(out.data + start, 32, missing)
+        memset(out.data + start, c' ', missing)
     out.used += missing
     return True
 
@@ -112,16 +112,16 @@ cdef inline bint put_number(Output* out, uint64_t value, const Form* form) noexc
     if kind == c'd' or kind == c'i':
         value = extended(value, form.bits)
         if value >> 63:
-            prefix[0] = 45
+            prefix[0] = c'-'
             prefixed = 1
             value = <uint64_t>0 - value
         elif form.flags & (PLUS | BLANK):
-            prefix[0] = 43 if form.flags & PLUS else 32
+            prefix[0] = c'+' if form.flags & PLUS else c' '
             prefixed = 1
     if kind == c'x' or kind == c'X':
         count = write_powers(digits, value, 4, lower_digits if kind == c'x' else upper_digits)
         if form.flags & ALTERNATE and value:
-            prefix[0] = 48
+            prefix[0] = c'0'
             prefix[1] = <uint8_t>kind
             prefixed = 2
     elif kind == c'o':
@@ -134,14 +134,14 @@ cdef inline bint put_number(Output* out, uint64_t value, const Form* form) noexc
         if value == 0 and form.precision == 0:
             count = 0
         zeros = max(0, form.precision - count)
-    if kind == c'o' and form.flags & ALTERNATE and zeros == 0 and (count == 0 or digits[0] != 48):
+    if kind == c'o' and form.flags & ALTERNATE and zeros == 0 and (count == 0 or digits[0] != c'0'):
         zeros = 1
     if form.flags & ZEROS and not form.flags & LEFT and form.precision < 0:
         zeros = max(zeros, form.width - prefixed - count)
     if not ensure(out, prefixed + zeros + count):
         return False
     put_bytes(out, prefix, prefixed)
-    memset(out.data + out.used, 48, zeros)
+    memset(out.data + out.used, c'0', zeros)
     out.used += zeros
     put_bytes(out, digits, count)
     return fit(out, start, &padding)
@@ -156,14 +156,14 @@ cdef inline bint put_seconds(Output* out, uint64_t seconds, uint64_t nanos, bint
         return False
     to = out.data + out.used
     while missing > 0:
-        to[0] = 32
+        to[0] = c' '
         to += 1
         missing -= 1
     if negative:
-        to[0] = 45
+        to[0] = c'-'
         to += 1
     write_last_digits(to, seconds, digits)
-    to[digits] = 46
+    to[digits] = c'.'
     write_last_digits(to + digits + 1, nanos, DECIMALS)
     out.used = to + digits + 1 + DECIMALS - out.data
     return True

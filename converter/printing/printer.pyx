@@ -349,7 +349,7 @@ cdef class Printer:
                 size = stack[depth] * operation.a if stack[depth] < <uint64_t>operation.b else 0
                 good = ensure(out, size)
                 if good:
-                    memset(out.data + out.used, 32, size)
+                    memset(out.data + out.used, c' ', size)
                     out.used += size
             elif code == TEXT or code == QUOTED or code == JSON:
                 if not text_of(view, self._strings, self._strings._count, row, &data, &size):
@@ -411,7 +411,7 @@ cdef class Printer:
                 limit = INT64_MAX
                 if operation.a < out.used - text:
                     out.used = text + operation.a
-                while out.used > text and out.data[out.used - 1] == 10:
+                while out.used > text and out.data[out.used - 1] == c'\n':
                     out.used -= 1
             elif code == CHOOSE:
                 depth -= 1

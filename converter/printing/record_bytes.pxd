@@ -97,7 +97,7 @@ cdef inline uint64_t plain(const Record* record, uint64_t offset, uint64_t lengt
     for i in range(size):
         if data[i] == 0 and ends:
             return i + 1
-        if not 32 <= data[i] < 127:
+        if not c' ' <= data[i] < 127:
             return 0
     return size + 1
 

@@ -20,17 +20,17 @@ cdef extern from *:
     {
         int i;
         for (i = 0; i < 256; i++) {
-            int blank = i == 32 || (i >= 9 && i <= 13) || (i >= 28 && i <= 31);
+            int blank = i == ' ' || (i >= '\\t' && i <= '\\r') || (i >= 28 && i <= 31);
             int mark = i == '"' || i == '\\\\';
             int delimiter = i == '=' || i == ',' || i == '[' || i == ']' || i == '{' || i == '}';
-            text_bytes[i] = (blank || mark || delimiter) | (mark || i < 32) << 1 | (i < 32 || i == 127) << 2 | (i > 127) << 3;
+            text_bytes[i] = (blank || mark || delimiter) | (mark || i < ' ') << 1 | (i < ' ' || i == 127) << 2 | (i > 127) << 3;
         }
     }
 
     /* A control character, or 0xc2, which begins those of Unicode. */
     static inline unsigned char acts(unsigned char byte)
     {
-        return ((byte < 32) & (byte != 9) & (byte != 10)) | (byte == 127) | (byte == 0xc2);
+        return ((byte < ' ') & (byte != '\\t') & (byte != '\\n')) | (byte == 127) | (byte == 0xc2);
     }
 
     /* True if there is any: without branches, so that compilers look at many bytes at once. */
@@ -70,12 +70,12 @@ cdef inline int traits(const uint8_t* data, int64_t size) noexcept nogil:
 
 # A byte as Python escapes it in a text: \x1b.
 cdef inline void put_escape(Output* out, uint8_t byte) noexcept nogil:
-    out.data[out.used] = 92
-    if byte == 9 or byte == 10 or byte == 13:
-        out.data[out.used + 1] = 116 if byte == 9 else 110 if byte == 10 else 114
+    out.data[out.used] = c'\\'
+    if byte == c'\t' or byte == c'\n' or byte == c'\r':
+        out.data[out.used + 1] = c't' if byte == c'\t' else c'n' if byte == c'\n' else c'r'
         out.used += 2
         return
-    out.data[out.used + 1] = 120
+    out.data[out.used + 1] = c'x'
     out.data[out.used + 2] = lower_digits[byte >> 4]
     out.data[out.used + 3] = lower_digits[byte & 15]
     out.used += 4
@@ -100,7 +100,7 @@ cdef inline bint put_json(Output* out, const uint8_t* data, int64_t size) noexce
     cdef uint8_t byte, letter
     if not ensure(out, 6 * size + 2):
         return False
-    put8(out, 34)
+    put8(out, c'"')
     for i in range(size):
         byte = data[i]
         if byte == 127:
@@ -109,19 +109,19 @@ cdef inline bint put_json(Output* out, const uint8_t* data, int64_t size) noexce
             put8(out, byte)
         else:
             letter = (
-                byte if byte == 34 or byte == 92 else 98 if byte == 8 else 116 if byte == 9 else 110 if byte == 10
-                else 102 if byte == 12 else 114 if byte == 13 else 0
+                byte if byte == c'"' or byte == c'\\' else c'b' if byte == c'\b' else c't' if byte == c'\t'
+                else c'n' if byte == c'\n' else c'f' if byte == c'\f' else c'r' if byte == c'\r' else 0
             )
-            put8(out, 92)
+            put8(out, c'\\')
             if letter:
                 put8(out, letter)
             else:
-                put8(out, 117)
-                put8(out, 48)
-                put8(out, 48)
+                put8(out, c'u')
+                put8(out, c'0')
+                put8(out, c'0')
                 put8(out, lower_digits[byte >> 4])
                 put8(out, lower_digits[byte & 15])
-    put8(out, 34)
+    put8(out, c'"')
     return True
 
 
@@ -149,10 +149,10 @@ cdef inline bint put_decimals(Output* out, int64_t value) noexcept nogil:
     while places > 1 and part % 10 == 0:
         part //= 10
         places -= 1
-    put8(out, 46)
+    put8(out, c'.')
     out.used += places
     for i in range(1, places + 1):
-        out.data[out.used - i] = <uint8_t>(48 + part % 10)
+        out.data[out.used - i] = <uint8_t>(c'0' + part % 10)
         part //= 10
     return True
 
@@ -179,7 +179,7 @@ cdef inline bint put_double(Output* out, double value, bint quoted) noexcept nog
 
 # A control character: all but line ends and tabs.
 cdef inline bint is_control(uint8_t byte) noexcept nogil:
-    return byte < 32 and byte != 9 and byte != 10 or byte == 127
+    return byte < c' ' and byte != c'\t' and byte != c'\n' or byte == 127
 
 
 cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noexcept nogil:

@@ -335,15 +335,15 @@ def format_integers(const int64_t[::1] offsets, const uint64_t[::1] values, bint
     cdef int64_t[::1] ends = text_offsets
     with nogil:
         for i in range(rows):
-            out[at] = 91
+            out[at] = c'['
             at += 1
             for k in range(offsets[i], offsets[i + 1]):
                 if k > offsets[i]:
-                    out[at] = 44
-                    out[at + 1] = 32
+                    out[at] = c','
+                    out[at + 1] = c' '
                     at += 2
                 at += write_integer(&out[at], values[k], signed)
-            out[at] = 93
+            out[at] = c']'
             at += 1
             ends[i + 1] = at
     return text[:at], text_offsets

@@ -43,7 +43,7 @@ cdef inline void write_last_digits(uint8_t* to, uint64_t value, int count) noexc
         memcpy(to + count, decimal_pairs + 2 * (value % 100), 2)
         value //= 100
     if count:
-        to[0] = <uint8_t>(48 + value % 10)
+        to[0] = <uint8_t>(c'0' + value % 10)
 
 
 # The eight digits of a number below 10^8, a byte each, the first in the lowest: halves are divided apart side by side.
@@ -63,7 +63,7 @@ cdef inline int write_eight_at_most(uint8_t* to, uint64_t value) noexcept nogil:
     cdef uint64_t digits
     cdef int zeros
     if value < 10:
-        to[0] = <uint8_t>(48 + value)
+        to[0] = <uint8_t>(c'0' + value)
         return 1
     digits = eight_digits_of(value)
     zeros = __builtin_ctzll(digits) >> 3
@@ -96,6 +96,6 @@ cdef inline int write_digits(uint8_t* to, uint64_t value) noexcept nogil:
 cdef inline int write_integer(uint8_t* to, uint64_t value, bint signed) noexcept nogil:
     if not signed or not value >> 63:
         return write_digits(to, value)
-    to[0] = 45
+    to[0] = c'-'
     # Negated as unsigned, so that the lowest number has a magnitude too.
     return 1 + write_digits(to + 1, <uint64_t>0 - value)

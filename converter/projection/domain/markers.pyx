@@ -47,7 +47,7 @@ cdef enum:
 
 # The int64 that text[start:end] is in decimal; False when it is anything else.
 cdef inline bint number_in(const uint8_t* text, int64_t start, int64_t end, int64_t* number) noexcept nogil:
-    cdef bint negative = start < end and text[start] == 45
+    cdef bint negative = start < end and text[start] == c'-'
     cdef uint64_t total = 0
     cdef uint64_t limit = <uint64_t>0x7FFFFFFFFFFFFFFF + negative
     cdef uint64_t digit
@@ -56,9 +56,9 @@ cdef inline bint number_in(const uint8_t* text, int64_t start, int64_t end, int6
     if start >= end:
         return False
     while start < end:
-        if not 48 <= text[start] <= 57:
+        if not c'0' <= text[start] <= c'9':
             return False
-        digit = text[start] - 48
+        digit = text[start] - c'0'
         if total > (limit - digit) // 10:
             return False
         total = total * 10 + digit
@@ -96,7 +96,7 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
     marker.name_size = -1
     marker.track = 0
     marker.track_size = -1
-    while end > 0 and (text[end - 1] == 10 or text[end - 1] == 0):
+    while end > 0 and (text[end - 1] == c'\n' or text[end - 1] == 0):
         end -= 1
     if end >= PREFIX_SIZE and memcmp(text, PREFIX, PREFIX_SIZE) == 0:
         at = PREFIX_SIZE
@@ -105,16 +105,16 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
     phase = text[at]
     at += 1
     if at == end:
-        marker.phase = phase if phase == 69 else 0
+        marker.phase = phase if phase == c'E' else 0
         return
     if text[at] != BAR:
         return
     at += 1
     bar = bar_from(text, at, end)
-    if bar > at and (text[at] == 45 or not number_in(text, at, bar, &marker.tgid)):
+    if bar > at and (text[at] == c'-' or not number_in(text, at, bar, &marker.tgid)):
         return
     at = bar + 1
-    if phase == 69:
+    if phase == c'E':
         # What follows the tgid, if anything, is the name that the writer closes.
         if at < end:
             marker.name = at
@@ -123,16 +123,16 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
         return
     if at > end:
         return
-    if phase in (67, 70, 71, 72, 83):
+    if phase in (c'C', c'F', c'G', c'H', c'S'):
         bar = last_bar(text, at, end)
-        if phase == 72 and bar < 0:
+        if phase == c'H' and bar < 0:
             return
         if bar < 0 or not number_in(text, bar + 1, end, &marker.value):
             return
         end = bar
-    if phase in (71, 72, 78):
+    if phase in (c'G', c'H', c'N'):
         bar = bar_from(text, at, end)
-        if bar == end and phase != 72:
+        if bar == end and phase != c'H':
             return
         marker.track = at
         marker.track_size = bar - at
@@ -141,7 +141,7 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
             # H may do without the name.
             marker.phase = phase
             return
-    elif phase not in (66, 67, 70, 73, 83):
+    elif phase not in (c'B', c'C', c'F', c'I', c'S'):
         return
     marker.name = at
     marker.name_size = end - at
@@ -184,7 +184,7 @@ cdef class Columns:
         self.value[i] = marker.value
         if marker.phase == 0:
             return True
-        if marker.phase == 66 and marker.name_size == 0:
+        if marker.phase == c'B' and marker.name_size == 0:
             self.name[i] = strings.find_or_add(<const uint8_t*>NAMELESS, NAMELESS_SIZE)
         else:
             self.name[i] = span_id(strings, text, marker.name, marker.name_size)
@@ -253,7 +253,7 @@ def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64
 cdef inline bint is_plain(const uint8_t* text, int64_t size) noexcept nogil:
     cdef Marker marker
     parse(text, size, &marker)
-    return marker.phase != 0 and text[0] == marker.phase and (marker.phase == 69 or marker.tgid >= 0)
+    return marker.phase != 0 and text[0] == marker.phase and (marker.phase == c'E' or marker.tgid >= 0)
 
 
 def plain_marker_ids(StringTable strings, const int32_t[:] ids):

@@ -35,7 +35,7 @@ cdef inline bint number_at(
     cdef int64_t first
     if negative:
         at += 1
-    if base == 16 and at + 1 < end and data[at] == c'0' and (data[at + 1] | 32) == c'x':
+    if base == 16 and at + 1 < end and data[at] == c'0' and (data[at + 1] | 0x20) == c'x':
         at += 2
     first = at
     while at < end:

@@ -76,7 +76,7 @@ cdef int64_t hook_id(const uint8_t* data, Token* token) noexcept nogil:
     cdef int64_t size = token.end - token.start
     if size != 3 and size != 4:
         return -1
-    if digit_of(data[token.start], 16) < 0 or (data[token.start + 1] | 32) == c'x':
+    if digit_of(data[token.start], 16) < 0 or (data[token.start + 1] | 0x20) == c'x':
         return -1
     if not number_at(data, token.start, token.end, 16, &number, &stop) or stop != token.end:
         return -1

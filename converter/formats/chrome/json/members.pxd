@@ -38,13 +38,13 @@ cdef enum:
 # Which standard member a key is: one of HAS_*, or one of the above.
 cdef inline int member_of(const uint8_t* key, int64_t size) noexcept nogil:
     if size == 2:
-        if key[0] == 112 and key[1] == 104:
+        if key[0] == c'p' and key[1] == c'h':
             return HAS_PHASE
-        if key[0] == 116 and key[1] == 115:
+        if key[0] == c't' and key[1] == c's':
             return HAS_TS
-        if key[0] == 105 and key[1] == 100:
+        if key[0] == c'i' and key[1] == c'd':
             return ID_MEMBER
-        if key[0] == 98 and key[1] == 112:
+        if key[0] == c'b' and key[1] == c'p':
             return BINDS_ENCLOSING
     elif size == 3:
         if memcmp(key, b"pid", 3) == 0:
@@ -69,7 +69,7 @@ cdef inline int member_of(const uint8_t* key, int64_t size) noexcept nogil:
         if memcmp(key, b"tdur", 4) == 0:
             return HAS_THREAD_DURATION
     elif size == 1:
-        if key[0] == 115:
+        if key[0] == c's':
             return HAS_SCOPE
     elif size == 5:
         if memcmp(key, b"scope", 5) == 0:

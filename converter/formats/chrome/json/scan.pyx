@@ -131,16 +131,16 @@ cdef class EventScanner(ValueScanner):
                         or self._metadata.used > MAX_TEXT):
                     status = 2
                     break
-                while at < self._end and (self._data[at] == 44 or self._data[at] == 32 or self._data[at] == 10
-                                          or self._data[at] == 13 or self._data[at] == 9):
+                while at < self._end and (self._data[at] == c',' or self._data[at] == c' ' or self._data[at] == c'\n'
+                                          or self._data[at] == c'\r' or self._data[at] == c'\t'):
                     at += 1
                 if at >= self._end:
                     break
-                if self._data[at] == 93:
+                if self._data[at] == c']':
                     at += 1
                     status = 1
                     break
-                if self._data[at] != 123:
+                if self._data[at] != c'{':
                     status = -1
                     break
                 result = self._event(at, &after)

@@ -92,7 +92,7 @@ cdef inline Scanned scan_members(
     memset(members, 0, sizeof(Members))
     members.cpu = -1
     members.arguments = -1
-    if scanner._records and data[start + 1] == 34:
+    if scanner._records and data[start + 1] == c'"':
         members.is_switch = begins_with(data, start, end, b'{"ph":"M","name":"sched_switch","args":"__stripped__",', 54)
         members.is_record = members.is_switch \
             or begins_with(data, start, end, b'{"ph":"M","name":"native","args":"__stripped__",', 48)
@@ -104,10 +104,10 @@ cdef inline Scanned scan_members(
         at = skip_space(data, at, end)
         if at >= end:
             return UNFINISHED
-        if data[at] == 125:
+        if data[at] == c'}':
             # Accept it after a comma, too: not JSON, but common.
             break
-        if data[at] != 34:
+        if data[at] != c'"':
             return MALFORMED
         escaped = False
         key = at + 1
@@ -119,7 +119,7 @@ cdef inline Scanned scan_members(
         at = skip_space(data, key_end + 1, end)
         if at >= end:
             return UNFINISHED
-        if data[at] != 58:
+        if data[at] != c':':
             return MALFORMED
         at = skip_space(data, at + 1, end)
         if at >= end:
@@ -146,9 +146,9 @@ cdef inline Scanned scan_members(
         at = skip_space(data, at, end)
         if at >= end:
             return UNFINISHED
-        if data[at] == 125:
+        if data[at] == c'}':
             break
-        if data[at] != 44:
+        if data[at] != c',':
             return MALFORMED
         at += 1
     after[0] = at + 1
@@ -175,12 +175,12 @@ cdef inline Scanned scan_member(
         return scan_text(scanner, at, after, &members.category, &members.odd)
     if member == HAS_PHASE:
         # Importers look at the first letter.
-        if scanner._end - at >= 3 and data[at] == 34 and data[at + 1] != 34:
+        if scanner._end - at >= 3 and data[at] == c'"' and data[at + 1] != c'"':
             members.phase = data[at + 1]
             value = at + 1
-            while value < scanner._end and data[value] != 34 and data[value] != 92:
+            while value < scanner._end and data[value] != c'"' and data[value] != c'\\':
                 value += 1
-            if value < scanner._end and data[value] == 34:
+            if value < scanner._end and data[value] == c'"':
                 after[0] = value + 1
                 return FINE
             value = at
@@ -210,7 +210,7 @@ cdef inline Scanned scan_member(
         members.odd |= members.arguments >= 0
         members.arguments = at
         members.arguments_as_text = True
-        if not members.odd and data[at] == 123:
+        if not members.odd and data[at] == c'{':
             result = scanner._object(at, 0, after)
             members.arguments_as_text = scanner._signature.used > MAX_SIGNATURE
             return result
@@ -244,12 +244,12 @@ cdef inline Scanned scan_member(
     if result != FINE:
         return result
     if member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
-        if data[value] != 116 and data[value] != 102:
+        if data[value] != c't' and data[value] != c'f':
             members.odd = True
         if member == HAS_FLOW_IN:
-            members.flow_in = data[value] == 116
+            members.flow_in = data[value] == c't'
         else:
-            members.flow_out = data[value] == 116
+            members.flow_out = data[value] == c't'
     return FINE
 
 
@@ -257,7 +257,7 @@ cdef inline Scanned scan_member(
 cdef inline Scanned scan_text(
     ValueScanner scanner, int64_t at, int64_t* after, int64_t* id, bint* odd
 ) noexcept nogil:
-    if scanner._data[at] != 34:
+    if scanner._data[at] != c'"':
         odd[0] = True
         return scanner._skip(at, after)
     return scanner._string(scanner._strings, at, after, id)
@@ -280,7 +280,7 @@ cdef inline Scanned scan_types(ValueScanner scanner, int64_t at, int64_t* after,
     id[0] = scanner._intern(scanner._names, data, after[0] - at)
     if id[0] < 0:
         return NO_MEMORY
-    if data[0] == 91 or data[0] == 123:
+    if data[0] == c'[' or data[0] == c'{':
         known[0] = Types(scanner._names.entry(<int32_t>id[0]).data, after[0] - at, <int32_t>id[0])
     return FINE
 
@@ -289,14 +289,14 @@ cdef inline Scanned scan_types(ValueScanner scanner, int64_t at, int64_t* after,
 cdef inline Scanned scan_number(
     ValueScanner scanner, Clock* clock, int64_t at, int64_t* after, int64_t* ticks, Members* members
 ) noexcept nogil:
-    cdef bint odd = False, quoted = scanner._data[at] == 34, integer
+    cdef bint odd = False, quoted = scanner._data[at] == c'"', integer
     cdef int64_t stop
     cdef Scanned result = scan_time(scanner, clock, at, after, ticks, &odd)
     if odd:
         # Or a number that is too large.
         members.odd = True
         stop = number_end(scanner._data, at + quoted, scanner._end, &integer)
-        members.no_number |= stop < 0 or (quoted and scanner._data[stop] != 34)
+        members.no_number |= stop < 0 or (quoted and scanner._data[stop] != c'"')
     return result
 
 
@@ -308,7 +308,7 @@ cdef inline Scanned scan_time(
     cdef bint integer, escaped = False
     cdef bint rounded = False
     cdef int places = 0
-    if data[at] == 34:
+    if data[at] == c'"':
         stop = string_end(data, at + 1, scanner._end, &escaped)
         if stop < 0:
             return UNFINISHED
@@ -358,10 +358,10 @@ cdef inline Scanned scan_task(
         # The usual case without the grammar of numbers.
         while stop < scanner._end and is_digit(data[stop]):
             stop += 1
-        if stop == scanner._end or data[stop] == 46 or data[stop] | 32 == 101:
+        if stop == scanner._end or data[stop] == c'.' or data[stop] | 0x20 == c'e':
             result = scanner._skip(at, &stop)
     else:
-        if data[at] == 123 or data[at] == 91 or (data[at] > 57 and not literals):
+        if data[at] == c'{' or data[at] == c'[' or (data[at] > c'9' and not literals):
             odd[0] = True
         result = scanner._skip(at, &stop)
     place.start = at
@@ -374,7 +374,7 @@ cdef inline int64_t cpu_of(const uint8_t* text, int64_t size, bint* odd) noexcep
     cdef int64_t cpu = 0
     for i in range(size if size <= 10 else 10):
         odd[0] = odd[0] or not is_digit(text[i])
-        cpu = cpu * 10 + (text[i] - 48)
+        cpu = cpu * 10 + (text[i] - c'0')
     odd[0] = odd[0] or size > 10 or cpu > 0x7fffffff
     return cpu
 
@@ -389,12 +389,12 @@ cdef inline Scanned scan_id2(
     cdef int64_t stop, key
     cdef bint escaped = False
     kind[0] = 0
-    if data[at] != 123:
+    if data[at] != c'{':
         return scanner._skip(start, after)
     at = skip_space(data, at + 1, end)
     if at >= end:
         return UNFINISHED
-    if data[at] != 34:
+    if data[at] != c'"':
         return scanner._skip(start, after)
     key = at + 1
     stop = string_end(data, key, end, &escaped)
@@ -409,22 +409,22 @@ cdef inline Scanned scan_id2(
     at = skip_space(data, stop + 1, end)
     if at >= end:
         return UNFINISHED
-    if data[at] != 58:
+    if data[at] != c':':
         return MALFORMED
     at = skip_space(data, at + 1, end)
     if at >= end:
         return UNFINISHED
-    if data[at] != 34 and data[at] != 45 and not is_digit(data[at]):
+    if data[at] != c'"' and data[at] != c'-' and not is_digit(data[at]):
         return scanner._skip(start, after)
     if scanner._identity(at, &at, slot, kind) != FINE:
         kind[0] = 0
         return scanner._skip(start, after)
     at = skip_space(data, at, end)
-    if at < end and data[at] == 44:
+    if at < end and data[at] == c',':
         at = skip_space(data, at + 1, end)
     if at >= end:
         return UNFINISHED
-    if data[at] != 125:
+    if data[at] != c'}':
         kind[0] = 0
         return scanner._skip(start, after)
     after[0] = at + 1

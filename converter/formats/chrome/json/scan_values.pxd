@@ -12,6 +12,24 @@ cdef enum:
     # Declarations of types that are, by the shape of the arguments.
     RECENT_TYPES = 64
 
+# Tags in the shape of a value, each with one slot except LEAF_NULL (none) and LEAF_JSON (two). Objects are "{" members "}"
+# without a slot, arrays LEAF_ARRAY, the shape of all elements (LEAF_NULL if there is none), "]".
+cdef enum:
+    LEAF_SIGNED = <int>c'i'
+    # Too large for LEAF_SIGNED.
+    LEAF_UNSIGNED = <int>c'u'
+    LEAF_DOUBLE = <int>c'd'
+    LEAF_BOOLEAN = <int>c'b'
+    LEAF_NULL = <int>c'n'
+    # The id of a string.
+    LEAF_STRING = <int>c's'
+    # The value of a text "0x...".
+    LEAF_HEXADECIMAL = <int>c'x'
+    # Compact JSON text: position and size.
+    LEAF_JSON = <int>c'j'
+    # The number of elements.
+    LEAF_ARRAY = <int>c'['
+
 
 # The first and last bytes of a text, up to eight of each; together with its size they are all of up to 16 bytes.
 cdef struct Ends:

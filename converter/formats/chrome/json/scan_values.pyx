@@ -39,7 +39,7 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
     cdef uint32_t value = 0
     cdef int i
     for i in range(4):
-        value = (value << 4) | ((text[i] - 48) if text[i] <= 57 else ((text[i] | 32) - 87))
+        value = (value << 4) | ((text[i] - c'0') if text[i] <= c'9' else ((text[i] | 0x20) - c'a' + 10))
     return value
 
 
@@ -86,23 +86,23 @@ cdef class ValueScanner:
             return NO_MEMORY
         place = out.data
         while i < size:
-            if data[i] != 92:
+            if data[i] != c'\\':
                 place[0] = data[i]
                 place += 1
                 i += 1
                 continue
-            if data[i + 1] != 117:
+            if data[i + 1] != c'u':
                 code = data[i + 1]
                 place[0] = <uint8_t>(
-                    10 if code == 110 else 9 if code == 116 else 13 if code == 114 else 8 if code == 98
-                    else 12 if code == 102 else code
+                    c'\n' if code == c'n' else c'\t' if code == c't' else c'\r' if code == c'r'
+                    else c'\b' if code == c'b' else c'\f' if code == c'f' else code
                 )
                 place += 1
                 i += 2
                 continue
             code = hex4(data + i + 2)
             i += 6
-            if 0xD800 <= code < 0xDC00 and size - i >= 6 and data[i] == 92 and data[i + 1] == 117:
+            if 0xD800 <= code < 0xDC00 and size - i >= 6 and data[i] == c'\\' and data[i + 1] == c'u':
                 low = hex4(data + i + 2)
                 if 0xDC00 <= low < 0xE000:
                     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
@@ -167,7 +167,7 @@ cdef class ValueScanner:
         cdef int64_t size = self._text.used - start
         if result != FINE:
             return result
-        result = self._push(106, start)
+        result = self._push(LEAF_JSON, start)
         if result == FINE and not append(&self._arguments, <uint8_t*>&size, 8):
             result = NO_MEMORY
         return result
@@ -183,23 +183,23 @@ cdef class ValueScanner:
         if at >= self._end:
             return UNFINISHED
         byte = self._data[at]
-        if byte == 34:
+        if byte == c'"':
             stop = string_end(self._data, at + 1, self._end, &escaped)
             if stop < 0:
                 return UNFINISHED
             if not escaped:
                 if is_hexadecimal(self._data + at + 1, stop - at - 1):
                     after[0] = stop + 1
-                    return self._push(120, <int64_t>hexadecimal(self._data + at + 3, stop - at - 3))
+                    return self._push(LEAF_HEXADECIMAL, <int64_t>hexadecimal(self._data + at + 3, stop - at - 3))
                 special = special_number(self._data + at + 1, stop - at - 1)
                 if special:
                     after[0] = stop + 1
                     return self._push_special(self._data + at + 1, special)
             result = self._string(self._strings, at, after, &id)
-            return self._push(115, id) if result == FINE else result
-        if byte == 123:
+            return self._push(LEAF_STRING, id) if result == FINE else result
+        if byte == c'{':
             return self._object(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
-        if byte == 91:
+        if byte == c'[':
             return self._array(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
         stop = special_end(self._data, at, self._end)
         if stop >= 0:
@@ -208,10 +208,10 @@ cdef class ValueScanner:
         stop = word_end(self._data, at, self._end)
         if stop >= 0:
             after[0] = stop
-            if byte == 110:
-                byte = 110
+            if byte == c'n':
+                byte = LEAF_NULL
                 return FINE if append(&self._signature, &byte, 1) else NO_MEMORY
-            return self._push(98, byte == 116)
+            return self._push(LEAF_BOOLEAN, byte == c't')
         return self._number(at, after)
 
     # A float that JSON has no number for, whose text `special_number` has accepted.
@@ -223,7 +223,7 @@ cdef class ValueScanner:
             bits = <uint64_t>0xFFF0000000000000
         elif special == 4:
             bits = hexadecimal(text + 4, 16)
-        return self._push(100, <int64_t>bits)
+        return self._push(LEAF_DOUBLE, <int64_t>bits)
 
     cdef Scanned _number(self, int64_t at, int64_t* after) noexcept nogil:
         cdef bint integer = False
@@ -237,24 +237,24 @@ cdef class ValueScanner:
             return UNFINISHED if runs_to_end(self._data, at, self._end) else MALFORMED
         after[0] = stop
         if integer:
-            negative = self._data[at] == 45
+            negative = self._data[at] == c'-'
             fits = True
             for i in range(at + negative, stop):
                 if value > <uint64_t>1844674407370955161 or (
-                    value == <uint64_t>1844674407370955161 and self._data[i] > 53
+                    value == <uint64_t>1844674407370955161 and self._data[i] > c'5'
                 ):
                     fits = False
                     break
-                value = value * 10 + (self._data[i] - 48)
+                value = value * 10 + (self._data[i] - c'0')
             # "-0" is the float -0.0: an integer would lose its sign.
             if fits and negative and 0 < value <= <uint64_t>1 << 63:
-                return self._push(105, <int64_t>(<uint64_t>0 - value))
+                return self._push(LEAF_SIGNED, <int64_t>(<uint64_t>0 - value))
             if fits and not negative:
-                return self._push(105 if value < <uint64_t>1 << 63 else 117, <int64_t>value)
+                return self._push(LEAF_SIGNED if value < <uint64_t>1 << 63 else LEAF_UNSIGNED, <int64_t>value)
         if not self._float(at, stop, &number):
             return NO_MEMORY
         memcpy(&bits, &number, 8)
-        return self._push(100, bits)
+        return self._push(LEAF_DOUBLE, bits)
 
     # The nearest double of a number: directly where mantissa and power of ten are exact doubles (Clinger 1990), else as
     # Python reads it.
@@ -266,25 +266,25 @@ cdef class ValueScanner:
         cdef bint exact = True
         cdef bint behind_point = False
         cdef bint negative_power = False
-        if self._data[i] == 45:
+        if self._data[i] == c'-':
             i += 1
-        while i < stop and self._data[i] != 101 and self._data[i] != 69:
-            if self._data[i] == 46:
+        while i < stop and self._data[i] != c'e' and self._data[i] != c'E':
+            if self._data[i] == c'.':
                 behind_point = True
             else:
                 if mantissa >= <uint64_t>900719925474099:
                     exact = False
                     break
-                mantissa = mantissa * 10 + (self._data[i] - 48)
+                mantissa = mantissa * 10 + (self._data[i] - c'0')
                 exponent -= behind_point
             i += 1
         if exact and i < stop:
             i += 1
-            if self._data[i] == 43 or self._data[i] == 45:
-                negative_power = self._data[i] == 45
+            if self._data[i] == c'+' or self._data[i] == c'-':
+                negative_power = self._data[i] == c'-'
                 i += 1
             while i < stop and power < 1000:
-                power = power * 10 + (self._data[i] - 48)
+                power = power * 10 + (self._data[i] - c'0')
                 i += 1
             exponent += -power if negative_power else power
         if exact and -22 <= exponent <= 22:
@@ -293,7 +293,7 @@ cdef class ValueScanner:
                 number[0] /= POWERS[-exponent]
             else:
                 number[0] *= POWERS[exponent]
-            if self._data[at] == 45:
+            if self._data[at] == c'-':
                 number[0] = -number[0]
             return True
         self._scratch.used = 0
@@ -317,10 +317,10 @@ cdef class ValueScanner:
             at = skip_space(self._data, at, self._end)
             if at >= self._end:
                 return UNFINISHED
-            if self._data[at] == 125:
+            if self._data[at] == c'}':
                 # Accept it after a comma, too: not JSON, but common.
                 break
-            if self._data[at] != 34:
+            if self._data[at] != c'"':
                 return MALFORMED
             result = self._string(self._names, at, &at, &id)
             if result != FINE:
@@ -331,7 +331,7 @@ cdef class ValueScanner:
             at = skip_space(self._data, at, self._end)
             if at >= self._end:
                 return UNFINISHED
-            if self._data[at] != 58:
+            if self._data[at] != c':':
                 return MALFORMED
             result = self._value(at + 1, depth + 1, &at)
             if result != FINE:
@@ -339,9 +339,9 @@ cdef class ValueScanner:
             at = skip_space(self._data, at, self._end)
             if at >= self._end:
                 return UNFINISHED
-            if self._data[at] == 125:
+            if self._data[at] == c'}':
                 break
-            if self._data[at] != 44:
+            if self._data[at] != c',':
                 return MALFORMED
             at += 1
         after[0] = at + 1
@@ -359,14 +359,14 @@ cdef class ValueScanner:
         cdef bint uniform = True
         cdef Scanned result
         self._with_array = False
-        result = self._push(91, 0)
+        result = self._push(LEAF_ARRAY, 0)
         if result != FINE:
             return result
         element = self._signature.used
         at = skip_space(self._data, at + 1, self._end)
         if at >= self._end:
             return UNFINISHED
-        if self._data[at] == 93:
+        if self._data[at] == c']':
             if not append(&self._signature, b"n", 1):
                 return NO_MEMORY
             at += 1
@@ -392,13 +392,13 @@ cdef class ValueScanner:
                 at = skip_space(self._data, at, self._end)
                 if at >= self._end:
                     return UNFINISHED
-                if self._data[at] == 44:
+                if self._data[at] == c',':
                     at = skip_space(self._data, at + 1, self._end)
                     if at >= self._end:
                         return UNFINISHED
-                    if self._data[at] != 93:
+                    if self._data[at] != c']':
                         continue
-                elif self._data[at] != 93:
+                elif self._data[at] != c']':
                     return MALFORMED
                 at += 1
                 break
@@ -421,25 +421,25 @@ cdef class ValueScanner:
         cdef bint integer = False
         cdef int places = 0
         kind[0] = 0
-        if self._data[at] == 34:
+        if self._data[at] == c'"':
             stop = string_end(self._data, at + 1, self._end, &escaped)
             if stop < 0:
                 return UNFINISHED
             if not escaped and is_hexadecimal(self._data + at + 1, stop - at - 1):
                 slot[0] = <int64_t>hexadecimal(self._data + at + 3, stop - at - 3)
-                kind[0] = 120
+                kind[0] = LEAF_HEXADECIMAL
                 after[0] = stop + 1
                 return FINE
-            kind[0] = 115
+            kind[0] = LEAF_STRING
             return self._string(self._strings, at, after, slot)
         stop = number_end(self._data, at, self._end, &integer)
         if stop >= 0:
             if stop == self._end:
                 return UNFINISHED
             after[0] = stop
-            if integer and not (stop - at > 1 and self._data[at] == 45 and self._data[at + 1] == 48):
+            if integer and not (stop - at > 1 and self._data[at] == c'-' and self._data[at + 1] == c'0'):
                 if parse_ticks(self._data + at, stop - at, 0, slot, &rounded, &places):
-                    kind[0] = 105
+                    kind[0] = LEAF_SIGNED
             return FINE
         return self._skip(at, after)
 

@@ -33,7 +33,7 @@ cdef extern from *:
 
 
 cdef inline int64_t skip_space(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-    while at < end and (data[at] == 32 or data[at] == 10 or data[at] == 13 or data[at] == 9):
+    while at < end and (data[at] == c' ' or data[at] == c'\n' or data[at] == c'\r' or data[at] == c'\t'):
         at += 1
     return at
 
@@ -56,11 +56,11 @@ cdef inline int64_t string_end(const uint8_t* data, int64_t at, int64_t end, bin
                 break
             at += 8
         else:
-            while at < end and data[at] != 34 and data[at] != 92:
+            while at < end and data[at] != c'"' and data[at] != c'\\':
                 at += 1
             if at >= end:
                 return -1
-        if data[at] == 34:
+        if data[at] == c'"':
             return at
         escaped[0] = True
         at += 2
@@ -69,22 +69,22 @@ cdef inline int64_t string_end(const uint8_t* data, int64_t at, int64_t end, bin
 
 
 cdef inline bint is_digit(uint8_t byte) noexcept nogil:
-    return 48 <= byte <= 57
+    return c'0' <= byte <= c'9'
 
 
 cdef inline bint is_hex_digit(uint8_t byte) noexcept nogil:
-    return 48 <= byte <= 57 or 97 <= byte <= 102 or 65 <= byte <= 70
+    return c'0' <= byte <= c'9' or c'a' <= byte <= c'f' or c'A' <= byte <= c'F'
 
 
 # Whether text is a number as this project writes unsigned ones: 0x0, or 0x and up to 16 lower-case digits, not 0 first.
 cdef inline bint is_hexadecimal(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i
-    if size < 3 or size > 18 or data[0] != 48 or data[1] != 120:
+    if size < 3 or size > 18 or data[0] != c'0' or data[1] != c'x':
         return False
-    if data[2] == 48:
+    if data[2] == c'0':
         return size == 3
     for i in range(2, size):
-        if not (48 <= data[i] <= 57 or 97 <= data[i] <= 102):
+        if not (c'0' <= data[i] <= c'9' or c'a' <= data[i] <= c'f'):
             return False
     return True
 
@@ -92,16 +92,16 @@ cdef inline bint is_hexadecimal(const uint8_t* data, int64_t size) noexcept nogi
 # NaN, Infinity, -Infinity: 1, 2, 3; NaN:<its 16 hexadecimal digits>, for those of other bits: 4; 0 for any other text.
 cdef inline int special_number(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i
-    if size == 3 and data[0] == 78 and data[1] == 97 and data[2] == 78:
+    if size == 3 and data[0] == c'N' and data[1] == c'a' and data[2] == c'N':
         return 1
-    if size == 8 and data[0] == 73 and data[1] == 110 and data[2] == 102 and data[3] == 105 and data[4] == 110 \
-            and data[5] == 105 and data[6] == 116 and data[7] == 121:
+    if size == 8 and data[0] == c'I' and data[1] == c'n' and data[2] == c'f' and data[3] == c'i' and data[4] == c'n' \
+            and data[5] == c'i' and data[6] == c't' and data[7] == c'y':
         return 2
-    if size == 9 and data[0] == 45 and special_number(data + 1, 8) == 2:
+    if size == 9 and data[0] == c'-' and special_number(data + 1, 8) == 2:
         return 3
-    if size == 20 and special_number(data, 3) == 1 and data[3] == 58:
+    if size == 20 and special_number(data, 3) == 1 and data[3] == c':':
         for i in range(4, 20):
-            if not (48 <= data[i] <= 57 or 97 <= data[i] <= 102):
+            if not (c'0' <= data[i] <= c'9' or c'a' <= data[i] <= c'f'):
                 return 0
         return 4
     return 0
@@ -110,23 +110,23 @@ cdef inline int special_number(const uint8_t* data, int64_t size) noexcept nogil
 # The end of the number at `at` (JSON's grammar), -1 if there is none. One that touches `end` may go on beyond it.
 cdef inline int64_t number_end(const uint8_t* data, int64_t at, int64_t end, bint* integer) noexcept nogil:
     integer[0] = True
-    if at < end and data[at] == 45:
+    if at < end and data[at] == c'-':
         at += 1
     if at >= end or not is_digit(data[at]):
         return -1
     while at < end and is_digit(data[at]):
         at += 1
-    if at < end and data[at] == 46:
+    if at < end and data[at] == c'.':
         integer[0] = False
         at += 1
         if at >= end or not is_digit(data[at]):
             return -1
         while at < end and is_digit(data[at]):
             at += 1
-    if at < end and (data[at] == 101 or data[at] == 69):
+    if at < end and (data[at] == c'e' or data[at] == c'E'):
         integer[0] = False
         at += 1
-        if at < end and (data[at] == 43 or data[at] == 45):
+        if at < end and (data[at] == c'+' or data[at] == c'-'):
             at += 1
         if at >= end or not is_digit(data[at]):
             return -1
@@ -170,7 +170,7 @@ cdef inline int64_t word_end(const uint8_t* data, int64_t at, int64_t end) noexc
 # Whether the number or word at `at` reaches the end of the text, where it may be cut.
 cdef inline bint runs_to_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     while at < end:
-        if not (is_digit(data[at]) or 97 <= data[at] <= 122 or 65 <= data[at] <= 90 or data[at] in b"+-."):
+        if not (is_digit(data[at]) or c'a' <= data[at] <= c'z' or c'A' <= data[at] <= c'Z' or data[at] in b"+-."):
             return False
         at += 1
     return True
@@ -190,7 +190,7 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
     cdef bint plain = is_utf8(data, size)
     if plain:
         for i in range(size):
-            if data[i] < 32:
+            if data[i] < c' ':
                 plain = False
                 break
     if plain:
@@ -199,7 +199,7 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
     while i < size:
         if not ensure(out, 8):
             return False
-        if data[i] < 32:
+        if data[i] < c' ':
             put_escaped(out, data[i])
             i += 1
             continue
@@ -218,12 +218,12 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
 # Whether the escapes inside a string are JSON's.
 cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     while at < end:
-        if data[at] != 92:
+        if data[at] != c'\\':
             at += 1
             continue
         if end - at < 2:
             return False
-        if data[at + 1] == 117:
+        if data[at + 1] == c'u':
             if end - at < 6 or not (is_hex_digit(data[at + 2]) and is_hex_digit(data[at + 3])
                                     and is_hex_digit(data[at + 4]) and is_hex_digit(data[at + 5])):
                 return False
@@ -262,17 +262,17 @@ cdef inline Scanned compact(
         result = MALFORMED
         if expected == 4:
             is_object = nesting[(depth - 1) >> 6] >> ((depth - 1) & 63) & 1
-            if byte == 44:
+            if byte == c',':
                 stop = skip_space(data, at + 1, end)
                 if stop >= end:
                     result = UNFINISHED
                     break
-                if data[stop] == (125 if is_object else 93):
+                if data[stop] == (c'}' if is_object else c']'):
                     at = stop
                     result = UNFINISHED
                     continue
                 expected = 2 if is_object else 0
-            elif byte == (125 if is_object else 93):
+            elif byte == (c'}' if is_object else c']'):
                 depth -= 1
             else:
                 break
@@ -280,14 +280,14 @@ cdef inline Scanned compact(
                 result = NO_MEMORY
                 break
             at += 1
-        elif (expected == 3 and byte == 125) or (expected == 1 and byte == 93):
+        elif (expected == 3 and byte == c'}') or (expected == 1 and byte == c']'):
             depth -= 1
             expected = 4
             if not append(out, &byte, 1):
                 result = NO_MEMORY
                 break
             at += 1
-        elif byte == 34:
+        elif byte == c'"':
             escaped = False
             stop = string_end(data, at + 1, end, &escaped)
             if stop < 0:
@@ -308,7 +308,7 @@ cdef inline Scanned compact(
                 if at >= end:
                     result = UNFINISHED
                     break
-                if data[at] != 58:
+                if data[at] != c':':
                     result = MALFORMED
                     break
                 if not append(out, b":", 1):
@@ -317,15 +317,15 @@ cdef inline Scanned compact(
                 expected = 0
         elif expected >= 2:
             break
-        elif byte == 123 or byte == 91:
+        elif byte == c'{' or byte == c'[':
             if depth >= MAX_DEPTH:
                 break
-            if byte == 123:
+            if byte == c'{':
                 nesting[depth >> 6] |= <uint64_t>1 << (depth & 63)
             else:
                 nesting[depth >> 6] &= ~(<uint64_t>1 << (depth & 63))
             depth += 1
-            expected = 3 if byte == 123 else 1
+            expected = 3 if byte == c'{' else 1
             if not append(out, &byte, 1):
                 result = NO_MEMORY
                 break
@@ -369,23 +369,23 @@ cdef inline int64_t plain_ticks(
     cdef uint64_t value = 0
     places[0] = 0
     while i < end and is_digit(data[i]):
-        value = value * 10 + (data[i] - 48)
+        value = value * 10 + (data[i] - c'0')
         i += 1
     point = i
     # All below 10**18 fit.
     if point == at or point - at + digits > 18:
         return -1
-    if i < end and data[i] == 46:
+    if i < end and data[i] == c'.':
         i += 1
         while i < end and is_digit(data[i]):
-            value = value * 10 + (data[i] - 48)
-            if data[i] != 48:
+            value = value * 10 + (data[i] - c'0')
+            if data[i] != c'0':
                 places[0] = <int>(i - point)
             i += 1
         digits -= <int>(i - point - 1)
         if i - point == 1 or i - point > 18 or digits < 0:
             return -1
-    if i == end or data[i] | 32 == 101:
+    if i == end or data[i] | 0x20 == c'e':
         return -1
     while digits:
         value *= 10
@@ -409,21 +409,21 @@ cdef inline bint parse_ticks(
     cdef int64_t point = -1
     cdef bint half = False
     rounded[0] = False
-    if size and text[0] == 45:
+    if size and text[0] == c'-':
         negative = True
         i = 1
     for last in range(i, size):
-        if text[last] == 46:
+        if text[last] == c'.':
             point = last
-        elif text[last] == 101 or text[last] == 69:
+        elif text[last] == c'e' or text[last] == c'E':
             mantissa_end = last
             last += 1
-            if text[last] == 43 or text[last] == 45:
-                exponent_negative = text[last] == 45
+            if text[last] == c'+' or text[last] == c'-':
+                exponent_negative = text[last] == c'-'
                 last += 1
             while last < size:
                 if exponent < 100000:
-                    exponent = exponent * 10 + (text[last] - 48)
+                    exponent = exponent * 10 + (text[last] - c'0')
                 last += 1
             break
     if exponent_negative:
@@ -437,16 +437,16 @@ cdef inline bint parse_ticks(
         if shift > 0:
             if value > <uint64_t>922337203685477580:
                 return False
-            value = value * 10 + (text[last] - 48)
+            value = value * 10 + (text[last] - c'0')
             if value > <uint64_t>9223372036854775807:
                 return False
         else:
-            if shift == 0 and text[last] >= 53:
+            if shift == 0 and text[last] >= c'5':
                 half = True
-            if text[last] != 48:
+            if text[last] != c'0':
                 rounded[0] = True
         shift -= 1
-        if text[last] != 48 and digits - shift > places[0]:
+        if text[last] != c'0' and digits - shift > places[0]:
             # Digit number k after the (moved) point is not zero.
             places[0] = <int>(digits - shift if digits - shift < 1000 else 1000)
     while shift > 0 and value:
@@ -467,5 +467,5 @@ cdef inline uint64_t hexadecimal(const uint8_t* text, int64_t size) noexcept nog
     cdef uint64_t value = 0
     cdef int64_t i
     for i in range(size):
-        value = (value << 4) | <uint64_t>((text[i] - 48) if text[i] <= 57 else (text[i] - 87))
+        value = (value << 4) | <uint64_t>((text[i] - c'0') if text[i] <= c'9' else (text[i] - c'a' + 10))
     return value

@@ -171,7 +171,7 @@ cdef class Emitter:
                 if row >= (<Program>program).rows:
                     return NULL
             elif i > start:
-                at[0] = 44
+                at[0] = c','
                 at += 1
             if out.data + out.room - at <= self._room:
                 at = self._more(at, 1)
@@ -315,7 +315,7 @@ cdef class Emitter:
         elif operation.code == ARRAY:
             if level >= MAX_LEVELS or not elements_of(view, row, &first, &last) or first < last and last > operation.rows[0]:
                 return NULL
-            put8(out, 91)
+            put8(out, c'[')
             if operation.size == 1 and operation[1].front_size == 0 \
                     and (operation[1].code == SIGNED or operation[1].code == UNSIGNED):
                 good = append_integers(out, operation[1].view, first, last, operation[1].code == SIGNED)
@@ -355,11 +355,11 @@ cdef class Emitter:
         cdef Output* out = &self._out
         cdef int64_t used = out.used
         cdef int64_t after = 0
-        if compact(data, 0, size, out, &after) != FINE or after != size or out.data[used] != 123 \
+        if compact(data, 0, size, out, &after) != FINE or after != size or out.data[used] != c'{' \
                 or out.used - used <= 2:
             out.used = used
             return True
-        out.data[used] = 44
+        out.data[used] = c','
         out.used -= 1
         return True
 

@@ -79,7 +79,7 @@ cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) n
         # What is left are the last of eight bytes, of which the others are none.
         if size >= 8 and not has_escape(load64(data + size - 8, False)):
             return size
-    while at < size and data[at] >= 32 and data[at] != 34 and data[at] != 92:
+    while at < size and data[at] >= c' ' and data[at] != c'"' and data[at] != c'\\':
         at += 1
     return at
 
@@ -91,7 +91,7 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
     cdef uint8_t byte
     if not ensure(out, size + 16):
         return False
-    put8(out, 34)
+    put8(out, c'"')
     if not plain and (is_hexadecimal(data, size) or special_number(data, size)):
         put_escaped(out, data[0])
         i = 1
@@ -107,12 +107,12 @@ cdef inline bint put_string(Output* out, const uint8_t* data, int64_t size, bint
         # Room for this escape, for what follows and for the closing quote.
         if not ensure(out, size - i + 16):
             return False
-        if byte != 34 and byte != 92 and byte != 10 and byte != 9:
+        if byte != c'"' and byte != c'\\' and byte != c'\n' and byte != c'\t':
             put_escaped(out, byte)
         else:
-            put8(out, 92)
-            put8(out, 110 if byte == 10 else 116 if byte == 9 else byte)
-    put8(out, 34)
+            put8(out, c'\\')
+            put8(out, c'n' if byte == c'\n' else c't' if byte == c'\t' else byte)
+    put8(out, c'"')
     return True
 
 
@@ -144,14 +144,14 @@ cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) n
     cdef uint64_t word
     cdef int64_t i = 0
     cdef bint is_number = False
-    at[0] = 34
+    at[0] = c'"'
     if size:
         word = word_of(data, 0, size)
         if has_escape(word):
             return NULL
         # "0x".
-        is_number = word & 0xFFFF == 0x7830 and 3 <= size <= 18 and (data[2] != 48 or size == 3)
-        if not is_number and (data[0] == 78 or data[0] == 73 or data[0] == 45):
+        is_number = word & 0xFFFF == 0x7830 and 3 <= size <= 18 and (data[2] != c'0' or size == 3)
+        if not is_number and (data[0] == c'N' or data[0] == c'I' or data[0] == c'-'):
             return NULL
         if is_number:
             is_number = are_hexadecimal(word & ~<uint64_t>0xFFFF | <uint64_t>0x6161)
@@ -168,7 +168,7 @@ cdef inline uint8_t* put_short(uint8_t* at, const uint8_t* data, int64_t size) n
             data += 1
             size -= 1
         memcpy(at + 1, data, MOST_OF_SHORT)
-    at[size + 1] = 34
+    at[size + 1] = c'"'
     return at + size + 2
 
 
@@ -192,7 +192,7 @@ cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcep
     cdef int i
     if value < 0:
         magnitude = <uint64_t>0 - magnitude
-        at[0] = 45
+        at[0] = c'-'
         at += 1
     if places == 3:
         whole = magnitude // 1000
@@ -202,11 +202,11 @@ cdef inline uint8_t* put_decimal(uint8_t* at, int64_t value, int places) noexcep
     at += write_digits(at, whole)
     if part == 0:
         return at
-    at[0] = 46
+    at[0] = c'.'
     for i in range(places, 0, -1):
-        at[i] = <uint8_t>(48 + part % 10)
+        at[i] = <uint8_t>(c'0' + part % 10)
         part //= 10
-    while at[places] == 48:
+    while at[places] == c'0':
         places -= 1
     return at + places + 1
 
@@ -217,9 +217,9 @@ cdef inline uint8_t* put_unsigned(uint8_t* at, uint64_t value) noexcept nogil:
     """
     if value >> 63 == 0:
         return at + write_digits(at, value)
-    at[0] = 34
+    at[0] = c'"'
     at += 1 + write_digits(at + 1, value)
-    at[0] = 34
+    at[0] = c'"'
     return at + 1
 
 
@@ -241,7 +241,7 @@ cdef inline bint append_integers(
                 at += write_integer(at, bits_of(view, k, 8), True)
             else:
                 at = put_unsigned(at, bits_of(view, k, 8))
-            at[0] = 44
+            at[0] = c','
             at += 1
             k += 1
         out.used = at - out.data
@@ -265,7 +265,7 @@ cdef inline uint8_t* put_address(uint8_t* at, uint64_t value) noexcept nogil:
     """Put "0x..." in quotes, without leading zeros, where there are 20 bytes; return the position after it."""
     memcpy(at, b'"0x', 3)
     at = put_hexadecimal(at + 3, value, 1 if value == 0 else (67 - __builtin_clzll(value)) >> 2)
-    at[0] = 34
+    at[0] = c'"'
     return at + 1
 
 
@@ -283,7 +283,7 @@ cdef inline bint put_float(Output* out, double value) noexcept nogil:
                 return False
             put_bytes(out, b'"NaN:', 5)
             out.used = put_hexadecimal(out.data + out.used, bits, 16) - out.data
-            put8(out, 34)
+            put8(out, c'"')
             return True
         return append(out, b'"-Infinity"', 11) if value < 0 else append(out, b'"Infinity"', 10)
     if value == 0:
@@ -318,8 +318,8 @@ cdef inline bint put_base64(Output* out, Output* scratch, const uint8_t* data, i
             three |= data[i + 2]
         place[0] = <uint8_t>letters[three >> 18]
         place[1] = <uint8_t>letters[three >> 12 & 63]
-        place[2] = <uint8_t>(letters[three >> 6 & 63] if i + 1 < size else 61)
-        place[3] = <uint8_t>(letters[three & 63] if i + 2 < size else 61)
+        place[2] = <uint8_t>(letters[three >> 6 & 63] if i + 1 < size else c'=')
+        place[3] = <uint8_t>(letters[three & 63] if i + 2 < size else c'=')
         place += 4
         i += 3
     return put_string(out, scratch.data, (size + 2) // 3 * 4, False)

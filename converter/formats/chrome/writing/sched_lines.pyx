@@ -296,11 +296,11 @@ cdef inline void put_name(Output* out, const uint8_t* name, int64_t size) noexce
         put(out, b"<...>", 5)
         return
     for i in range(size):
-        if name[i] == 32:
+        if name[i] == c' ':
             at[0] = 0xC2
             at[1] = 0xA0
             at += 2
         else:
-            at[0] = 63 if name[i] < 32 or name[i] == 34 or name[i] == 92 or name[i] == 127 else name[i]
+            at[0] = c'?' if name[i] < c' ' or name[i] == c'"' or name[i] == c'\\' or name[i] == 127 else name[i]
             at += 1
     out.used = at - out.data

@@ -1,6 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Perfetto's framing: TracePackets of a window, and the fields of any message."""
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    PACKET_ANDROID_LOG, PACKET_FIRST_PACKET_ON_SEQUENCE, PACKET_FTRACE_EVENTS,
+    PACKET_GENERIC_KERNEL_TASK_STATE_EVENT, PACKET_INCREMENTAL_STATE_CLEARED, PACKET_INTERNED_DATA,
+    PACKET_MACHINE_ID, PACKET_PERF_SAMPLE, PACKET_PREVIOUS_PACKET_DROPPED, PACKET_SEQUENCE_FLAGS,
+    PACKET_TIMESTAMP, PACKET_TIMESTAMP_CLOCK_ID, PACKET_TRACE_PACKET_DEFAULTS, PACKET_TRACK_EVENT,
+    PACKET_TRUSTED_PACKET_SEQUENCE_ID, PACKET_TRUSTED_PID, PACKET_TRUSTED_UID,
+)
 from converter.formats.perfetto.protobuf.wire cimport (
     WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint,
 )
@@ -48,19 +55,26 @@ DAMAGED = -1
 cdef inline bint is_header(uint64_t number) noexcept nogil:
     # TracePacket fields that say something about the packet; every other field is its data.
     return (
-        number == 3 or number == 8 or number == 10 or number == 12 or number == 13 or number == 41 or number == 42
-        or number == 58 or number == 59 or number == 79 or number == 87 or number == 98
+        number == PACKET_TRUSTED_UID or number == PACKET_TIMESTAMP
+        or number == PACKET_TRUSTED_PACKET_SEQUENCE_ID or number == PACKET_INTERNED_DATA
+        or number == PACKET_SEQUENCE_FLAGS or number == PACKET_INCREMENTAL_STATE_CLEARED
+        or number == PACKET_PREVIOUS_PACKET_DROPPED or number == PACKET_TIMESTAMP_CLOCK_ID
+        or number == PACKET_TRACE_PACKET_DEFAULTS or number == PACKET_TRUSTED_PID
+        or number == PACKET_FIRST_PACKET_ON_SEQUENCE or number == PACKET_MACHINE_ID
     )
 
 
 cdef inline bint is_taken_apart(int64_t number) noexcept nogil:
     # The data that events are read of; another field beside it, which no message has, takes nothing of that.
-    return number == 1 or number == 11 or number == 39 or number == 66 or number == 117
+    return (
+        number == PACKET_FTRACE_EVENTS or number == PACKET_TRACK_EVENT or number == PACKET_ANDROID_LOG
+        or number == PACKET_PERF_SAMPLE or number == PACKET_GENERIC_KERNEL_TASK_STATE_EVENT
+    )
 
 
 cdef inline bint is_scanned(int64_t number) noexcept nogil:
     # The data that further fields are looked for in where events are read of it.
-    return number == 1 or number == 11
+    return number == PACKET_FTRACE_EVENTS or number == PACKET_TRACK_EVENT
 
 
 cdef inline void note_data(int64_t* row, int64_t number) noexcept nogil:
@@ -91,33 +105,33 @@ cdef void scan_packet(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             row[cDATA] = -1
             return
         if field.wire == WIRE_VARINT:
-            if field.number == 8:
+            if field.number == PACKET_TIMESTAMP:
                 row[cTIMESTAMP] = <int64_t>field.value
                 row[cFLAGS] |= cTIMED
-            elif field.number == 10:
+            elif field.number == PACKET_TRUSTED_PACKET_SEQUENCE_ID:
                 row[cSEQUENCE] = <int64_t>(<uint32_t>field.value)
-            elif field.number == 13:
+            elif field.number == PACKET_SEQUENCE_FLAGS:
                 row[cFLAGS] |= <int64_t>(field.value & 3)
-            elif field.number == 58:
+            elif field.number == PACKET_TIMESTAMP_CLOCK_ID:
                 row[cCLOCK] = <int64_t>(<uint32_t>field.value)
-            elif field.number == 41:
+            elif field.number == PACKET_INCREMENTAL_STATE_CLEARED:
                 row[cFLAGS] |= cCLEARED if field.value else 0
-            elif field.number == 42:
+            elif field.number == PACKET_PREVIOUS_PACKET_DROPPED:
                 row[cFLAGS] |= cDROPPED if field.value else 0
-            elif field.number == 87:
+            elif field.number == PACKET_FIRST_PACKET_ON_SEQUENCE:
                 row[cFLAGS] |= cFIRST if field.value else 0
-            elif field.number == 98:
+            elif field.number == PACKET_MACHINE_ID:
                 row[cFLAGS] |= cMACHINE if field.value else 0
             elif not is_header(field.number):
                 note_data(row, field.number)
         elif field.wire == WIRE_BYTES:
-            if field.number == 12:
+            if field.number == PACKET_INTERNED_DATA:
                 if row[cFLAGS] & cINTERNED:
                     row[cFLAGS] |= cFURTHER
                 row[cINTERNED_START] = field.start
                 row[cINTERNED_SIZE] = field.size
                 row[cFLAGS] |= cINTERNED
-            elif field.number == 59:
+            elif field.number == PACKET_TRACE_PACKET_DEFAULTS:
                 if row[cFLAGS] & cDEFAULTS:
                     row[cFLAGS] |= cFURTHER
                 row[cDEFAULTS_START] = field.start

@@ -1,5 +1,8 @@
 # CompactSched (ftrace_event_bundle.proto): switches and wakings as lists, one for each field, of varints.
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    SCHED_FIELDS, SCHED_INTERN_TABLE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_TIMESTAMP,
+)
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WireField, next_field, read_varint
 from converter.kernels.tables.strings cimport StringTable
 
@@ -27,13 +30,13 @@ cdef inline int count_compact(
         at = next_field(data, at, end, &field)
         if at < 0:
             return -1
-        if field.number == 1 or field.number == 7:
+        if field.number == SCHED_SWITCH_TIMESTAMP or field.number == SCHED_WAKING_TIMESTAMP:
             count = count_varints(data, field.start, field.start + field.size) if field.wire == WIRE_BYTES else 1
-            if field.number == 1:
+            if field.number == SCHED_SWITCH_TIMESTAMP:
                 switches[0] += count
             else:
                 wakings[0] += count
-        elif field.number > 12:
+        elif field.number >= SCHED_FIELDS:
             further = 1
     return further
 
@@ -54,9 +57,13 @@ cdef inline uint64_t advance(const uint8_t* data, Cursor* cursor) noexcept nogil
     return value
 
 
+cdef inline int64_t count_left(const uint8_t* data, const Cursor* cursor) noexcept nogil:
+    return count_varints(data, cursor.at, cursor.end)
+
+
 cdef struct Compact:
-    # Indexed by field number 1..12.
-    Cursor cursors[13]
+    # By field number.
+    Cursor cursors[SCHED_FIELDS]
     int32_t* comms
     int64_t comm_count
     int64_t switches_left
@@ -76,7 +83,7 @@ cdef inline int open_compact(
     cdef int64_t end = at + size
     cdef int64_t comms = 0
     cdef int i
-    for i in range(13):
+    for i in range(SCHED_FIELDS):
         compact.cursors[i].at = 0
         compact.cursors[i].end = 0
     compact.comms = NULL
@@ -91,9 +98,9 @@ cdef inline int open_compact(
         at = next_field(data, at, end, &field)
         if at < 0:
             break
-        if field.wire == WIRE_BYTES and field.number == 5:
+        if field.wire == WIRE_BYTES and field.number == SCHED_INTERN_TABLE:
             comms += 1
-        elif field.wire == WIRE_BYTES and field.number <= 12:
+        elif field.wire == WIRE_BYTES and field.number < SCHED_FIELDS:
             compact.cursors[field.number].at = field.start
             compact.cursors[field.number].end = field.start + field.size
     compact.comms = <int32_t*>malloc((comms + 1) * sizeof(int32_t))
@@ -105,7 +112,7 @@ cdef inline int open_compact(
         at = next_field(data, at, end, &field)
         if at < 0:
             break
-        if field.wire == WIRE_BYTES and field.number == 5:
+        if field.wire == WIRE_BYTES and field.number == SCHED_INTERN_TABLE:
             compact.comms[compact.comm_count] = strings.find_or_add(&data[field.start], <uint32_t>field.size)
             if compact.comms[compact.comm_count] < 0:
                 strings.unlock()
@@ -113,16 +120,16 @@ cdef inline int open_compact(
             compact.comm_count += 1
     strings.unlock()
     # Counted again: what counts is what the cursors can give.
-    compact.switches_left = count_varints(data, compact.cursors[1].at, compact.cursors[1].end)
-    compact.wakings_left = count_varints(data, compact.cursors[7].at, compact.cursors[7].end)
+    compact.switches_left = count_left(data, &compact.cursors[SCHED_SWITCH_TIMESTAMP])
+    compact.wakings_left = count_left(data, &compact.cursors[SCHED_WAKING_TIMESTAMP])
     if compact.switches_left > switches:
         compact.switches_left = switches
     if compact.wakings_left > wakings:
         compact.wakings_left = wakings
     if compact.switches_left:
-        compact.switch_ts = <int64_t>advance(data, &compact.cursors[1])
+        compact.switch_ts = <int64_t>advance(data, &compact.cursors[SCHED_SWITCH_TIMESTAMP])
     if compact.wakings_left:
-        compact.waking_ts = <int64_t>advance(data, &compact.cursors[7])
+        compact.waking_ts = <int64_t>advance(data, &compact.cursors[SCHED_WAKING_TIMESTAMP])
     return 0
 
 

@@ -1,7 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
+from converter.formats.perfetto.protobuf.fields cimport (
+    BUNDLE_BOOT_TIMESTAMP, BUNDLE_COMPACT_SCHED, BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES,
+    BUNDLE_FTRACE_CLOCK, BUNDLE_FTRACE_TIMESTAMP, BUNDLE_GENERIC_EVENT_DESCRIPTORS,
+    BUNDLE_LAST_READ_EVENT_TIMESTAMP, BUNDLE_LOST_COUNT, BUNDLE_LOST_EVENTS,
+    BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FTRACE_EVENT_COMMON_FLAGS, FTRACE_EVENT_GENERIC, FTRACE_EVENT_PID,
+    FTRACE_EVENT_TIMESTAMP, SCHED_SWITCH_NEXT_COMM_INDEX, SCHED_SWITCH_NEXT_PID, SCHED_SWITCH_NEXT_PRIO,
+    SCHED_SWITCH_PREV_STATE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_COMMON_FLAGS,
+    SCHED_WAKING_COMM_INDEX, SCHED_WAKING_PID, SCHED_WAKING_PRIO, SCHED_WAKING_TARGET_CPU,
+    SCHED_WAKING_TIMESTAMP,
+)
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
 from converter.kernels.tables.strings cimport StringTable
@@ -39,20 +48,14 @@ cdef enum:
     SWITCH_COLUMNS = 7
     WAKING_COLUMNS = 4
     MAX_CPUS = 1024
-    # Of a bundle: the number of events lost before it (no field of FtraceEventBundle; importers skip it).
-    LOST_COUNT_FIELD = 1000
-    # Also of a bundle: flags of its events, and which of them have no thread.
-    NOTES_FIELD = 1001
-    # Of FtraceEvent: a message in which fields are described one by one.
-    GENERIC_FIELD = 327
     NOT_COUNTED = 1
     COUNTED = 2
     # Of damage: in an event, of which the rest is left out.
     cIN_AN_EVENT = 2
     # Tags of what there is most of: FtraceEventBundle.event, FtraceEvent.timestamp and pid.
-    tEVENT = 2 << 3 | 2
-    tTIMESTAMP = 1 << 3
-    tPID = 2 << 3
+    tEVENT = BUNDLE_EVENT << 3 | WIRE_BYTES
+    tTIMESTAMP = FTRACE_EVENT_TIMESTAMP << 3
+    tPID = FTRACE_EVENT_PID << 3
 
 IN_AN_EVENT = cIN_AN_EVENT
 EVENTS, SWITCHES, WAKINGS, CPU, LOST, CLOCK = bEVENTS, bSWITCHES, bWAKINGS, bCPU, bLOST, bCLOCK
@@ -88,10 +91,10 @@ cdef void scan_bundle(
             row[bDAMAGE] = 1
             return
         if field.wire == WIRE_BYTES:
-            if field.number == 2:
+            if field.number == BUNDLE_EVENT:
                 # With a tag longer than it need be.
                 row[bEVENTS] += 1
-            elif field.number == 4:
+            elif field.number == BUNDLE_COMPACT_SCHED:
                 state = count_compact(data, field.start, field.start + field.size, &row[bSWITCHES], &row[bWAKINGS])
                 if state < 0:
                     row[bDAMAGE] = 1
@@ -99,31 +102,34 @@ cdef void scan_bundle(
                 row[bFURTHER] |= state
                 row[bCOMPACT_START] = field.start
                 row[bCOMPACT_SIZE] = field.size
-            elif field.number == 11:
+            elif field.number == BUNDLE_GENERIC_EVENT_DESCRIPTORS:
                 row[bDESCRIPTORS] += 1
                 row[bFURTHER] = 1
-            elif field.number == NOTES_FIELD:
+            elif field.number == BUNDLE_EVENT_NOTES:
                 row[bNOTES_START] = field.start
                 row[bNOTES_SIZE] = field.size
             else:
                 row[bFURTHER] = 1
         elif field.wire == WIRE_VARINT:
-            if field.number == 1:
+            if field.number == BUNDLE_CPU:
                 row[bCPU] = <int64_t>(<uint32_t>field.value)
-            elif field.number == 3:
+            elif field.number == BUNDLE_LOST_EVENTS:
                 if row[bLOST] != COUNTED:
                     row[bLOST] = NOT_COUNTED if field.value else 0
-            elif field.number == LOST_COUNT_FIELD:
+            elif field.number == BUNDLE_LOST_COUNT:
                 row[bLOST] = COUNTED
                 row[bLOST_COUNT] = <int64_t>field.value
-            elif field.number == 5:
+            elif field.number == BUNDLE_FTRACE_CLOCK:
                 row[bCLOCK] = <int64_t>(<uint32_t>field.value)
-            elif field.number == 6:
+            elif field.number == BUNDLE_FTRACE_TIMESTAMP:
                 row[bFTRACE_TIMESTAMP] = <int64_t>field.value
-            elif field.number == 7:
+            elif field.number == BUNDLE_BOOT_TIMESTAMP:
                 row[bBOOT_TIMESTAMP] = <int64_t>field.value
             # What new recorders say of the bundle before, and what older ones do.
-            elif field.number == 10 or field.number == 9:
+            elif (
+                field.number == BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP
+                or field.number == BUNDLE_LAST_READ_EVENT_TIMESTAMP
+            ):
                 row[bPREVIOUS_END] = <int64_t>field.value
             else:
                 row[bFURTHER] = 1
@@ -238,14 +244,14 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
                 event.key = kUNKNOWN
                 event.start = whole
                 event.size = end - whole
-            elif field.number == GENERIC_FIELD:
+            elif field.number == FTRACE_EVENT_GENERIC:
                 event.further = 1
         elif field.wire == WIRE_VARINT:
-            if field.number == 1:
+            if field.number == FTRACE_EVENT_TIMESTAMP:
                 event.ts = <int64_t>field.value
-            elif field.number == 2:
+            elif field.number == FTRACE_EVENT_PID:
                 event.tid = <int32_t>field.value
-            elif field.number == 5:
+            elif field.number == FTRACE_EVENT_COMMON_FLAGS:
                 event.flags = <uint32_t>field.value
             else:
                 event.further = 1
@@ -306,10 +312,10 @@ cdef inline void put_switch(const uint8_t* data, Compact* compact, CpuState* sta
     row[0] = state.pid if state.known else -1
     row[1] = state.priority if state.known else 0
     row[2] = state.comm if state.known else 0
-    row[3] = <int64_t>advance(data, &compact.cursors[2])
-    row[4] = <int32_t>advance(data, &compact.cursors[3])
-    row[5] = <int32_t>advance(data, &compact.cursors[4])
-    row[6] = comm_of(compact, advance(data, &compact.cursors[6]))
+    row[3] = <int64_t>advance(data, &compact.cursors[SCHED_SWITCH_PREV_STATE])
+    row[4] = <int32_t>advance(data, &compact.cursors[SCHED_SWITCH_NEXT_PID])
+    row[5] = <int32_t>advance(data, &compact.cursors[SCHED_SWITCH_NEXT_PRIO])
+    row[6] = comm_of(compact, advance(data, &compact.cursors[SCHED_SWITCH_NEXT_COMM_INDEX]))
     out.ts[at] = compact.switch_ts
     out.tid[at] = <int32_t>row[0]
     out.key[at] = kCOMPACT_SWITCH
@@ -323,27 +329,27 @@ cdef inline void put_switch(const uint8_t* data, Compact* compact, CpuState* sta
     out.switch_count += 1
     compact.switches_left -= 1
     if compact.switches_left:
-        compact.switch_ts += <int64_t>advance(data, &compact.cursors[1])
+        compact.switch_ts += <int64_t>advance(data, &compact.cursors[SCHED_SWITCH_TIMESTAMP])
 
 
 cdef inline void put_waking(const uint8_t* data, Compact* compact, CpuState* state, Output* out) noexcept nogil:
     cdef int64_t* row = &out.wakings[out.waking_count * WAKING_COLUMNS]
     cdef int64_t at = out.events
-    row[0] = <int32_t>advance(data, &compact.cursors[8])
-    row[1] = <int32_t>advance(data, &compact.cursors[9])
-    row[2] = <int32_t>advance(data, &compact.cursors[10])
-    row[3] = comm_of(compact, advance(data, &compact.cursors[11]))
+    row[0] = <int32_t>advance(data, &compact.cursors[SCHED_WAKING_PID])
+    row[1] = <int32_t>advance(data, &compact.cursors[SCHED_WAKING_TARGET_CPU])
+    row[2] = <int32_t>advance(data, &compact.cursors[SCHED_WAKING_PRIO])
+    row[3] = comm_of(compact, advance(data, &compact.cursors[SCHED_WAKING_COMM_INDEX]))
     out.ts[at] = compact.waking_ts
     # The waker is the task that runs on the CPU.
     out.tid[at] = <int32_t>state.pid if state.known else -1
     out.key[at] = kCOMPACT_WAKING
     out.start[at] = out.waking_count
     out.size[at] = 0
-    out.flags[at] = <uint32_t>advance(data, &compact.cursors[12])
+    out.flags[at] = <uint32_t>advance(data, &compact.cursors[SCHED_WAKING_COMMON_FLAGS])
     out.waking_count += 1
     compact.wakings_left -= 1
     if compact.wakings_left:
-        compact.waking_ts += <int64_t>advance(data, &compact.cursors[7])
+        compact.waking_ts += <int64_t>advance(data, &compact.cursors[SCHED_WAKING_TIMESTAMP])
 
 
 # The events of one bundle; -1 when memory runs out, -2 when the columns are too short.
@@ -391,14 +397,14 @@ cdef int fill_bundle(
         if not has_event:
             while at >= 0 and at < end:
                 if data[at] == tEVENT:
-                    field.number = 2
+                    field.number = BUNDLE_EVENT
                     field.wire = WIRE_BYTES
                     field.start = at = read_size(data, at + 1, end, &field.size)
                     if at >= 0:
                         at += field.size
                 else:
                     at = next_field(data, at, end, &field)
-                if at >= 0 and field.wire == WIRE_BYTES and field.number == 2:
+                if at >= 0 and field.wire == WIRE_BYTES and field.number == BUNDLE_EVENT:
                     read_event(data, field.start, field.start + field.size, &event)
                     take_note(data, &notes, &event)
                     row[bFURTHER] |= event.further

@@ -1,6 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Events that describe themselves (GenericFtraceEvent): which class each is of by its shape, and values by their places."""
+"""Events that describe themselves (GenericFtraceEvent): the class of each by its shape, and values by their index."""
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    GENERIC_EVENT_NAME, GENERIC_FIELD, GENERIC_FIELD_INT_VALUE, GENERIC_FIELD_NAME,
+    GENERIC_FIELD_STR_VALUE, GENERIC_FIELD_UINT_VALUE,
+)
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, check_spans, next_field
 from converter.kernels.io.output cimport Output, append
 from converter.kernels.tables.strings cimport StringTable
@@ -17,22 +21,24 @@ cdef int read_generic_field(
     cdef WireField field
     name[0] = at
     name_size[0] = 0
-    kind[0] = 45
+    kind[0] = c'-'
     value[0] = 0
     value[1] = 0
     while at < end:
         at = next_field(data, at, end, &field)
         if at < 0:
             return -1
-        if field.number == 1 and field.wire == WIRE_BYTES:
+        if field.number == GENERIC_FIELD_NAME and field.wire == WIRE_BYTES:
             name[0] = field.start
             name_size[0] = field.size
-        elif field.number == 3 and field.wire == WIRE_BYTES:
-            kind[0] = 115
+        elif field.number == GENERIC_FIELD_STR_VALUE and field.wire == WIRE_BYTES:
+            kind[0] = c's'
             value[0] = field.start
             value[1] = field.size
-        elif (field.number == 4 or field.number == 5) and field.wire == WIRE_VARINT:
-            kind[0] = 105 if field.number == 4 else 117
+        elif field.wire == WIRE_VARINT and (
+            field.number == GENERIC_FIELD_INT_VALUE or field.number == GENERIC_FIELD_UINT_VALUE
+        ):
+            kind[0] = c'i' if field.number == GENERIC_FIELD_INT_VALUE else c'u'
             value[0] = <int64_t>field.value
             value[1] = 0
     return 0
@@ -52,7 +58,7 @@ cdef int shape_of(const uint8_t* data, int64_t at, int64_t end, Output* text) no
         at = next_field(data, at, end, &field)
         if at < 0:
             return 1
-        if field.number == 1 and field.wire == WIRE_BYTES:
+        if field.number == GENERIC_EVENT_NAME and field.wire == WIRE_BYTES:
             name = field.start
             name_size = field.size
     if name_size and memchr(data + name, 0, name_size) is not NULL:
@@ -62,7 +68,7 @@ cdef int shape_of(const uint8_t* data, int64_t at, int64_t end, Output* text) no
     at = start
     while at < end:
         at = next_field(data, at, end, &field)
-        if field.number == 2 and field.wire == WIRE_BYTES:
+        if field.number == GENERIC_FIELD and field.wire == WIRE_BYTES:
             if read_generic_field(
                 data, field.start, field.start + field.size, &name, &name_size, &kind, value
             ) < 0:
@@ -132,7 +138,7 @@ def generic_values(
                 at = next_field(&data[0], at, end, &field)
                 if at < 0:
                     break
-                if field.number == 2 and field.wire == WIRE_BYTES:
+                if field.number == GENERIC_FIELD and field.wire == WIRE_BYTES:
                     if seen == index:
                         read_generic_field(
                             &data[0], field.start, field.start + field.size, &name, &name_size, &kind, &values[i, 0]

@@ -4,6 +4,10 @@ from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
+from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, open_compact
+from converter.formats.perfetto.protobuf.fields cimport (
+    FTRACE_EVENT_PID, FTRACE_EVENT_TIMESTAMP,
+)
 from converter.formats.perfetto.protobuf.wire cimport (
     WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, behind_varint, next_field, read_short_varint, read_varint,
 )
@@ -25,8 +29,8 @@ cdef enum:
     SAYS_TID = 1
     SAYS_NAME = SAYS_TID + MOST_NAMED
     # Tags of FtraceEvent.timestamp and pid.
-    nTIMESTAMP = 1 << 3
-    nPID = 2 << 3
+    nTIMESTAMP = FTRACE_EVENT_TIMESTAMP << 3
+    nPID = FTRACE_EVENT_PID << 3
 
 
 # The numbers of an event's fields with the tid and the name of a task; 0 where there is none.

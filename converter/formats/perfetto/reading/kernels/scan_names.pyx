@@ -3,6 +3,11 @@
 
 from libc.stdlib cimport calloc
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    FTRACE_EVENT_TIMESTAMP, SCHED_SWITCH_NEXT_COMM_INDEX, SCHED_SWITCH_NEXT_PID, SCHED_SWITCH_TIMESTAMP,
+    SCHED_WAKING_COMM_INDEX, SCHED_WAKING_PID, SCHED_WAKING_TIMESTAMP,
+)
+
 
 cdef class NamingEvents:
 
@@ -45,7 +50,7 @@ cdef void note_names(const uint8_t* data, int64_t at, int64_t end, int64_t ts, N
         at = next_field(data, at, end, &field)
         if at < 0:
             return
-        if field.number == 1 and field.wire == WIRE_VARINT:
+        if field.number == FTRACE_EVENT_TIMESTAMP and field.wire == WIRE_VARINT:
             ts = <int64_t>field.value
         elif field.wire == WIRE_BYTES and field.number < NAMING_EVENTS:
             which = naming._of_event[field.number]
@@ -108,20 +113,23 @@ cdef void note_compact(
 ) noexcept nogil:
     cdef Compact compact
     cdef int64_t tid
+    cdef int comm
     if open_compact(data, start, size, switches, wakings, &compact, naming._strings) < 0:
         free(compact.comms)
         naming.names.failed = True
         return
     while compact.switches_left:
-        tid = <int64_t>advance(data, &compact.cursors[3])
-        naming.names.note(tid, compact.switch_ts, <int>comm_of(&compact, advance(data, &compact.cursors[6])), naming._strings)
+        tid = <int64_t>advance(data, &compact.cursors[SCHED_SWITCH_NEXT_PID])
+        comm = <int>comm_of(&compact, advance(data, &compact.cursors[SCHED_SWITCH_NEXT_COMM_INDEX]))
+        naming.names.note(tid, compact.switch_ts, comm, naming._strings)
         compact.switches_left -= 1
         if compact.switches_left:
-            compact.switch_ts += <int64_t>advance(data, &compact.cursors[1])
+            compact.switch_ts += <int64_t>advance(data, &compact.cursors[SCHED_SWITCH_TIMESTAMP])
     while compact.wakings_left:
-        tid = <int64_t>advance(data, &compact.cursors[8])
-        naming.names.note(tid, compact.waking_ts, <int>comm_of(&compact, advance(data, &compact.cursors[11])), naming._strings)
+        tid = <int64_t>advance(data, &compact.cursors[SCHED_WAKING_PID])
+        comm = <int>comm_of(&compact, advance(data, &compact.cursors[SCHED_WAKING_COMM_INDEX]))
+        naming.names.note(tid, compact.waking_ts, comm, naming._strings)
         compact.wakings_left -= 1
         if compact.wakings_left:
-            compact.waking_ts += <int64_t>advance(data, &compact.cursors[7])
+            compact.waking_ts += <int64_t>advance(data, &compact.cursors[SCHED_WAKING_TIMESTAMP])
     free(compact.comms)

@@ -6,8 +6,6 @@ from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     # Columns of scan_packets' rows, and bits of its flags.
-    # Of TracePacket.
-    TRACK_DESCRIPTOR = 60
     TIMESTAMP = 2
     CLOCK = 3
     SEQUENCE = 4

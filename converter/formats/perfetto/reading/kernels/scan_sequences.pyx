@@ -8,6 +8,17 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    INTERNED_BUILD_IDS, INTERNED_CORRELATION_ID_STR, INTERNED_DEBUG_ANNOTATION_NAMES,
+    INTERNED_DEBUG_ANNOTATION_STRING_VALUES, INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
+    INTERNED_EVENT_CATEGORIES, INTERNED_EVENT_NAMES, INTERNED_FUNCTION_NAMES, INTERNED_IID,
+    INTERNED_KERNEL_SYMBOLS, INTERNED_LOG_MESSAGE_BODY, INTERNED_MAPPING_PATHS,
+    INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID,
+    PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS, THREAD_DESCRIPTOR_PID,
+    THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, THREAD_DESCRIPTOR_TID, TRACK_DESCRIPTOR_THREAD,
+    TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS,
+    TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, TRACK_EVENT_DEFAULTS_TRACK_UUID,
+)
 from converter.formats.perfetto.protobuf.scan_vectors cimport push_repeated, reserve
 from converter.formats.perfetto.protobuf.wire cimport next_field, WIRE_BYTES, WIRE_VARINT, WireField
 from converter.kernels.tables.strings cimport StringTable
@@ -21,8 +32,12 @@ cdef enum:
 # Whether an InternedData field's messages are (iid, text).
 cdef inline bint is_text(uint32_t number) noexcept nogil:
     return (
-        number == 1 or number == 2 or number == 3 or number == 5 or number == 16 or number == 17 or number == 18
-        or number == 20 or number == 26 or number == 27 or number == 29 or number == 43
+        number == INTERNED_EVENT_CATEGORIES or number == INTERNED_EVENT_NAMES
+        or number == INTERNED_DEBUG_ANNOTATION_NAMES or number == INTERNED_FUNCTION_NAMES
+        or number == INTERNED_BUILD_IDS or number == INTERNED_MAPPING_PATHS
+        or number == INTERNED_SOURCE_PATHS or number == INTERNED_LOG_MESSAGE_BODY
+        or number == INTERNED_KERNEL_SYMBOLS or number == INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES
+        or number == INTERNED_DEBUG_ANNOTATION_STRING_VALUES or number == INTERNED_CORRELATION_ID_STR
     )
 
 
@@ -134,9 +149,9 @@ cdef class Sequences:
                 if inner < 0:
                     self.damaged += is_text(field.number)
                     break
-                if part.number == 1 and part.wire == WIRE_VARINT:
+                if part.number == INTERNED_IID and part.wire == WIRE_VARINT:
                     iid = part.value
-                elif part.number == 2 and part.wire == WIRE_BYTES and is_text(field.number):
+                elif part.number == INTERNED_TEXT and part.wire == WIRE_BYTES and is_text(field.number):
                     value = self._strings.find_or_add(data + part.start, <uint32_t>part.size)
             if not is_text(field.number):
                 value = self._messages.find_or_add(data + field.start, <uint32_t>field.size)
@@ -154,10 +169,10 @@ cdef class Sequences:
             if at < 0:
                 self.damaged += 1
                 return
-            if field.number == 58 and field.wire == WIRE_VARINT:
+            if field.number == PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID and field.wire == WIRE_VARINT:
                 sequence.has_clock = 1
                 sequence.clock = <int64_t>(<uint32_t>field.value)
-            elif field.number == 11 and field.wire == WIRE_BYTES:
+            elif field.number == PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS and field.wire == WIRE_BYTES:
                 sequence.extra_count = 0
                 sequence.extra_double_count = 0
                 inner = field.start
@@ -167,16 +182,19 @@ cdef class Sequences:
                     if inner < 0:
                         self.damaged += 1
                         break
-                    if part.number == 11 and part.wire == WIRE_VARINT:
+                    if part.number == TRACK_EVENT_DEFAULTS_TRACK_UUID and part.wire == WIRE_VARINT:
                         sequence.has_track = 1
                         sequence.track = part.value
-                    elif part.number == 31 or part.number == 45:
+                    elif (
+                        part.number == TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS
+                        or part.number == TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS
+                    ):
                         self._uuids.size = 0
                         cut = push_repeated(&self._uuids, data, &part, False)
                         if cut < 0:
                             return
                         self.damaged += cut
-                        self._add_extra(sequence, part.number == 45)
+                        self._add_extra(sequence, part.number == TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS)
 
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil:
         cdef int64_t i
@@ -285,8 +303,7 @@ cdef class Sequences:
             at = next_field(data, at, end, &field)
             if at < 0:
                 return
-            # ThreadDescriptor: pid 1, tid 2, reference_timestamp_us 6.
-            if field.number == 4 and field.wire == WIRE_BYTES:
+            if field.number == TRACK_DESCRIPTOR_THREAD and field.wire == WIRE_BYTES:
                 inner = field.start
                 inner_end = inner + field.size
                 while inner < inner_end:
@@ -295,13 +312,13 @@ cdef class Sequences:
                         return
                     if part.wire != WIRE_VARINT:
                         continue
-                    if part.number == 1:
+                    if part.number == THREAD_DESCRIPTOR_PID:
                         pid = part.value
                         found |= 1
-                    elif part.number == 2:
+                    elif part.number == THREAD_DESCRIPTOR_TID:
                         tid = part.value
                         found |= 2
-                    elif part.number == 6:
+                    elif part.number == THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US:
                         reference = <int64_t>part.value
         if found == 3:
             sequence.has_thread = 1

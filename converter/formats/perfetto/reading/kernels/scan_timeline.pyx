@@ -6,14 +6,27 @@ from collections import namedtuple
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS
-from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
+from converter.formats.perfetto.protobuf.fields cimport (
+    ANNOTATION_ARRAY_VALUES, ANNOTATION_BOOL_VALUE, ANNOTATION_DICT_ENTRIES,
+    ANNOTATION_DOUBLE_VALUE, ANNOTATION_INT_VALUE, ANNOTATION_LEGACY_JSON_VALUE, ANNOTATION_NAME,
+    ANNOTATION_NAME_IID, ANNOTATION_NESTED_VALUE, ANNOTATION_POINTER_VALUE,
+    ANNOTATION_PROTO_TYPE_NAME, ANNOTATION_PROTO_TYPE_NAME_IID, ANNOTATION_PROTO_VALUE,
+    ANNOTATION_STRING_VALUE, ANNOTATION_STRING_VALUE_IID, ANNOTATION_UINT_VALUE,
+    INTERNED_DEBUG_ANNOTATION_NAMES, INTERNED_DEBUG_ANNOTATION_STRING_VALUES,
+    INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, LEGACY_INSTANT_EVENT_SCOPE, LEGACY_PHASE,
+    LEGACY_PID_OVERRIDE, LEGACY_TID_OVERRIDE, PACKET_TRACK_DESCRIPTOR, PACKET_TRACK_EVENT,
+    TYPE_COUNTER, TYPE_STATE, TYPE_UNSPECIFIED,
+)
 from converter.formats.perfetto.reading.kernels.scan_sequences cimport (
     DATA, DATA_SIZE, DATA_START, DEFAULTS_START, FLAGS, FURTHER, INTERNED_START, NEEDS_STATE, SEQUENCE,
-    TRACK_DESCRIPTOR, Sequence, Sequences,
+    Sequence, Sequences,
 )
 from converter.formats.perfetto.reading.kernels.scan_track_event cimport (
-    LEGACY_VALUES, EventParts, Parsed, parse_event, parse_legacy,
+    ITEM_BOOLEAN, ITEM_CALLSTACK, ITEM_CORRELATION, ITEM_CORRELATION_NAME, ITEM_COUNTER, ITEM_DOUBLE,
+    ITEM_DOUBLE_COUNTER, ITEM_FLOWS, ITEM_INLINE_CALLSTACK, ITEM_JSON, ITEM_LEGACY, ITEM_MEMBERS, ITEM_NESTED,
+    ITEM_NULL, ITEM_POINTER, ITEM_PROTO, ITEM_REMAINDER, ITEM_SIGNED, ITEM_STRING, ITEM_TERMINATING_FLOWS,
+    ITEM_THREAD_TIME, ITEM_THREAD_TIME_US, ITEM_UNSIGNED, ITEM_WEIGHT, LEGACY_VALUES, EventParts, Parsed,
+    parse_event, parse_legacy,
 )
 from converter.kernels.tables.strings cimport StringTable
 
@@ -26,24 +39,20 @@ TrackEvents = namedtuple(
 )
 
 cdef enum:
-    TRACK_EVENT = 11
     MONOTONIC = 3
     ITEM_BYTES = 9
     # Which fields of LegacyEvent are present, as bits.
-    PID_OVERRIDE = 1 << 18
-    TID_OVERRIDE = 1 << 19
-    INSTANT_SCOPE = 1 << 14
+    HAS_PHASE = 1 << LEGACY_PHASE
+    HAS_INSTANT_SCOPE = 1 << LEGACY_INSTANT_EVENT_SCOPE
+    HAS_PID = 1 << LEGACY_PID_OVERRIDE
+    HAS_TID = 1 << LEGACY_TID_OVERRIDE
     # InstantEventScope of a thread; those of a process and of all are below.
     SCOPE_THREAD = 3
-    # Fields of InternedData.
-    ANNOTATION_NAMES = 3
-    TYPE_NAMES = 27
-    STRING_VALUES = 29
 
 
 # Whether a legacy phase is of asynchronous slices: one of b n e S T p F.
 cdef inline bint is_asynchronous(uint8_t phase) noexcept nogil:
-    return phase in (98, 110, 101, 83, 84, 112, 70)
+    return phase in (c'b', c'n', c'e', c'S', c'T', c'p', c'F')
 
 
 cdef class Timeline(Sequences):
@@ -156,8 +165,8 @@ cdef class Timeline(Sequences):
             value = (<uint64_t*>values.data)[i]
             if (
                 self._accumulate(tracks[i], &value, is_double, sequence) < 0
-                or self._start_shape(4, 0) < 0
-                or self._push_value(86 if is_double else 118, 0, value) < 0
+                or self._start_shape(TYPE_COUNTER, 0) < 0
+                or self._push_value(ITEM_DOUBLE_COUNTER if is_double else ITEM_COUNTER, 0, value) < 0
                 or self._push_event(packet, 0, 0, tracks[i], 0, first) < 0
             ):
                 return -1
@@ -180,7 +189,7 @@ cdef class Timeline(Sequences):
         cdef int32_t name = 0
         cdef int32_t type_name = 0
         cdef int32_t text
-        cdef uint8_t code = 110
+        cdef uint8_t code = ITEM_NULL
         cdef uint64_t value = 0
         cdef int64_t span = 0
         cdef int64_t span_size = 0
@@ -189,58 +198,58 @@ cdef class Timeline(Sequences):
             if at < 0:
                 return 1
             if field.wire == WIRE_VARINT:
-                if field.number == 1:
-                    name = self._interned.find(field.value, <uint64_t>scope << 16 | ANNOTATION_NAMES, 0)
-                elif field.number == 2:
-                    code = 98
+                if field.number == ANNOTATION_NAME_IID:
+                    name = self._interned.find(field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_NAMES, 0)
+                elif field.number == ANNOTATION_BOOL_VALUE:
+                    code = ITEM_BOOLEAN
                     value = field.value != 0
-                elif field.number == 3:
-                    code = 117
+                elif field.number == ANNOTATION_UINT_VALUE:
+                    code = ITEM_UNSIGNED
                     value = field.value
-                elif field.number == 4:
-                    code = 105
+                elif field.number == ANNOTATION_INT_VALUE:
+                    code = ITEM_SIGNED
                     value = field.value
-                elif field.number == 7:
-                    code = 112
+                elif field.number == ANNOTATION_POINTER_VALUE:
+                    code = ITEM_POINTER
                     value = field.value
-                elif field.number == 13:
-                    type_name = self._interned.find(field.value, <uint64_t>scope << 16 | TYPE_NAMES, 0)
-                elif field.number == 17:
-                    code = 115
-                    value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | STRING_VALUES, 0)
+                elif field.number == ANNOTATION_PROTO_TYPE_NAME_IID:
+                    type_name = self._interned.find(field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, 0)
+                elif field.number == ANNOTATION_STRING_VALUE_IID:
+                    code = ITEM_STRING
+                    value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_STRING_VALUES, 0)
                 else:
                     further[0] = 1
             elif field.wire == WIRE_BYTES:
-                if field.number == 10 or field.number == 16 or field.number == 6:
+                if field.number == ANNOTATION_NAME or field.number == ANNOTATION_PROTO_TYPE_NAME or field.number == ANNOTATION_STRING_VALUE:
                     text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
                     if text < 0:
                         return -1
-                    if field.number == 10:
+                    if field.number == ANNOTATION_NAME:
                         name = text
-                    elif field.number == 16:
+                    elif field.number == ANNOTATION_PROTO_TYPE_NAME:
                         type_name = text
                     else:
-                        code = 115
+                        code = ITEM_STRING
                         value = <uint64_t>text
-                elif field.number == 8 or field.number == 11 or field.number == 12:
-                    code = 78
+                elif field.number == ANNOTATION_NESTED_VALUE or field.number == ANNOTATION_DICT_ENTRIES or field.number == ANNOTATION_ARRAY_VALUES:
+                    code = ITEM_NESTED
                     further[0] = 1
-                elif field.number == 14 or field.number == 9:
-                    code = 121 if field.number == 14 else 106
+                elif field.number == ANNOTATION_PROTO_VALUE or field.number == ANNOTATION_LEGACY_JSON_VALUE:
+                    code = ITEM_PROTO if field.number == ANNOTATION_PROTO_VALUE else ITEM_JSON
                     span = field.start
                     span_size = field.size
                 else:
                     further[0] = 1
-            elif field.wire == WIRE_FIXED64 and field.number == 5:
-                code = 100
+            elif field.wire == WIRE_FIXED64 and field.number == ANNOTATION_DOUBLE_VALUE:
+                code = ITEM_DOUBLE
                 value = field.value
             else:
                 further[0] = 1
-        if code == 78:
+        if code == ITEM_NESTED:
             return self._push_span(code, <uint32_t>name, 0, start, end - start)
-        if code == 121 or code == 106:
+        if code == ITEM_PROTO or code == ITEM_JSON:
             return self._push_span(code, <uint32_t>name, <uint32_t>type_name, span, span_size)
-        if code == 110:
+        if code == ITEM_NULL:
             return self._push_item(code, <uint32_t>name, 0)
         return self._push_value(code, <uint32_t>name, value)
 
@@ -269,13 +278,13 @@ cdef class Timeline(Sequences):
             state = parse_legacy(data, &event, scope, self._strings, self._interned, legacy, &present)
             if state:
                 return state
-        if event.type > 5:
+        if event.type > TYPE_STATE:
             return 1
-        if event.type == 0:
-            if not present & 4 or legacy[2] == 0 or legacy[2] > 127:
+        if event.type == TYPE_UNSPECIFIED:
+            if not present & HAS_PHASE or legacy[LEGACY_PHASE] == 0 or legacy[LEGACY_PHASE] > 127:
                 return 1
-            phase = <uint8_t>legacy[2]
-        if event.type == 4 and not event.has_counter:
+            phase = <uint8_t>legacy[LEGACY_PHASE]
+        if event.type == TYPE_COUNTER and not event.has_counter:
             return 1
         if event.has_delta or event.has_absolute:
             sequence.time_us = (
@@ -289,14 +298,14 @@ cdef class Timeline(Sequences):
         # a track, and those of old that say "no track" (TrackEventEventImporter::ParseInitialTrackAssociation).
         # Those that are beyond threads name one beside a track, too, if this package wrote them.
         if (
-            place and present & PID_OVERRIDE and present & TID_OVERRIDE
-            and (is_asynchronous(phase) or present & INSTANT_SCOPE and legacy[14] < SCOPE_THREAD)
+            place and present & HAS_PID and present & HAS_TID
+            and (is_asynchronous(phase) or present & HAS_INSTANT_SCOPE and legacy[LEGACY_INSTANT_EVENT_SCOPE] < SCOPE_THREAD)
         ) or not place and (
-            present & PID_OVERRIDE
-            or sequence.has_thread and (present & TID_OVERRIDE or not event.has_track or not event.type)
+            present & HAS_PID
+            or sequence.has_thread and (present & HAS_TID or not event.has_track or not event.type)
         ):
-            pid = legacy[18] if present & PID_OVERRIDE else sequence.thread >> 32
-            tid = legacy[19] if present & TID_OVERRIDE else sequence.thread
+            pid = legacy[LEGACY_PID_OVERRIDE] if present & HAS_PID else sequence.thread >> 32
+            tid = legacy[LEGACY_TID_OVERRIDE] if present & HAS_TID else sequence.thread
             # Either is 0 of the idle task alone, whatever the other is.
             if not place and (not <uint32_t>pid or not <uint32_t>tid):
                 pid = tid = 0
@@ -308,54 +317,54 @@ cdef class Timeline(Sequences):
         first = words_before // 8
         if self._start_shape(<uint8_t>event.type, phase) < 0:
             return -1
-        if event.type == 4 and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
+        if event.type == TYPE_COUNTER and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
             return -1
         # A counter's value comes first; the value of any other event comes after the fields of a LegacyEvent.
-        if event.type == 4 and self._push_value(86 if event.has_double else 118, 0, event.counter) < 0:
+        if event.type == TYPE_COUNTER and self._push_value(ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter) < 0:
             return -1
-        for i in range(2, LEGACY_VALUES):
-            if present & <uint32_t>1 << i and i != 18 and i != 19 and not (i == 2 and phase):
-                if self._push_value(76, <uint32_t>i, legacy[i]) < 0:
+        for i in range(LEGACY_PHASE, LEGACY_VALUES):
+            if present & <uint32_t>1 << i and i != LEGACY_PID_OVERRIDE and i != LEGACY_TID_OVERRIDE and not (i == LEGACY_PHASE and phase):
+                if self._push_value(ITEM_LEGACY, <uint32_t>i, legacy[i]) < 0:
                     return -1
-        if event.members_size and self._push_span(77, 0, 0, event.members_start, event.members_size) < 0:
+        if event.members_size and self._push_span(ITEM_MEMBERS, 0, 0, event.members_start, event.members_size) < 0:
             return -1
         if event.has_thread_time:
-            if self._push_value(104, 0, <uint64_t>event.thread_time_us) < 0:
+            if self._push_value(ITEM_THREAD_TIME_US, 0, <uint64_t>event.thread_time_us) < 0:
                 return -1
-        elif self._parts.values.size and event.type != 4:
+        elif self._parts.values.size and event.type != TYPE_COUNTER:
             timed = self._thread_time(counted, counted_size)
             if timed >= 0:
                 value = (<uint64_t*>self._parts.values.data)[timed]
-                if self._accumulate(counted[timed], &value, False, sequence) < 0 or self._push_value(72, 0, value) < 0:
+                if self._accumulate(counted[timed], &value, False, sequence) < 0 or self._push_value(ITEM_THREAD_TIME, 0, value) < 0:
                     return -1
-        if event.has_counter and event.type != 4 and self._push_value(
-            86 if event.has_double else 118, 0, event.counter
+        if event.has_counter and event.type != TYPE_COUNTER and self._push_value(
+            ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter
         ) < 0:
             return -1
         if self._parts.flows.size:
-            if self._push_span(70, 0, 0, self._flows.size // 8, self._parts.flows.size // 8) < 0:
+            if self._push_span(ITEM_FLOWS, 0, 0, self._flows.size // 8, self._parts.flows.size // 8) < 0:
                 return -1
             if push_bytes(&self._flows, self._parts.flows.data, self._parts.flows.size) < 0:
                 return -1
         if self._parts.terminating.size:
-            if self._push_span(84, 0, 0, self._flows.size // 8, self._parts.terminating.size // 8) < 0:
+            if self._push_span(ITEM_TERMINATING_FLOWS, 0, 0, self._flows.size // 8, self._parts.terminating.size // 8) < 0:
                 return -1
             if push_bytes(&self._flows, self._parts.terminating.data, self._parts.terminating.size) < 0:
                 return -1
-        if event.has_correlation == 1 and self._push_value(99, 0, event.correlation) < 0:
+        if event.has_correlation == 1 and self._push_value(ITEM_CORRELATION, 0, event.correlation) < 0:
             return -1
-        if event.has_correlation == 2 and self._push_value(83, 0, <uint64_t>event.correlation_name) < 0:
+        if event.has_correlation == 2 and self._push_value(ITEM_CORRELATION_NAME, 0, <uint64_t>event.correlation_name) < 0:
             return -1
         if event.has_callstack == 1 and self._push_span(
-            107, 0, 0, event.callstack_start, event.callstack_size
+            ITEM_INLINE_CALLSTACK, 0, 0, event.callstack_start, event.callstack_size
         ) < 0:
             return -1
-        if event.has_callstack == 2 and self._push_value(75, 0, event.callstack) < 0:
+        if event.has_callstack == 2 and self._push_value(ITEM_CALLSTACK, 0, event.callstack) < 0:
             return -1
-        if event.has_weight and self._push_value(119, 0, event.weight) < 0:
+        if event.has_weight and self._push_value(ITEM_WEIGHT, 0, event.weight) < 0:
             return -1
         if self._parts.rest.size:
-            if self._push_span(88, 0, 0, self._remainder.size, self._parts.rest.size) < 0:
+            if self._push_span(ITEM_REMAINDER, 0, 0, self._remainder.size, self._parts.rest.size) < 0:
                 return -1
             if push_bytes(&self._remainder, self._parts.rest.data, self._parts.rest.size) < 0:
                 return -1
@@ -411,9 +420,9 @@ cdef class Timeline(Sequences):
         scope[0] = sequence.scope
         self._resolve_time(row, sequence, ts, clock)
         unread[0] = 0
-        if row[DATA] == TRACK_DESCRIPTOR:
+        if row[DATA] == PACKET_TRACK_DESCRIPTOR:
             self._note_descriptor(data, row[DATA_START], row[DATA_START] + row[DATA_SIZE], sequence)
-        elif row[DATA] == TRACK_EVENT:
+        elif row[DATA] == PACKET_TRACK_EVENT:
             if flags & NEEDS_STATE and not sequence.valid:
                 unread[0] = 1
                 return 0

@@ -9,6 +9,14 @@ from converter.formats.perfetto.writing.kernels.emit_output cimport (
     MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
+from converter.formats.perfetto.protobuf.fields cimport (
+    BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES, BUNDLE_LOST_EVENTS,
+    BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FLAG_NEEDS_INCREMENTAL_STATE, FTRACE_EVENT_PID,
+    FTRACE_EVENT_TIMESTAMP, PACKET_FTRACE_EVENTS, PACKET_SEQUENCE_FLAGS,
+    PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
+)
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -45,7 +53,7 @@ cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
     if at is NULL:
         return failed(to, NO_MEMORY)
     at += 2 + 2 * BUNDLE_SIZE
-    at[0] = 1 << 3
+    at[0] = BUNDLE_CPU << 3
     return put(at + 1, <uint64_t>cpu)
 
 
@@ -64,19 +72,19 @@ cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noex
     begin = to.messages.out.data + to.messages.out.used
     content = begin + 2 + 2 * BUNDLE_SIZE
     size = at - content
-    end[0] = 10 << 3
+    end[0] = PACKET_TRUSTED_PACKET_SEQUENCE_ID << 3
     end = put(end + 1, sequence)
-    end[0] = 13 << 3
-    end[1] = 2
+    end[0] = PACKET_SEQUENCE_FLAGS << 3
+    end[1] = FLAG_NEEDS_INCREMENTAL_STATE
     end += 2
     inner = varint_size(<uint64_t>size)
     whole = 1 + inner + size + (end - tail)
     outer = varint_size(<uint64_t>whole)
     if inner + outer != 2 * BUNDLE_SIZE:
         memmove(begin + 2 + inner + outer, content, size)
-    begin[0] = 1 << 3 | 2
+    begin[0] = TRACE_PACKET << 3 | WIRE_BYTES
     put_size(begin + 1, whole, outer)
-    begin[1 + outer] = 1 << 3 | 2
+    begin[1 + outer] = PACKET_FTRACE_EVENTS << 3 | WIRE_BYTES
     put_size(begin + 2 + outer, size, inner)
     at = begin + 2 + inner + outer + size
     memcpy(at, tail, end - tail)
@@ -103,7 +111,7 @@ cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexce
     at = ensure_at(&to.messages.out, at, events.notes_size)
     if at is NULL:
         return failed(to, NO_MEMORY)
-    at = put(put(at, 1001 << 3 | 2), <uint64_t>events.notes_size)
+    at = put(put(at, BUNDLE_EVENT_NOTES << 3 | WIRE_BYTES), <uint64_t>events.notes_size)
     memcpy(at, events.notes, events.notes_size)
     return at + events.notes_size
 
@@ -123,12 +131,12 @@ cdef inline uint8_t* kernel_event(
     if at is NULL:
         return failed(to, NO_MEMORY)
     size = at + 1 - to.messages.out.data
-    at[0] = 2 << 3 | 2
-    at[2] = 1 << 3
+    at[0] = BUNDLE_EVENT << 3 | WIRE_BYTES
+    at[2] = FTRACE_EVENT_TIMESTAMP << 3
     at = put_time(&to.upper, at + 3, <uint64_t>events.ts[i])
     to.placed = thread >= 0
     to.flags = 0
-    at = put_tagged(at, 2 << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
+    at = put_tagged(at, FTRACE_EVENT_PID << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
     if one.enclosed:
         at = put_tag(at, one.step)
         inner = at - to.messages.out.data
@@ -152,11 +160,11 @@ cdef inline uint8_t* lost_events(
     at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
-    at[0] = 3 << 3
+    at[0] = BUNDLE_LOST_EVENTS << 3
     at[1] = 1
     at += 2
     if events.ts[i]:
-        at[0] = 10 << 3
+        at[0] = BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP << 3
         at = put(at + 1, <uint64_t>events.ts[i])
     if events.row[i] < 0 or events.row[i] >= one.rows:
         return failed(to, BAD_COLUMN)

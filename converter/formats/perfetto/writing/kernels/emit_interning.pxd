@@ -7,6 +7,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
+from converter.formats.perfetto.protobuf.fields cimport (
+    INTERNED_DEBUG_ANNOTATION_STRING_VALUES, INTERNED_IID, INTERNED_TEXT, PACKET_INTERNED_DATA,
+)
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
 from converter.formats.perfetto.writing.kernels.emit_output cimport MARGIN, end_at, ensure_at, put, varint_size
 from converter.kernels.io.output cimport Output, ensure
 from converter.kernels.tables.strings cimport Entry, StringTable
@@ -99,11 +103,11 @@ cdef inline bint intern(
     number = interning.numbers[id]
     __atomic_store_n(&interning.seen[id], interning.seen[id] | <uint8_t>(1 << table), __ATOMIC_RELEASE)
     at = texts.data + texts.used
-    at = put(at, (29 if table == tSTRINGS else table + 1) << 3 | 2)
+    at = put(at, (INTERNED_DEBUG_ANNOTATION_STRING_VALUES if table == tSTRINGS else table + 1) << 3 | WIRE_BYTES)
     at = put(at, <uint64_t>(1 + varint_size(number) + 1 + varint_size(<uint64_t>size) + size))
-    at[0] = 1 << 3
+    at[0] = INTERNED_IID << 3
     at = put(at + 1, number)
-    at[0] = 2 << 3 | 2
+    at[0] = INTERNED_TEXT << 3 | WIRE_BYTES
     at = put(at + 1, <uint64_t>size)
     if size:
         memcpy(at, entry.data, size)
@@ -129,7 +133,7 @@ cdef inline uint8_t* put_interned(const Interned* interned, Output* out, uint8_t
     at = ensure_at(out, at, size)
     if at is NULL:
         return NULL
-    at[0] = 12 << 3 | 2
+    at[0] = PACKET_INTERNED_DATA << 3 | WIRE_BYTES
     at = put(at + 1, <uint64_t>size)
     for i in range(TABLES):
         if interned.texts[i].used:

@@ -7,6 +7,12 @@ from converter.formats.perfetto.writing.kernels.emit_output cimport (
     Messages, begin_at, close_message, end_at, open_message, put, put_time,
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fRAW, fRECORD
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, run
+from converter.formats.perfetto.protobuf.fields cimport (
+    FLAG_NEEDS_INCREMENTAL_STATE, PACKET_SEQUENCE_FLAGS, PACKET_TIMESTAMP, PACKET_TRACK_EVENT,
+    PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
+)
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -31,28 +37,28 @@ cdef inline int put_packet(
             return to.status
         end_at(&messages.out, at)
         return OK
-    at[0] = 1 << 3 | 2
+    at[0] = TRACE_PACKET << 3 | WIRE_BYTES
     at = open_message(messages, at + 1)
-    at[0] = 8 << 3
+    at[0] = PACKET_TIMESTAMP << 3
     at = put_time(&to.upper, at + 1, <uint64_t>ts)
-    at[0] = 10 << 3
+    at[0] = PACKET_TRUSTED_PACKET_SEQUENCE_ID << 3
     at = put(at + 1, sequence)
     if one.frame == fRECORD:
-        at[0] = 13 << 3
-        at[1] = 2
+        at[0] = PACKET_SEQUENCE_FLAGS << 3
+        at[1] = FLAG_NEEDS_INCREMENTAL_STATE
         at = run(to, strings, one, first, last, row, at + 2)
         if at is NULL:
             return to.status
     else:
-        at[0] = 11 << 3 | 2
+        at[0] = PACKET_TRACK_EVENT << 3 | WIRE_BYTES
         at = run(to, strings, one, first, last, row, open_message(messages, at + 1))
         if at is NULL:
             return to.status
         at = put_interned(&to.interned, &messages.out, close_message(messages, at))
         if at is NULL:
             return NO_MEMORY
-        at[0] = 13 << 3
-        at[1] = 2
+        at[0] = PACKET_SEQUENCE_FLAGS << 3
+        at[1] = FLAG_NEEDS_INCREMENTAL_STATE
         at += 2
     end_at(&messages.out, close_message(messages, at))
     return OK

@@ -1,24 +1,22 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Runs programs over the columns of a batch, event by event, into one growing text."""
 
+from cython cimport final
 from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 
-from converter.kernels.batches.column_view cimport (
-    ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at,
-)
+from converter.kernels.batches.column_view cimport ColumnView, elements_of, integer_of, option_of, span_of, text_of, value_at
+from converter.kernels.text.doubles cimport put_fixed
 from converter.kernels.io.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.tables.strings cimport PADDING, StringTable
-from converter.kernels.text.doubles cimport put_fixed
-from converter.printing.arithmetic cimport combined, resolve, split_time
+from converter.printing.arithmetic cimport resolve
 from converter.printing.directory cimport Directory, Found
-from converter.printing.forms cimport (
-    Form, extended, fit, lowest, put_decimal, put_hexadecimal, put_number, put_seconds,
-)
+from converter.printing.forms cimport Form, fit
 from converter.printing.names cimport put_choice, put_flags, put_label
+from converter.printing.operations cimport calculate, put_numbers
 from converter.printing.program cimport *
-from converter.printing.record_bytes cimport Record, bits_at, clip, extent, number_at, plain, put_array, read, scaled_place
+from converter.printing.record_bytes cimport Record
 from converter.printing.values cimport (
     NEEDS_QUOTES, NOT_ASCII, UNPRINTABLE, classify_bytes, has_controls, is_control, put_bare, put_double, put_escape, put_json,
     put_octets, put_padded, traits,
@@ -33,6 +31,18 @@ cdef enum:
 classify_bytes()
 
 
+# Texts that a program has started: where its output begins, the text at hand, and where that must end (`limit`) and the
+# program goes on then (`stop`); beginnings of the parts to be laid out.
+cdef struct Texts:
+    int64_t begin
+    int64_t text
+    int64_t limit
+    int64_t stop
+    int64_t marked
+    int64_t[MARKS] marks
+
+
+@final
 cdef class Printer:
     cdef StringTable _strings
     cdef Output _out
@@ -159,37 +169,26 @@ cdef class Printer:
         cdef const ColumnView* view = NULL
         cdef Output* out = &self._out
         cdef uint64_t[DEPTH] stack
-        cdef int64_t[MARKS] marks
+        cdef Texts texts
         cdef int64_t depth = 0
-        cdef int64_t marked = 0
         cdef int64_t count = (<Program>program)._count
         cdef int64_t at = 0
         cdef int64_t row = 0
         cdef int64_t code, size, first, last
         cdef int64_t repeats = 0
-        cdef int64_t begin = out.used
-        cdef int64_t text = begin
-        cdef int64_t limit = INT64_MAX
-        cdef int64_t stop = 0
-        cdef const uint8_t* data = NULL
-        cdef const uint8_t* literals = (<Program>program)._literals
-        cdef uint64_t value, other
-        cdef double floating
-        cdef float short_floating
         cdef int16_t option = 0
         cdef int32_t chosen = 0
-        cdef bint good
         cdef Record record = (<Program>program).record(self._rows[1])
-        cdef Form form
-        cdef void* directory
+        texts.begin = texts.text = out.used
+        texts.limit = INT64_MAX
+        texts.stop = texts.marked = 0
         while at < count:
-            if out.used > limit:
-                at = stop
-                limit = INT64_MAX
+            if out.used > texts.limit:
+                at = texts.stop
+                texts.limit = INT64_MAX
             operation = &operations[at]
             code = operation.code
             at += 1
-            good = True
             if code < COLUMN_OPERATIONS:
                 view = &views[operation.a]
                 row = self._rows[operation.b]
@@ -198,54 +197,53 @@ cdef class Printer:
                         raise ValueError("an event is outside of its class's columns")
             if code == LITERAL:
                 size = operation.b
-                good = ensure(out, size + PADDING)
-                if good:
-                    put_padded(out, literals + operation.a, size)
-            elif code == CONSTANT:
-                stack[depth] = <uint64_t>operation.a
-                depth += 1
+                if not ensure(out, size + PADDING):
+                    with gil:
+                        raise MemoryError
+                put_padded(out, (<Program>program)._literals + operation.a, size)
+            elif CONSTANT <= code <= NOT or COPY == code or BITS <= code <= PLAIN:
+                depth += calculate(program, operation, &record, &stack[depth])
+            elif DECIMAL <= code <= ARRAY:
+                size = put_numbers(out, program, operation, &record, &stack[depth])
+                if size < 0:
+                    with gil:
+                        raise MemoryError
+                depth -= size
             elif code == COLUMN:
                 stack[depth] = integer_of(view, row, <int>view.width, operation.c)
                 depth += 1
-            elif code == LOAD:
-                stack[depth] = read(&record, operation.a, operation.b, (<Program>program)._swap)
+            elif code == VALID:
+                stack[depth] = value_at(view, row)[0] != 0
                 depth += 1
-            elif code == RECORD_SIZE:
-                stack[depth] = record.size
+            elif FLOAT <= code <= BYTES:
+                self._put_column(program, operation, view, row)
+            elif code == OPTION:
+                if not option_of(view, row, &option, &chosen):
+                    with gil:
+                        raise ValueError("a value is none of its options")
+                stack[depth] = option
                 depth += 1
-            elif code == DYNAMIC:
-                extent(&record, operation.a, operation.b, operation.c, (<Program>program)._swap, &stack[depth])
-                depth += 2
-            elif code == REST:
-                stack[depth] = record.size - stack[depth - 1] if stack[depth - 1] <= <uint64_t>record.size else 0
+                self._rows[operation.b + 1] = chosen
+            elif code == EACH or code == COUNT:
+                if not elements_of(view, row, &first, &last):
+                    with gil:
+                        raise ValueError("a list lies outside its values")
+                if code == COUNT:
+                    stack[depth] = last - first
+                    depth += 1
+                elif first == last:
+                    at = operation.c
+                else:
+                    self._rows[operation.b + 1] = first
+                    self._firsts[operation.b + 1] = first
+                    self._ends[operation.b + 1] = last
+            elif code == BEFORE:
+                stack[depth] = self._rows[operation.a] - self._firsts[operation.a]
                 depth += 1
-            elif code == READ:
-                depth -= 1
-                stack[depth - 1] = number_at(
-                    &record, stack[depth - 1], stack[depth], (<Program>program)._big_endian and not operation.a, operation.a
-                )
-            elif code == ELEMENT:
-                depth -= 1
-                stack[depth - 1] = scaled_place(stack[depth - 1], stack[depth], operation.a)
-            elif code == DROP:
-                depth -= 1
-            elif code == COPY:
-                stack[depth] = stack[depth - 1]
-                depth += 1
-            elif code == LENGTH:
-                depth -= 1
-                stack[depth - 1] = stack[depth]
-            elif code == KEEP:
-                stack[depth - 1] &= <uint64_t>operation.a
-            elif MULTIPLY <= code <= EITHER:
-                depth -= 1
-                stack[depth - 1] = combined(code, stack[depth - 1], stack[depth])
-            elif code == NEGATE:
-                stack[depth - 1] = <uint64_t>0 - stack[depth - 1]
-            elif code == INVERT:
-                stack[depth - 1] = ~stack[depth - 1]
-            elif code == NOT:
-                stack[depth - 1] = stack[depth - 1] == 0
+            elif code == NEXT:
+                self._rows[operation.b] += 1
+                if self._rows[operation.b] < self._ends[operation.b]:
+                    at = operation.a
             elif code == JUMP:
                 at = operation.a
             elif code == JUMP_IF_ZERO:
@@ -262,9 +260,11 @@ cdef class Printer:
                 depth -= 1
                 if stack[depth] == 0:
                     at = operation.a
-                    out.used = begin
-                    depth = marked = 0
-                    limit = INT64_MAX
+                    out.used = texts.begin
+                    depth = texts.marked = 0
+                    texts.limit = INT64_MAX
+            elif FORM <= code <= STRIP:
+                depth = self._shape_text(program, operation, &texts, stack, depth)
             elif code == STORE:
                 depth -= 1
                 self._registers[operation.a] = stack[depth]
@@ -272,198 +272,149 @@ cdef class Printer:
                 stack[depth] = self._registers[operation.a]
                 depth += 1
             elif code == PRINTED:
-                stack[depth] = out.used - begin
+                stack[depth] = out.used - texts.begin
                 depth += 1
             elif code == LAST:
                 stack[depth] = out.data[out.used - 1] if out.used else 0
                 depth += 1
-            elif code == BITS:
-                stack[depth - 1] = bits_at(&record, stack[depth - 1], operation.a)
-            elif code == PLAIN:
-                depth -= 1
-                stack[depth - 1] = plain(&record, stack[depth - 1], stack[depth], operation.a)
-            elif code == EACH:
-                if not elements_of(view, row, &first, &last):
-                    with gil:
-                        raise ValueError("a list lies outside its values")
-                if first == last:
-                    at = operation.c
-                else:
-                    self._rows[operation.b + 1] = first
-                    self._firsts[operation.b + 1] = first
-                    self._ends[operation.b + 1] = last
-            elif code == COUNT:
-                if not elements_of(view, row, &first, &last):
-                    with gil:
-                        raise ValueError("a list lies outside its values")
-                stack[depth] = last - first
-                depth += 1
-            elif code == BEFORE:
-                stack[depth] = self._rows[operation.a] - self._firsts[operation.a]
-                depth += 1
-            elif code == NEXT:
-                self._rows[operation.b] += 1
-                if self._rows[operation.b] < self._ends[operation.b]:
-                    at = operation.a
-            elif code == VALID:
-                stack[depth] = value_at(view, row)[0] != 0
-                depth += 1
-            elif code == OPTION:
-                if not option_of(view, row, &option, &chosen):
-                    with gil:
-                        raise ValueError("a value is none of its options")
-                stack[depth] = option
-                depth += 1
-                self._rows[operation.b + 1] = chosen
-            elif code == DECIMAL:
-                depth -= 1
-                value = stack[depth]
-                good = put_decimal(
-                    out, extended(value, operation.a) if operation.b else lowest(value, operation.a), operation.b
-                )
-            elif code == HEXADECIMAL:
-                depth -= 1
-                good = put_hexadecimal(out, lowest(stack[depth], operation.a))
-            elif code == NUMBER:
-                depth -= 1
-                value = stack[depth]
-                form = (<Program>program)._forms[operation.a]
-                if operation.b:
-                    depth -= operation.b
-                    resolve(&form, operation.c, &stack[depth])
-                good = put_number(out, value, &form)
-            elif code == TIME:
-                depth -= 1
-                value = stack[depth]
-                good = not operation.c & 1 and value >> 63
-                split_time(<uint64_t>0 - value if good else value, operation.a, operation.b, &value, &other)
-                good = put_seconds(out, value, other, good, operation.c >> 1)
-            elif code == LETTERS:
-                depth -= 1
-                size = operation.b
-                good = ensure(out, size + PADDING)
-                if good:
-                    put_padded(out, literals + operation.a + size * (stack[depth] & <uint64_t>operation.c), size)
-            elif code == BLANKS:
-                depth -= 1
-                size = stack[depth] * operation.a if stack[depth] < <uint64_t>operation.b else 0
-                good = ensure(out, size)
-                if good:
-                    memset(out.data + out.used, c' ', size)
-                    out.used += size
-            elif code == TEXT or code == QUOTED or code == JSON:
-                if not text_of(view, self._strings, self._strings._count, row, &data, &size):
-                    with gil:
-                        raise ValueError("a text is none of the trace's")
-                if code == TEXT:
-                    good = append(out, data, size)
-                else:
-                    self._quoted(program, data, size, operation.c, code == QUOTED)
-            elif code == BYTES:
-                if not span_of(view, row, 1, &data, &size):
-                    with gil:
-                        raise ValueError("a list lies outside its values")
-                good = put_octets(out, data, size, -1)
-            elif code == FLOAT:
-                if view.width == 4:
-                    memcpy(&short_floating, value_at(view, row), 4)
-                    floating = short_floating
-                elif view.width == 8:
-                    memcpy(&floating, value_at(view, row), 8)
-                else:
-                    with gil:
-                        raise ValueError("a floating-point number has 32 or 64 bits")
-                good = put_double(out, floating, operation.c) if operation.c < 2 \
-                    else put_fixed(out, floating, <int>(operation.c - 2))
-            elif code == STRING:
-                depth -= 2
-                size = clip(&record, stack[depth], stack[depth + 1], &data)
-                if size:
-                    last = <int64_t>memchr(data, 0, size)
-                    good = append(out, data, last - <int64_t>data if last else size)
-            elif code == OCTETS:
-                depth -= 3
-                # A length of 2^31 and more is below 0.
-                value = stack[depth + 2] & <uint64_t>0xFFFFFFFF
-                if not value >> 31:
-                    size = clip(&record, stack[depth], value, &data)
-                    good = put_octets(out, data, size, <int>operation.a)
-            elif code == ARRAY:
-                depth -= 4 - operation.a
-                good = put_array(out, &record, &stack[depth], operation.a, (<Program>program)._swap)
-            elif code == FORM:
-                self._form = (<Program>program)._forms[operation.a]
-                if operation.b:
-                    depth -= operation.b
-                    resolve(&self._form, operation.c, &stack[depth])
-            elif code == MARK:
-                marks[marked] = out.used
-                marked += 1
-            elif code == FIT:
-                marked -= 1
-                good = fit(out, marks[marked], &self._form)
-            elif code == LIMIT:
-                text = out.used
-                limit = text + operation.b
-                stop = operation.a
-            elif code == STRIP:
-                depth = marked = 0
-                limit = INT64_MAX
-                if operation.a < out.used - text:
-                    out.used = text + operation.a
-                while out.used > text and out.data[out.used - 1] == c'\n':
-                    out.used -= 1
-            elif code == CHOOSE:
-                depth -= 1
-                good = put_choice(
-                    out, literals, &(<Program>program)._names[operation.a], stack[depth],
-                    &self._form if operation.b else NULL,
-                )
-            elif code == FLAGS:
-                depth -= 1
-                good = put_flags(
-                    out, literals, &(<Program>program)._names[operation.a], stack[depth],
-                    &self._form if operation.b else NULL,
-                )
-            elif code == LABEL:
-                size = out.used
-                good = put_label(out, literals, &(<Program>program)._names[operation.a], stack[depth - 1])
-                stack[depth] = out.used > size
-                depth += 1
-            elif code == FIND:
-                directory = (<Program>program)._directory[operation.a]
-                (<Directory>directory).find(stack[depth - 1], &self._found)
-                stack[depth - 1] = self._found.data is not NULL
-            elif code == FOUND_TEXT:
-                good = self._put_found()
-            elif code == NAME:
-                depth -= 1
-                directory = (<Program>program)._directory[operation.a]
-                (<Directory>directory).find(stack[depth], &self._found)
-                good = self._put_found()
-            elif code == FOUND_NUMBER:
-                stack[depth] = self._found.number
-                depth += 1
-            elif code == LEARN:
-                depth -= 1
-                directory = (<Program>program)._directory[operation.a]
-                (<Directory>directory).find(stack[depth], &self._found)
-                if self._found.data is NULL or not self._found.number:
-                    view = &views[operation.b]
-                    row = self._rows[operation.c]
-                    if row < 0 or row >= view.length \
-                            or not text_of(view, self._strings, self._strings._count, row, &data, &size):
-                        with gil:
-                            raise ValueError("an event is outside of its class's columns")
-                    with gil:
-                        (<Directory>directory).learn(stack[depth], (<const char*>data)[:size] if size else b"")
-                self._found = Found(NULL, 0, 0)
+            elif code != CALL:
+                depth += self._look_up(program, operation, &stack[depth])
             else:
                 depth -= operation.b
                 self._call(program, operation, &record, &stack[depth])
-            if not good:
+        return 0
+
+    # The value of a column as text.
+    cdef int _put_column(
+        self, void* program, const Operation* operation, const ColumnView* view, int64_t row
+    ) except -1 nogil:
+        cdef int64_t code = operation.code
+        cdef int64_t size = 0
+        cdef const uint8_t* data = NULL
+        cdef double floating
+        cdef float short_floating
+        cdef bint good = True
+        if code == TEXT or code == QUOTED or code == JSON:
+            if not text_of(view, self._strings, self._strings._count, row, &data, &size):
+                with gil:
+                    raise ValueError("a text is none of the trace's")
+            if code == TEXT:
+                good = append(&self._out, data, size)
+            else:
+                self._quoted(program, data, size, operation.c, code == QUOTED)
+        elif code == BYTES:
+            if not span_of(view, row, 1, &data, &size):
+                with gil:
+                    raise ValueError("a list lies outside its values")
+            good = put_octets(&self._out, data, size, -1)
+        else:
+            if view.width == 4:
+                memcpy(&short_floating, value_at(view, row), 4)
+                floating = short_floating
+            elif view.width == 8:
+                memcpy(&floating, value_at(view, row), 8)
+            else:
+                with gil:
+                    raise ValueError("a floating-point number has 32 or 64 bits")
+            good = put_double(&self._out, floating, operation.c) if operation.c < 2 \
+                else put_fixed(&self._out, floating, <int>(operation.c - 2))
+        if not good:
+            with gil:
+                raise MemoryError
+        return 0
+
+    # FORM to STRIP: the layout of the texts that a program has started. Returns the depth of the stack.
+    cdef int64_t _shape_text(
+        self, void* program, const Operation* operation, Texts* texts, const uint64_t* stack, int64_t depth
+    ) except -1 nogil:
+        cdef int64_t code = operation.code
+        cdef Output* out = &self._out
+        if code == FORM:
+            self._form = (<Program>program)._forms[operation.a]
+            if operation.b:
+                depth -= operation.b
+                resolve(&self._form, operation.c, &stack[depth])
+        elif code == MARK:
+            texts.marks[texts.marked] = out.used
+            texts.marked += 1
+        elif code == FIT:
+            texts.marked -= 1
+            if not fit(out, texts.marks[texts.marked], &self._form):
                 with gil:
                     raise MemoryError
+        elif code == LIMIT:
+            texts.text = out.used
+            texts.limit = texts.text + operation.b
+            texts.stop = operation.a
+        else:
+            depth = texts.marked = 0
+            texts.limit = INT64_MAX
+            if operation.a < out.used - texts.text:
+                out.used = texts.text + operation.a
+            while out.used > texts.text and out.data[out.used - 1] == c'\n':
+                out.used -= 1
+        return depth
+
+    # CHOOSE to LEARN, and NAME: names of numbers, from the program or a directory. `top` is the stack's next free entry;
+    # returns by how much the stack grows.
+    cdef int _look_up(self, void* program, const Operation* operation, uint64_t* top) except? -2 nogil:
+        cdef int64_t code = operation.code
+        cdef Output* out = &self._out
+        cdef const uint8_t* literals = (<Program>program)._literals
+        cdef const Names* names
+        cdef int64_t used = out.used
+        cdef int grows = 0
+        cdef bint good = True
+        if code == CHOOSE or code == FLAGS or code == LABEL:
+            names = &(<Program>program)._names[operation.a]
+            if code == LABEL:
+                good = put_label(out, literals, names, top[-1])
+                top[0] = out.used > used
+                grows = 1
+            elif code == CHOOSE:
+                good = put_choice(out, literals, names, top[-1], &self._form if operation.b else NULL)
+                grows = -1
+            else:
+                good = put_flags(out, literals, names, top[-1], &self._form if operation.b else NULL)
+                grows = -1
+        elif code == FOUND_TEXT:
+            good = self._put_found()
+        elif code == FOUND_NUMBER:
+            top[0] = self._found.number
+            grows = 1
+        else:
+            (<Directory>(<Program>program)._directory[operation.a]).find(top[-1], &self._found)
+            if code == FIND:
+                top[-1] = self._found.data is not NULL
+            elif code == NAME:
+                good = self._put_found()
+                grows = -1
+            else:
+                self._learn(program, operation, top[-1])
+                grows = -1
+        if not good:
+            with gil:
+                raise MemoryError
+        return grows
+
+    # Let a directory learn the text that the event has for a key, where that is not known or has no number.
+    cdef int _learn(self, void* program, const Operation* operation, uint64_t key) except -1 nogil:
+        cdef const ColumnView* view
+        cdef int64_t row
+        cdef int64_t size = 0
+        cdef const uint8_t* data = NULL
+        if self._found.data is NULL or not self._found.number:
+            view = &(<Program>program)._columns.views[operation.b]
+            row = self._rows[operation.c]
+            if row < 0 or row >= view.length \
+                    or not text_of(view, self._strings, self._strings._count, row, &data, &size):
+                with gil:
+                    raise ValueError("an event is outside of its class's columns")
+            with gil:
+                (<Directory>(<Program>program)._directory[operation.a]).learn(
+                    key, (<const char*>data)[:size] if size else b""
+                )
+        self._found = Found(NULL, 0, 0)
         return 0
 
     cdef inline bint _put_found(self) noexcept nogil:

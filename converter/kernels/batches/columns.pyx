@@ -18,7 +18,8 @@ cdef class BoundColumns:
         self.views = <ColumnView*>calloc(count + 1, sizeof(ColumnView))
         # A column has two buffers at most.
         self._buffers = <Py_buffer*>calloc(2 * count + 1, sizeof(Py_buffer))
-        if self.views is NULL or self._buffers is NULL:
+        self._needs = <Need*>calloc(count + 1, sizeof(Need))
+        if self.views is NULL or self._buffers is NULL or self._needs is NULL:
             raise MemoryError
         self.count = count
 
@@ -26,6 +27,7 @@ cdef class BoundColumns:
         self.release()
         free(self.views)
         free(self._buffers)
+        free(self._needs)
 
     cdef void release(self):
         # Without a column there is no row.
@@ -33,6 +35,28 @@ cdef class BoundColumns:
         while self._held:
             self._held -= 1
             PyBuffer_Release(&self._buffers[self._held])
+
+    cdef int need(self, int64_t i, Takes takes, int64_t width) except -1:
+        if not 0 <= i < self.count or self._needs[i].takes != TAKES_NOTHING:
+            raise ValueError(f"column {i} is not one operation's")
+        self._needs[i] = Need(takes, width)
+        return 0
+
+    cdef int bind_all(self, columns) except -1:
+        cdef int64_t i
+        self.release()
+        if len(columns) != self.count:
+            raise ValueError(f"{len(columns)} columns for {self.count} fields")
+        for i in range(self.count):
+            self.bind(i, self._needs[i].takes, self._needs[i].width, columns[i], 0)
+        return 0
+
+    cdef int check_rows(self, int64_t rows) except -1:
+        cdef int64_t i
+        for i in range(self.count):
+            if self.views[i].length < rows:
+                raise ValueError(f"column {i} has {self.views[i].length} values for {rows} rows")
+        return 0
 
     cdef ColumnView* bind(self, int64_t i, Takes takes, int64_t width, given, int64_t rows) except NULL:
         """`width` is that of a value or an element, 0 for any."""

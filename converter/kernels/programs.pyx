@@ -1,0 +1,61 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The programs of event classes that an emitter runs, and the columns that are bound to each."""
+
+from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+from converter.kernels.columns cimport BoundColumns
+from converter.kernels.strings cimport StringTable
+
+
+cdef class ProgramSet:
+    def __cinit__(self, StringTable strings not None, *_, **__):
+        self._strings = strings
+        self._columns = []
+
+    def __dealloc__(self):
+        cdef int64_t i
+        for i in range(self._program_count):
+            free((<ProgramHead*>(self._programs_memory + i * self._program_size)).operations)
+        free(self._programs_memory)
+
+    cdef void* add(self, size_t size, BoundColumns columns, size_t operations) except NULL:
+        cdef ProgramHead* head
+        cdef char* moved = <char*>realloc(self._programs_memory, (self._program_count + 1) * size)
+        if moved is NULL:
+            raise MemoryError
+        self._programs_memory, self._program_size = moved, size
+        head = <ProgramHead*>(moved + self._program_count * size)
+        memset(head, 0, size)
+        if operations:
+            head.operations = calloc(operations, 1)
+            if head.operations is NULL:
+                raise MemoryError
+        head.views = columns.views
+        self._columns.append(columns)
+        self._program_count += 1
+        return head
+
+    def bind(self, int64_t number, int64_t rows, columns):
+        cdef ProgramHead* head
+        cdef BoundColumns bound
+        if not 0 <= number < self._program_count:
+            raise ValueError(f"no program {number}")
+        if not 0 <= rows < 1 << 40:
+            raise ValueError(f"{rows} rows")
+        head = <ProgramHead*>(self._programs_memory + number * self._program_size)
+        head.rows = 0
+        bound = self._columns[number]
+        bound.bind_all(columns)
+        head.rows = self._bound(number, rows, bound)
+
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
+        columns.check_rows(rows)
+        return rows
+
+    def release(self):
+        cdef int64_t i
+        for i in range(self._program_count):
+            (<ProgramHead*>(self._programs_memory + i * self._program_size)).rows = 0
+            (<BoundColumns>self._columns[i]).release()

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport int64_t
 
-from converter.kernels.column_view cimport ColumnView
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.column_view cimport ColumnView
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.tables.strings cimport StringTable
 
 
 # The first members of each format's program, by which all of them are bound and released.

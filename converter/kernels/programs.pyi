@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 class ProgramSet:
     """The programs of event classes, and the columns that they run over: what emitters are based on."""

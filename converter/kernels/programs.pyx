@@ -5,8 +5,8 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
-from converter.kernels.columns cimport BoundColumns
-from converter.kernels.strings cimport StringTable
+from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class ProgramSet:

@@ -5,7 +5,7 @@ import pytest
 
 from converter.formats.ctf.writing.emit import Emitter
 from converter.kernels.event_arrays import EventArrays, OutputArrays
-from converter.kernels.strings import StringTable
+from converter.kernels.tables.strings import StringTable
 
 
 class Batch:

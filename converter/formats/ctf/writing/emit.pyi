@@ -1,9 +1,7 @@
 from collections.abc import Sequence
-from typing import Any
 
-from numpy import int32, int64
-from numpy.typing import NDArray
-
+from converter.kernels.event_arrays import EventArrays
+from converter.kernels.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 OP_SCALAR: int
@@ -25,11 +23,14 @@ BACKWARDS: int
 OUT_OF_MEMORY: int
 WRONG_LENGTH: int
 
-class Emitter:
+class Emitter(ProgramSet):
     """Makes the packets of data streams; each event class has a program.
 
-    A program is a list of (operation, width, number of operations after it that belong to it). Structures are no
-    operation of their own: their members follow each other.
+    A program is a list of (operation, width, number of operations behind it that belong to it). Structures are no
+    operation of their own: their members stand one after the other.
+
+    What `bind` takes for an operation is an array (int32 ids for strings); for strings and bytes also (values,
+    offsets); for lists and arrays, offsets; for unions, (tags, rows); for groups, None.
     """
 
     def __init__(self, strings: StringTable, uuid: bytes, packet_size: int) -> None:
@@ -47,28 +48,12 @@ class Emitter:
         DISCARDS_EVENTS the stream's counter of discarded events rises, of DISCARDS_PACKETS the packet's number, by more
         than one. Raises ValueError for operations that make no sense.
         """
-    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
-        """Columns for the next `emit`, one an operation.
-
-        An array (int32 ids for strings); for strings and bytes also (values, offsets); for lists and arrays, offsets;
-        for unions, (tags, rows); for groups, None. Raises ValueError for one of another shape.
-        """
-    def emit(
-        self,
-        start: int,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        stream: NDArray[int32],
-        thread: NDArray[int32],
-        track: NDArray[int32],
-    ) -> tuple[int, int]:
+    def emit(self, columns: EventArrays, start: int) -> tuple[int, int]:
         """Emit events from number `start` on until a stream has much to take: (status, number of the next event).
 
-        `ts` are values of the clock, never below the last of their stream. Releases the GIL.
+        `class_id` are the programs; the columns have a `stream` beside the common ones. `ts` are values of the clock,
+        never below the last of their stream. Releases the GIL.
         """
-    def release(self) -> None:
-        """Let go of the columns that were bound."""
     def finish(self, stream: int) -> None:
         """Close the open packet of a stream."""
     def take(self, stream: int) -> tuple[bytes, list[tuple[int, int, int, int, int, int]]]:

@@ -9,15 +9,17 @@ starts at whole bytes. Packets have LTTng's header and context, events its large
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove, memset
 
 from converter.formats.ctf.writing.emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
 from converter.formats.ctf.writing.emit_programs cimport Operation, Program, run
 from converter.kernels.batches.column_view cimport (
-    ColumnView, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
+    TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -32,41 +34,32 @@ TAKES[:] = [
 ]
 
 
-cdef class Emitter:
-    cdef StringTable _strings
-    cdef int64_t _strings_count
+cdef class Emitter(ProgramSet):
     cdef uint8_t[16] _uuid
     cdef int64_t _packet_size
     cdef Program* _programs
-    cdef int64_t _program_count
     cdef Stream* _streams
     cdef int64_t _stream_count
     cdef ThreadContext* _threads
     cdef int64_t _thread_count
     cdef list _names
-    cdef list _columns
 
     def __cinit__(self, StringTable strings not None, bytes uuid not None, int64_t packet_size):
         if len(uuid) != 16:
             raise ValueError("a UUID of 16 bytes")
         if not 1 << 10 <= packet_size <= BLOCK:
             raise ValueError(f"packets of {packet_size} bytes")
-        self._strings = strings
         memcpy(self._uuid, <const char*>uuid, 16)
         self._packet_size = packet_size
         self._names = []
-        self._columns = []
         # Entry 0 is that of no thread.
         self.add_threads([(-1, -1, b"")])
 
     def __dealloc__(self):
         cdef int64_t i
-        for i in range(self._program_count):
-            free(self._programs[i].operations)
         for i in range(self._stream_count):
             free(self._streams[i].out.data)
             free(self._streams[i].packets)
-        free(self._programs)
         free(self._streams)
         free(self._threads)
 
@@ -110,106 +103,65 @@ cdef class Emitter:
 
     def add_program(self, uint32_t id, operations, int discards):
         """A program of (code, width, inner) each; its number. One that `discards` writes no event but counts."""
-        cdef Program* grown
         cdef Program* program
         cdef BoundColumns columns
         cdef int64_t i
+        cdef int32_t code
         cdef int64_t count = len(operations)
         check_nesting(operations, 0, count, 0)
         if discards and [tuple(one) for one in operations] != [(OP_SCALAR, 8, 0)]:
             raise ValueError("a program that discards has one count")
         if not 0 <= discards <= DISCARDS_PACKETS:
             raise ValueError("a program discards events or packets")
-        grown = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
-        if grown is NULL:
-            raise MemoryError
-        self._programs = grown
-        program = &grown[self._program_count]
-        memset(program, 0, sizeof(Program))
+        columns = BoundColumns(count)
+        program = <Program*>self.add(sizeof(Program), columns, count * sizeof(Operation))
+        self._programs = <Program*>self._programs_memory
         program.id = id
         program.discards = discards
-        program.operations = <Operation*>calloc(count + 1, sizeof(Operation))
-        if program.operations is NULL:
-            raise MemoryError
-        columns = BoundColumns(count)
         program.count = count
         for i in range(count):
             program.operations[i].code, program.operations[i].width, program.operations[i].inner = operations[i]
-        program.views = columns.views
-        self._columns.append(columns)
-        self._program_count += 1
+            code = program.operations[i].code
+            columns.need(i, TAKES[code], 1 if code == OP_BYTES else 0)
         return self._program_count - 1
 
-    def bind(self, int64_t number, int64_t rows, columns):
-        """Columns for the next `emit`, one an operation.
-
-        An array; for strings and bytes also (values, offsets); for lists, offsets; for unions, (tags, rows); for
-        groups and arrays, None.
-        """
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef ColumnView* view
+    # How many rows the columns of nested fields have only their rows can tell.
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
+        cdef const Program* program = &self._programs[number]
         cdef int64_t i
-        cdef int32_t code
-        if not 0 <= number < self._program_count or rows < 0:
-            raise ValueError("no such program, or rows")
-        program = &self._programs[number]
-        if len(columns) != program.count:
-            raise ValueError(f"{len(columns)} columns for {program.count} operations")
-        program.rows = 0
-        bound = self._columns[number]
-        bound.release()
         for i in range(program.count):
-            code = program.operations[i].code
-            # How many rows the columns of nested fields have only their rows can tell.
-            view = bound.bind(i, TAKES[code], 1 if code == OP_BYTES else 0, columns[i], 0)
-            if code == OP_SCALAR and view.width < program.operations[i].width:
+            if program.operations[i].code == OP_SCALAR and program.views[i].width < program.operations[i].width:
                 raise ValueError(f"column {i} is too narrow")
-        program.rows = rows
+        return rows
 
-    def release(self):
-        """Let go of the columns that were bound."""
-        cdef int64_t i
-        for i in range(self._program_count):
-            self._programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
-
-    def emit(
-        self,
-        int64_t start,
-        const int64_t[:] ts,
-        const int32_t[:] program,
-        const int32_t[:] row,
-        const int32_t[:] stream,
-        const int32_t[:] thread,
-        const int32_t[:] track,
-    ):
+    def emit(self, EventArrays columns not None, int64_t start):
         """Emit events from number `start` on until a stream has much to take: (status, number of the next event).
 
         `ts` are unsigned values of the clock, `thread` indices of threads that were added, -1 for none.
         """
-        cdef int64_t count = ts.shape[0]
+        cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_TRACK)
+        cdef const int32_t* streams = <const int32_t*>columns.own("stream", 4)
         cdef int64_t at = start
         cdef int status = DONE
+        cdef int32_t number
         cdef Stream* to
-        if (
-            program.shape[0] != count or row.shape[0] != count or stream.shape[0] != count
-            or thread.shape[0] != count or track.shape[0] != count or not 0 <= start <= count
-        ):
-            raise ValueError("columns differ in length")
+        if not 0 <= start <= events.count:
+            raise ValueError(f"event {start} of {events.count}")
         self._strings_count = len(self._strings)
         with nogil:
-            while at < count:
+            while at < events.count:
+                number = events.class_id[at]
                 if (
-                    program[at] < 0 or program[at] >= self._program_count
-                    or stream[at] < 0 or stream[at] >= self._stream_count
-                    or thread[at] < -1 or thread[at] >= self._thread_count - 1
+                    number < 0 or number >= self._program_count
+                    or streams[at] < 0 or streams[at] >= self._stream_count
+                    or events.thread[at] < -1 or events.thread[at] >= self._thread_count - 1
                 ):
                     status = OUT_OF_RANGE
                     break
-                to = &self._streams[stream[at]]
+                to = &self._streams[streams[at]]
                 status = self._emit(
-                    to, &self._programs[program[at]], <uint64_t>ts[at], row[at], thread[at], track[at]
+                    to, &self._programs[number], <uint64_t>events.ts[at], events.row[at], events.thread[at],
+                    events.track[at],
                 )
                 if status != DONE:
                     break

@@ -20,14 +20,15 @@ cdef struct Operation:
     int32_t inner
 
 
+# Begins as all programs do: see `programs.ProgramHead`.
 cdef struct Program:
+    int64_t rows
+    ColumnView* views
+    Operation* operations
     uint32_t id
     # 0, or what its column counts: DISCARDS_EVENTS or DISCARDS_PACKETS.
     int discards
     int32_t count
-    int64_t rows
-    Operation* operations
-    ColumnView* views
 
 
 # The elements of a list from `first` to `last`.

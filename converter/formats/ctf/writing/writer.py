@@ -38,6 +38,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.kernels.event_arrays import EventArrays
 from converter.limits import allowed, limit
 from converter.projection.domain.syscalls import syscall_names
 from converter.projection.losses import LossReport
@@ -156,9 +157,12 @@ class _TraceWriter:
             columns = [column[order] for column in columns]
         programs, row, thread, cpu, track = columns
         streams = self._streams.place(ts, programs, cpu, track)
+        events = EventArrays(
+            ts=ts, class_id=programs, row=row, thread=thread, track=track, stream=streams
+        )
         done = 0
         while done < len(batch):
-            status, done = emitter.emit(done, ts, programs, row, streams, thread, track)
+            status, done = emitter.emit(events, done)
             if status == FULL:
                 self._flush(self._streams.all[int(streams[done - 1])])
             elif status != DONE:

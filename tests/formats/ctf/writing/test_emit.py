@@ -22,6 +22,7 @@ from converter.formats.ctf.writing.emit import (
     WRONG_LENGTH,
     Emitter,
 )
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 
@@ -33,9 +34,9 @@ def emitter_of(operations: list[tuple[int, int, int]]) -> tuple[Emitter, int]:
 
 def emitted(emitter: Emitter, ts: int = 0, row: int = 0, program: int = 0, thread: int = -1) -> int:
     narrow = np.zeros(1, np.int32)
-    status, _ = emitter.emit(
-        0, np.array([ts]), narrow + program, narrow + row, narrow, narrow + thread, narrow
-    )
+    columns = {"class_id": narrow + program, "row": narrow + row, "thread": narrow + thread}
+    events = EventArrays(ts=np.array([ts]), **columns, track=narrow, stream=narrow)
+    status, _ = emitter.emit(events, 0)
     return status
 
 

@@ -47,6 +47,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.limits import limited
 from converter.projection.project import project
@@ -174,9 +175,9 @@ def test_more_classes_than_the_short_header_counts(tmp_path: Path) -> None:
         emitter.bind(program, 1, [])
         before = emitter.pending(stream)
         whole, narrow = np.array([ts]), np.zeros(1, np.int32)
-        status, _ = emitter.emit(
-            0, whole, narrow + program, narrow, narrow + stream, narrow - 1, narrow
-        )
+        columns = {"class_id": narrow + program, "row": narrow, "stream": narrow + stream}
+        events = EventArrays(ts=whole, **columns, thread=narrow - 1, track=narrow)
+        status, _ = emitter.emit(events, 0)
         assert status == DONE
         sizes.append(emitter.pending(stream) - before)
     context = 8 + 8 + 1

@@ -1,7 +1,5 @@
-from numpy import int32, int64
-from numpy.typing import NDArray
-
 from converter.formats.uftrace.writing.emit_programs import Programs
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: What a program writes; the columns of a `named` one begin with the ids of name and category.
@@ -51,16 +49,12 @@ class Emitter(Programs):
     def has_functions(self) -> bool:
         """Return True if there are functions that are slices."""
     def add_tasks(self, count: int) -> None:
-        """Extend the table to `count` tasks."""
-    def emit(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        task: NDArray[int32],
-        start: int,
-    ) -> tuple[int, int]:
-        """Emit events from number `start` on, each to its task: (status, the first that was not). Releases the GIL."""
+        """Make it so many tasks."""
+    def emit(self, columns: EventArrays, start: int) -> tuple[int, int]:
+        """Emit events from number `start` on, each to its task: (status, the first that was not). Releases the GIL.
+
+        `class_id` are the programs; the columns have a `task` beside the common ones.
+        """
     def put_event(self, task: int, ts: int, event: int) -> None:
         """An event without data."""
     def put_mark(self, task: int, ts: int) -> None:

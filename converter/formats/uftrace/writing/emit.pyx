@@ -12,6 +12,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, UINT64_MAX, uint64
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store64
+from converter.kernels.batches.column_view cimport bits_of, id_of, text_of
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
+from converter.kernels.tables.numbers cimport Numbers, free_numbers
+from converter.kernels.io.output cimport Output, ensure, put16, put_bytes, put_zeros
+from converter.kernels.tables.strings cimport StringTable
 from converter.formats.uftrace.writing.emit_programs cimport (
     ADDRESS_SIZE, O_BYTES, O_TEXT, O_VALUE, P_ENTRY, P_EVENT, P_EXIT, P_LOST, P_RAW, P_USER_EVENT, P_VARIABLE,
     S_BAD_COLUMN, S_BAD_VALUE, S_NO_MEMORY, S_OK, S_TEXT_TOO_LONG, Program, Programs,
@@ -108,19 +114,18 @@ cdef class Emitter(Programs):
         memset(self._tasks + self._task_count, 0, (count - self._task_count) * sizeof(Task))
         self._task_count = count
 
-    def emit(
-        self, const int64_t[:] ts, const int32_t[:] program, const int32_t[:] row, const int32_t[:] task, int64_t start
-    ):
+    def emit(self, EventArrays columns not None, int64_t start):
         """Emit events from number `start` on: (status, number of the first that was not emitted)."""
-        cdef int64_t count = ts.shape[0]
+        cdef Events events = columns.common(WITH_CLASS | WITH_ROW)
+        cdef const int32_t* tasks = <const int32_t*>columns.own("task", 4)
         cdef int64_t at = start
         cdef int status = S_OK
-        if program.shape[0] != count or row.shape[0] != count or task.shape[0] != count or not 0 <= start <= count:
-            raise ValueError("columns differ in length")
-        self._string_count = len(self._strings)
+        if not 0 <= start <= events.count:
+            raise ValueError(f"event {start} of {events.count}")
+        self._strings_count = len(self._strings)
         with nogil:
-            while at < count:
-                status = self._emit(<uint64_t>ts[at], program[at], row[at], task[at])
+            while at < events.count:
+                status = self._emit(<uint64_t>events.ts[at], events.class_id[at], events.row[at], tasks[at])
                 if status != S_OK:
                     break
                 at += 1
@@ -242,7 +247,7 @@ cdef class Emitter(Programs):
             put_head(task, ts, TYPE_EVENT, program.count > 0, task.depth, FIRST_USER_EVENT + <uint64_t>symbol)
             if program.count:
                 # Of what was measured the room is there.
-                text_of(&program.views[program.leading], self._strings, self._string_count, row, &record, &length)
+                text_of(&program.views[program.leading], self._strings, self._strings_count, row, &record, &length)
                 put16(&task.out, <uint16_t>length, HOST_IS_BIG)
                 put_bytes(&task.out, record, length)
                 put_zeros(&task.out, size - 2 - length)
@@ -257,7 +262,7 @@ cdef class Emitter(Programs):
             store64(task.out.data + task.out.used + 2, self._address(symbol), HOST_IS_BIG)
             self._put_data(&task.out, program, row, size, ADDRESS_SIZE)
         else:
-            text_of(&program.views[0], self._strings, self._string_count, row, &record, &size)
+            text_of(&program.views[0], self._strings, self._strings_count, row, &record, &size)
             put_bytes(&task.out, record, size)
             store64(task.out.data + task.out.used - size, ts, HOST_IS_BIG)
             task.last = ts

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from converter.kernels.batches.column_view cimport ColumnView
 from converter.kernels.io.output cimport Output
-from converter.kernels.tables.strings cimport StringTable
+from converter.kernels.programs cimport ProgramSet
 
 
 cdef enum:
@@ -34,7 +34,11 @@ cdef struct Operation:
     int32_t width
 
 
+# Begins as all programs do: see `programs.ProgramHead`.
 cdef struct Program:
+    int64_t rows
+    ColumnView* views
+    Operation* operations
     int32_t record
     # Columns 0 and 1 are name and category.
     bint named
@@ -42,17 +46,10 @@ cdef struct Program:
     int32_t leading
     int64_t event
     int32_t count
-    Operation* operations
-    ColumnView* views
-    int64_t rows
 
 
-cdef class Programs:
-    cdef StringTable _strings
-    cdef int64_t _string_count
+cdef class Programs(ProgramSet):
     cdef Program* _programs
-    cdef int64_t _program_count
-    cdef list _columns
 
     # How many bytes follow a record's head (of P_RAW: that it is), as a status.
     cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil

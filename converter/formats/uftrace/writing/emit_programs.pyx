@@ -2,8 +2,6 @@
 """Programs that write the records of event classes: what a record's head is followed by, and the columns it is from."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
 
 from converter.formats.uftrace.arguments.values cimport padded
 from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
@@ -11,9 +9,9 @@ from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, put_number, text_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16
 from converter.kernels.io.output cimport Output, put16, put_bytes, put_zeros
-from converter.kernels.tables.strings cimport StringTable
+from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
+from converter.formats.uftrace.arguments.values cimport padded
 
 # What each operation takes.
 cdef Takes[O_BYTES + 1] TAKES
@@ -21,23 +19,13 @@ TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
 
 
 cdef class Programs:
-    def __cinit__(self, StringTable strings not None, *args):
-        self._strings = strings
-        self._columns = []
-
-    def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._program_count):
-            free(self._programs[i].operations)
-        free(self._programs)
-
     def add_program(self, int32_t record, bint named, operations, int64_t event=0, *, bint placed=False):
         """A program for a class; its number."""
-        cdef Program program
+        cdef Program* program
         cdef BoundColumns columns
-        cdef void* moved
+        cdef Operation* operation
         cdef int64_t i
-        memset(&program, 0, sizeof(Program))
+        cdef int64_t leading = (2 if named else 0) + placed
         if not P_ENTRY <= record <= P_VARIABLE or len(operations) > MAX_OPERATIONS or not 0 <= event < 1 << 48:
             raise ValueError("no record is like this")
         if record in (P_ENTRY, P_USER_EVENT, P_VARIABLE) and not named:
@@ -58,61 +46,31 @@ cdef class Programs:
                 raise ValueError("only functions have texts")
         if record == P_LOST and operations[0][1] != 8:
             raise ValueError("a count has 8 bytes")
-        columns = BoundColumns(len(operations) + (2 if named else 0) + placed)
-        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
-        if moved is NULL:
-            raise MemoryError
-        self._programs = <Program*>moved
+        columns = BoundColumns(leading + len(operations))
+        program = <Program*>self.add(sizeof(Program), columns, len(operations) * sizeof(Operation))
+        self._programs = <Program*>self._programs_memory
         program.record = record
         program.named = named
-        program.leading = (2 if named else 0) + placed
+        program.leading = leading
         program.event = event
         program.count = len(operations)
-        program.operations = <Operation*>calloc(program.count + 1, sizeof(Operation))
-        if program.operations is NULL:
-            raise MemoryError
-        program.views = columns.views
-        self._columns.append(columns)
-        self._programs[self._program_count] = program
-        self._program_count += 1
+        for i in range(leading):
+            # Names are ids, whatever else texts may be.
+            columns.need(i, TAKES_SCALAR, 4)
         for i in range(program.count):
-            program.operations[i].code, program.operations[i].width = operations[i]
+            operation = &program.operations[i]
+            operation.code, operation.width = operations[i]
+            columns.need(leading + i, TAKES[operation.code], operation.width if operation.code == O_VALUE else 1)
         return self._program_count - 1
 
-    def bind(self, int64_t number, int64_t rows, columns):
-        """Columns for the next `emit`."""
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef ColumnView* view
-        cdef int64_t i, leading
-        cdef Operation operation
-        if not 0 <= number < self._program_count or not 0 <= rows < 1 << 62:
-            raise ValueError(f"no program {number}, or {rows} rows")
-        program = &self._programs[number]
-        leading = program.leading
-        if len(columns) != leading + program.count:
-            raise ValueError(f"{len(columns)} columns for {leading + program.count} fields")
-        program.rows = 0
-        bound = self._columns[number]
-        bound.release()
-        for i in range(leading + program.count):
-            # Names are ids, whatever else texts may be.
-            operation = program.operations[i - leading] if i >= leading else Operation(O_VALUE, 4)
-            view = bound.bind(
-                i, TAKES[operation.code], operation.width if operation.code == O_VALUE else 1, columns[i], rows
-            )
-            if view.length != rows:
-                raise ValueError(f"column {i} has {view.length} values for {rows} rows")
-            if view.offsets is not NULL:
-                bound.check_list(i)
-        program.rows = rows
-
-    def release(self):
-        """Let go of the columns that were bound."""
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
         cdef int64_t i
-        for i in range(self._program_count):
-            self._programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
+        for i in range(columns.count):
+            if columns.views[i].length != rows:
+                raise ValueError(f"column {i} has {columns.views[i].length} values for {rows} rows")
+            if columns.views[i].offsets is not NULL:
+                columns.check_list(i)
+        return rows
 
     cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil:
         cdef const uint8_t* data = NULL
@@ -127,7 +85,7 @@ cdef class Programs:
             if operation.code == O_VALUE:
                 sum += padded(operation.width, 4) if function else operation.width
                 continue
-            if not text_of(&program.views[leading + i], self._strings, self._string_count, row, &data, &length):
+            if not text_of(&program.views[leading + i], self._strings, self._strings_count, row, &data, &length):
                 return S_BAD_COLUMN
             if program.record == P_RAW:
                 if length < RECORD_SIZE or length % 8:
@@ -171,7 +129,7 @@ cdef class Programs:
                 length = operation.width
                 put_number(out, view, row, operation.width, HOST_IS_BIG)
             else:
-                text_of(view, self._strings, self._string_count, row, &data, &length)
+                text_of(view, self._strings, self._strings_count, row, &data, &length)
                 if operation.code == O_TEXT:
                     put16(out, <uint16_t>length, HOST_IS_BIG)
                 put_bytes(out, data, length)

@@ -53,6 +53,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 
 _REASONS: Final = {
@@ -124,13 +125,10 @@ class SliceOutput:
             if class_id not in self._programs:
                 self._programs[class_id] = self._compile(class_id, table)
             self._programs[class_id].bind(emitter, table, self._trace)
-        status, done = emitter.emit(
-            batch.ts,
-            looked_up(self._numbers, batch.class_id),
-            batch.row,
-            batch.thread + np.int32(1),
-            0,
-        )
+        programs = looked_up(self._numbers, batch.class_id)
+        task = batch.thread + np.int32(1)
+        events = EventArrays(batch, class_id=programs, task=task)
+        status, done = emitter.emit(events, 0)
         emitter.release()
         if status != OK:
             raise self._unsupported(

@@ -31,6 +31,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, BytesClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 from converter.storage.outputs import open_sink
@@ -426,8 +427,9 @@ def test_events_outside_their_columns_are_not_written():
     ts = np.zeros(1, np.int64)
 
     def status(program, row, task):
-        columns = [np.array([item], np.int32) for item in (program, row, task)]
-        return made.emit(ts, *columns, 0)
+        given = {"class_id": program, "row": row, "task": task}
+        columns = {name: np.array([item], np.int32) for name, item in given.items()}
+        return made.emit(EventArrays(ts=ts, **columns), 0)
 
     for program, row, task in [
         (number, 0, 0),
@@ -442,8 +444,8 @@ def test_events_outside_their_columns_are_not_written():
         assert result != 0
         assert done == 0
     assert made.symbols() == []
-    with pytest.raises(ValueError, match="columns differ in length"):
-        made.emit(ts, np.zeros(2, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32), 0)
+    with pytest.raises(ValueError, match="the column task is missing"):
+        made.emit(EventArrays(ts=ts, class_id=np.zeros(1, np.int32), row=np.zeros(1, np.int32)), 0)
     for call in (made.take, made.last_time):
         with pytest.raises(ValueError, match="no task 2"):
             call(2)

@@ -144,10 +144,10 @@ def _defaults(held: FieldClass) -> int:
 # Writing
 
 
-def bound(nodes: Nodes, columns: Sequence[Column]) -> list[tuple[int, Any]]:
-    """For each node its length and its buffers, as `emit.Emitter.bind` takes them."""
+def bound(nodes: Nodes, columns: Sequence[Column]) -> list[Any]:
+    """For each node its buffers, as `emit.Emitter.bind` takes them."""
     held: list[Column] = list(columns)
-    result: list[tuple[int, Any]] = []
+    result: list[Any] = []
     for field_class in nodes.types:
         column = held[len(result)]
         data: Any = None
@@ -171,7 +171,7 @@ def bound(nodes: Nodes, columns: Sequence[Column]) -> list[tuple[int, Any]]:
             case (VariantClass(), UnionColumn(tags, rows, options)):
                 data = tags.astype(np.int16, copy=False), np.ascontiguousarray(rows, np.int32)
                 held += options
-        result.append((len(column), data))
+        result.append(data)
     return result
 
 

@@ -1,9 +1,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from numpy import int32, int64, uint64
+from numpy import uint64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
+from converter.kernels.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 OK: int
@@ -12,8 +14,12 @@ BAD_COLUMN: int
 NO_MEMORY: int
 TOO_MANY_EMPTY: int
 
-class Emitter:
-    """Makes the entries of one stream, of a kernel of 64 or 32 bits."""
+class Emitter(ProgramSet):
+    """Makes the entries of one stream, of a kernel of 64 or 32 bits.
+
+    What `bind` takes for a node: of numbers, booleans, flags of optionals and ids of texts an array, of lists of bytes
+    (values, offsets), of arrays their offsets, of variants (tags, rows), of others None.
+    """
 
     def __init__(self, strings: StringTable, *, bits: int) -> None: ...
     @property
@@ -36,33 +42,15 @@ class Emitter:
         `following` is the documented hook after each event: (hook, generic, nodes of words, node of the subhook, of the
         text, of the thread id), -1 for zero. Raises ValueError for nodes that form no tree.
         """
-    def bind(self, number: int, rows: int, columns: Sequence[tuple[int, Any]]) -> None:
-        """Columns for the next `emit`: the length and the data of each node.
-
-        The data of numbers, booleans, flags of optionals and ids of texts are an array, those of lists of bytes
-        (values, offsets), of arrays their offsets, of variants (tags, rows), of others None.
-        """
-    def release(self) -> None:
-        """Let go of the columns that were bound."""
     def metadata(self, kind: int, data: bytes, ts: int) -> None:
         """An entry of the metadata hook; ValueError for data that do not fit."""
     def generic(self, hook: int, word: int, data: bytes, ts: int) -> None:
         """A generic entry whose data word, and subhook, is `word`; ValueError for data that do not fit."""
     def put(self, data: bytes) -> None:
         """Bytes as they are."""
-    def emit(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        track: NDArray[int32],
-        tids: NDArray[uint64],
-        start: int,
-    ) -> tuple[int, int]:
+    def emit(self, columns: EventArrays, tids: NDArray[uint64], start: int) -> tuple[int, int]:
         """Emit events from number `start` on until a block is full: (status, number of the next event).
 
-        `tids` are those of the threads. With a status other than OK the next event is the one that failed. Releases
-        the GIL.
+        `class_id` are the programs, `tids` those of the threads. With a status other than OK the next event is the one
+        that failed. Releases the GIL.
         """

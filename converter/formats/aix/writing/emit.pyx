@@ -8,7 +8,7 @@ are followed by it, as its kernel would write it.
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 from converter.formats.aix.entries.nodes cimport MAX_NODES, NODE_BYTES, NODE_LAST, NODE_NUMBER, NODE_STRING
@@ -21,8 +21,9 @@ from converter.kernels.batches.column_view cimport (
     Takes, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.io.byte_order cimport HOST_IS_LITTLE
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
 from converter.kernels.io.output cimport Output, ensure, put32, put64, put_bytes
+from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 # What each node takes.
@@ -33,31 +34,22 @@ TAKES[:] = [
 ]
 
 
-cdef class Emitter:
+cdef class Emitter(ProgramSet):
     """Makes entries of one stream."""
 
-    cdef StringTable _strings
     cdef Program* _programs
-    cdef int64_t _program_count
     cdef Stream _to
     # The data of an event that does not fit an entry.
     cdef Output _scratch
     # What of the time 32-bit entries do not have.
     cdef uint32_t _high
-    cdef list _columns
 
     def __cinit__(self, StringTable strings not None, *, int bits):
         if bits != 32 and bits != 64:
             raise ValueError(f"a stream of {bits} bits")
-        self._strings = strings
         self._to.bits = bits
-        self._columns = []
 
     def __dealloc__(self):
-        cdef int64_t i
-        for i in range(self._program_count):
-            free(self._programs[i].nodes)
-        free(self._programs)
         free(self._to.out.data)
         free(self._scratch.data)
 
@@ -78,7 +70,7 @@ cdef class Emitter:
         is None or (hook, generic, nodes of words, node of the subhook, of the text, of the thread id).
         """
         cdef Program program
-        cdef Program* moved
+        cdef Program* added
         cdef BoundColumns columns
         cdef int i
         cdef Node* node
@@ -109,50 +101,19 @@ cdef class Emitter:
             if not good or count < 0 or (count and not i < first <= program.node_count - count):
                 raise ValueError(f"no node {nodes[i]}")
         columns = BoundColumns(program.node_count)
-        program.views = columns.views
-        moved = <Program*>realloc(self._programs, (self._program_count + 1) * sizeof(Program))
-        if moved is NULL:
-            raise MemoryError
-        self._programs = moved
-        program.nodes = <Node*>calloc(program.node_count + 1, sizeof(Node))
-        if program.nodes is NULL:
-            raise MemoryError
-        self._programs[self._program_count] = program
-        self._program_count += 1
-        self._columns.append(columns)
+        added = <Program*>self.add(sizeof(Program), columns, program.node_count * sizeof(Node))
+        self._programs = <Program*>self._programs_memory
+        program.views, program.nodes = added.views, added.nodes
+        added[0] = program
         for i in range(program.node_count):
             node = &program.nodes[i]
             node.op, node.width, node.signed, node.first, node.count, node.extent = nodes[i]
+            columns.need(i, TAKES[node.op], node.width if node.op == NODE_NUMBER else 1)
         return self._program_count - 1
 
-    def bind(self, int64_t number, int64_t rows, columns):
-        """Columns for the next `emit`: for each node its data, (values, offsets) or (tags, rows); None where it has none."""
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef int op, width
-        cdef int i
-        if not 0 <= number < self._program_count:
-            raise ValueError(f"no program {number}")
-        program = &self._programs[number]
-        if len(columns) != program.node_count or not 0 <= rows < 1 << 40:
-            raise ValueError(f"{len(columns)} columns for {program.node_count} nodes")
-        program.rows = 0
-        bound = self._columns[number]
-        bound.release()
-        for i in range(program.node_count):
-            length, given = columns[i]
-            op = program.nodes[i].op
-            width = program.nodes[i].width if op == NODE_NUMBER else 1
-            # Nodes without a column have a length, too.
-            bound.bind(i, TAKES[op], width, given, length).length = length
-        program.rows = rows
-
-    def release(self):
-        """Let go of the columns that were bound."""
-        cdef int64_t i
-        for i in range(self._program_count):
-            self._programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
+    # How many rows the columns of nested nodes have only their rows can tell.
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
+        return rows
 
     def metadata(self, uint32_t kind, const uint8_t[::1] data, int64_t ts):
         """An entry of the metadata hook; ValueError for data that do not fit."""
@@ -176,31 +137,22 @@ cdef class Emitter:
                 raise MemoryError
             put_bytes(&self._to.out, &data[0], data.shape[0])
 
-    def emit(
-        self,
-        const int64_t[:] ts,
-        const int32_t[:] program,
-        const int32_t[:] row,
-        const int32_t[:] thread,
-        const int32_t[:] cpu,
-        const int32_t[:] track,
-        const uint64_t[:] tids,
-        int64_t start,
-    ):
+    def emit(self, EventArrays columns not None, const uint64_t[:] tids, int64_t start):
         """Emit events from number `start` on until a block is full: (status, number of the next event)."""
-        cdef int64_t count = ts.shape[0]
+        cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
         cdef int64_t at = start
         cdef int status = OK
+        cdef int32_t thread
         cdef uint64_t tid
-        if (
-            program.shape[0] != count or row.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count
-            or track.shape[0] != count or not 0 <= start <= count
-        ):
-            raise ValueError("columns differ in length")
+        if not 0 <= start <= events.count:
+            raise ValueError(f"event {start} of {events.count}")
         with nogil:
-            while at < count and self._to.out.used < BLOCK:
-                tid = tids[thread[at]] if 0 <= thread[at] < tids.shape[0] else 0
-                status = self._emit(ts[at], program[at], row[at], thread[at], cpu[at], track[at], tid)
+            while at < events.count and self._to.out.used < BLOCK:
+                thread = events.thread[at]
+                tid = tids[thread] if 0 <= thread < tids.shape[0] else 0
+                status = self._emit(
+                    events.ts[at], events.class_id[at], events.row[at], thread, events.cpu[at], events.track[at], tid
+                )
                 if status != OK:
                     break
                 at += 1

@@ -42,7 +42,11 @@ cdef struct Following:
     int32_t tid
 
 
+# Begins as all programs do: see `programs.ProgramHead`.
 cdef struct Program:
+    int64_t rows
+    ColumnView* views
+    Node* nodes
     uint32_t hook
     uint32_t sub
     bint timed
@@ -51,9 +55,6 @@ cdef struct Program:
     int32_t node_count
     # The first nodes are those of the fields.
     int32_t field_count
-    int64_t rows
-    Node* nodes
-    ColumnView* views
 
 
 # The value of a node's column in a row, with all that is in it.

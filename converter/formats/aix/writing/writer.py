@@ -35,6 +35,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.kernels.batches.union import looked_up
+from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 
 _REASONS: Final = {
@@ -133,18 +134,10 @@ class _Encoder:
                 self._bind(self._classes[self._numbers[id]], table, batch, id)
         self._declare(b"".join(lines))
         numbers = looked_up(self._numbers, batch.class_id)
+        events = EventArrays(batch, class_id=numbers)
         done = 0
         while done < len(batch):
-            status, done = self._emitter.emit(
-                batch.ts,
-                numbers,
-                batch.row,
-                batch.thread,
-                batch.cpu,
-                batch.track,
-                self._tids,
-                done,
-            )
+            status, done = self._emitter.emit(events, self._tids, done)
             self._flush()
             if status != OK:
                 kind = self._trace.event_classes[int(batch.class_id[done])].kind.name.lower()
@@ -221,7 +214,7 @@ class _Encoder:
     def _bind(self, one: _Class, table: Table, batch: Batch, id: int) -> None:
         columns = bound(one.nodes, [table.column(i) for i in range(table.width)])
         if one.hook is not None and one.hook.pid_of is not None:
-            columns.append((len(table), self._pids(one, one.hook, table, batch, id)))
+            columns.append(self._pids(one, one.hook, table, batch, id))
         self._emitter.bind(one.number, len(table), columns)
 
     def _pids(

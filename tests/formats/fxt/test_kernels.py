@@ -14,6 +14,7 @@ from converter.formats.fxt.record_types import EventType
 from converter.formats.fxt.writing.emit import BAD_COLUMN, Emitter
 from converter.formats.fxt.writing.emit_provider import Provider
 from converter.ir.tables import Table
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 BLOB_CODECS = [codec for _, codec in BLOB.fields]
@@ -39,7 +40,8 @@ def emitted(one, program, rows=1):
     numbers = np.array([program], np.int32)
     none = np.full(1, -1, np.int32)
     row = np.array([rows - 1], np.int32)
-    one.begin(np.zeros(1, np.int64), numbers, row, none, none)
+    ts = np.zeros(1, np.int64)
+    one.begin(EventArrays(ts=ts, class_id=numbers, row=row, thread=none, cpu=none))
     emitter = Emitter(one)
     status, _ = emitter.emit(0, 1, True)
     return status, emitter.size

@@ -62,7 +62,7 @@ cdef class Emitter:
         self._emission.records.swap = provider.big_endian
         self._emission.strings = &provider.strings
         self._emission.threads = &provider.threads
-        self._process = provider.names.intern(b"process")
+        self._process = provider._strings.intern(b"process")
         self._of_one[TS].data = <const uint8_t*>&self._one.ts
         self._of_one[THREAD].data = <const uint8_t*>&self._one.thread
         self._of_one[CPU].data = <const uint8_t*>&self._one.cpu
@@ -123,7 +123,7 @@ cdef class Emitter:
         cdef int status = OK
         if not 0 <= start <= stop <= self._provider.count:
             raise ValueError(f"events {start} to {stop} of {self._provider.count}")
-        self._counts = <int32_t*>counted(self._counts, self._provider.program_count)
+        self._counts = <int32_t*>counted(self._counts, self._provider._program_count)
         with nogil:
             while at < stop and self._emission.records.out.used < BLOCK:
                 made = 0
@@ -163,7 +163,7 @@ cdef class Emitter:
         elif length:
             reference = INLINE | length
         if kind == OBJECT_THREAD:
-            of_process = string_slot(to.strings, out, self._provider.names, self._process)
+            of_process = string_slot(to.strings, out, self._provider._strings, self._process)
         if reference < 0 or of_process < 0 or not reserve(out, length):
             raise MemoryError
         begin_record(out)
@@ -182,7 +182,7 @@ cdef class Emitter:
     # Emit events up to `stop`, as many as need nothing to be registered and have arguments: how many.
     cdef int64_t _emit_group(self, int64_t start, int64_t stop) noexcept nogil:
         cdef Emission* to = &self._emission
-        cdef const ColumnView* events = self._provider.events.views
+        cdef const ColumnView* events = &self._provider.events[0]
         cdef Group* group = self._group
         cdef Rows* rows = self._rows
         cdef int32_t* counts = self._counts
@@ -198,7 +198,7 @@ cdef class Emitter:
         cdef ColumnView row_of = events[ROW]
         cdef ColumnView slots = events[SLOT]
         cdef const Program* of = self._provider.programs
-        cdef int64_t known = self._provider.program_count
+        cdef int64_t known = self._provider._program_count
         cdef uint8_t* begin
         while count < most and total < BLOCK:
             number = id_of(&numbers, start + count)
@@ -259,12 +259,12 @@ cdef class Emitter:
     cdef int _emit_one(self, int64_t event, bint follows) noexcept nogil:
         cdef Emission* to = &self._emission
         cdef int64_t start = to.records.out.used
-        cdef const ColumnView* events = self._provider.events.views
+        cdef const ColumnView* events = &self._provider.events[0]
         cdef Rows* rows = self._rows
         cdef int32_t number = id_of(&events[PROGRAM], event)
         cdef Program* program
         cdef int status
-        if number < 0 or number >= self._provider.program_count:
+        if number < 0 or number >= self._provider._program_count:
             return BAD_COLUMN
         program = &self._provider.programs[number]
         self._one.ts = <int64_t>bits_of(&events[TS], event, 8)
@@ -301,7 +301,7 @@ cdef class Emitter:
         cdef int64_t size
         cdef int status = OK
         if follows:
-            status = register_all(to, self._provider.names, program, row, one.thread, &one.slot)
+            status = register_all(to, self._provider._strings, program, row, one.thread, &one.slot)
         elif to.all_registered or to.strings.scarce or (program.arguments and not program.named):
             status = MUST_FOLLOW
         elif program.threaded and not register_thread(to, one.thread, &one.slot):
@@ -322,7 +322,7 @@ cdef class Emitter:
             put_records(to, program, rows)
             to.records.out.used += size
             return rows.status
-        status = emit_record(to, self._provider.names, program, one, rows)
+        status = emit_record(to, self._provider._strings, program, one, rows)
         if status == RECORD_TOO_LARGE:
             to.records.out.used = to.records.begin
         return status

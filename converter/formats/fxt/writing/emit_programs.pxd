@@ -37,7 +37,12 @@ cdef struct Argument:
     uint64_t header
 
 
+# Begins as all programs do: see `programs.ProgramHead`.
 cdef struct Program:
+    int64_t rows
+    const ColumnView* views
+    # None: what there is of arguments is in place.
+    void* operations
     int32_t shape
     int32_t fields
     int32_t arguments
@@ -51,9 +56,7 @@ cdef struct Program:
     bint named
     # Whether a column that is bound has lists, which add to the bytes of a record.
     bint has_lists
-    int64_t rows
     int32_t codecs[MAX_COLUMNS]
-    const ColumnView* views
     Argument names[MAX_ARGUMENTS]
 
 

@@ -2,27 +2,26 @@
 
 from libc.stdint cimport int64_t
 
+from converter.formats.fxt.writing.emit_arguments cimport COLUMNS
 from converter.formats.fxt.writing.emit_programs cimport Program
 from converter.formats.fxt.writing.emit_slots cimport StringSlots, ThreadSlots
-from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.batches.column_view cimport ColumnView
 from converter.kernels.io.output cimport Blocks
-from converter.kernels.tables.strings cimport StringTable
+from converter.kernels.programs cimport ProgramSet
 
 
-cdef class Provider:
-    cdef StringTable names
+cdef class Provider(ProgramSet):
     cdef StringSlots strings
     cdef ThreadSlots threads
     cdef bint big_endian
     cdef Program* programs
-    cdef int64_t program_count
-    cdef list _columns
     # Of all emitters, as one writes to what another has written and somebody has stored.
     cdef Blocks blocks
-    # The columns of the events of the batch, and the number of events.
-    cdef BoundColumns events
+    # What is known of the events of the batch, of which there are so many.
+    cdef ColumnView[COLUMNS] events
+    cdef object _held
     cdef int64_t count
 
-    cpdef int bind(self, int number, int64_t rows, list columns) except -1
+    cdef void _view(self, int column, void* data, int64_t width) noexcept
     # Room for the slots of all strings there are.
     cdef int follow_strings(self) except -1

@@ -1,14 +1,19 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numpy import int32, int64
+from numpy import int32
 from numpy.typing import NDArray
 
 from converter.ir.tables import Table
+from converter.kernels.event_arrays import EventArrays
+from converter.kernels.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
-class Provider:
-    """The state of a provider whose records several emitters make: programs, and the contents of its slots."""
+class Provider(ProgramSet):
+    """What is known of a provider whose records several emitters make: programs, and what its slots hold.
+
+    What `bind` takes for a codec is an array, None for nulls, (values, offsets) for lists.
+    """
 
     #: How often a slot was taken from one string for another.
     slots_taken: int
@@ -26,11 +31,6 @@ class Provider:
         `shape` and `codecs` (one a field) are `mapping`'s; `arguments` are (argument type, string id of the name).
         Raises ValueError where the fields are not those of the shape.
         """
-    def bind(self, number: int, rows: int, columns: list[Any]) -> int:
-        """Columns of a class for the next batch: an array each, None for nulls, (values, offsets) for lists.
-
-        Raises ValueError for arrays that are too short or of another width than the codec's.
-        """
     def bind_tables(
         self,
         tables: dict[int, Table],
@@ -41,16 +41,9 @@ class Provider:
     def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
         """Process and thread koid of the threads that follow those known."""
     def forget_slots(self) -> None:
-        """Register again what the next records refer to: others have written since, or the file is another."""
-    def begin(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-    ) -> None:
-        """The events of the next batch, whose columns are bound. Raises ValueError for columns of different lengths."""
+        """Register anew what the next records refer to: others have written since, or the file is another."""
+    def begin(self, columns: EventArrays) -> None:
+        """The events of the next batch, whose columns are bound: `class_id` are the programs."""
     def release(self) -> None:
         """Let go of the batch and of its columns."""
 

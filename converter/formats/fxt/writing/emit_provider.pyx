@@ -4,20 +4,21 @@ slots.
 """
 
 
-from libc.stdint cimport int16_t, int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 import numpy as np
 
-from converter.formats.fxt.writing.emit_arguments cimport COLUMNS, PROGRAM, THREAD, regular_size
+from converter.formats.fxt.writing.emit_arguments cimport CPU, PROGRAM, ROW, SLOT, THREAD, TS, regular_size
 from converter.formats.fxt.writing.emit_programs cimport CODEC_UNKNOWN, MAX_ARGUMENTS, MAX_COLUMNS, Program, has_thread, shape_fits
 from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, slots_forget, slots_free, strings_follow, thread_add
 from converter.kernels.batches.column_view cimport (
-    ColumnView, TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes, id_of,
+    TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes,
 )
 from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks
+from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 # What each codec takes, and the bytes of its elements.
@@ -28,20 +29,14 @@ TAKES[:] = [
 ]
 cdef int[CODEC_UNKNOWN + 1] WIDTHS
 WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
-cdef int[COLUMNS] EVENT_WIDTHS
-EVENT_WIDTHS[:] = [8, 4, 4, 4, 4, 2]
 
 
 cdef class Provider:
     def __cinit__(self, StringTable strings not None, *, bint big_endian):
-        self.names = strings
         self.big_endian = big_endian
-        self._columns = []
         self.blocks = Blocks()
-        self.events = BoundColumns(COLUMNS)
 
     def __dealloc__(self):
-        free(self.programs)
         slots_free(&self.strings, &self.threads)
 
     @property
@@ -51,8 +46,8 @@ cdef class Provider:
     def add_program(self, int shape, codecs, arguments, bint extended):
         """A program for a class; its number. `arguments` are (type, string id of the name)."""
         cdef Program program
+        cdef Program* added
         cdef BoundColumns columns
-        cdef void* moved
         cdef int i
         memset(&program, 0, sizeof(Program))
         if len(codecs) > MAX_COLUMNS or len(arguments) > MAX_ARGUMENTS:
@@ -71,43 +66,28 @@ cdef class Provider:
             program.names[i].kind, program.names[i].name = arguments[i]
             if not 0 <= program.names[i].kind <= 15:
                 raise ValueError(f"no argument type {program.names[i].kind}")
-            if not 0 <= program.names[i].name < len(self.names):
+            if not 0 <= program.names[i].name < len(self._strings):
                 raise ValueError(f"no string {program.names[i].name}")
         program.size = regular_size(&program)
         program.regular = program.size > 0
         program.threaded = has_thread(shape)
         columns = BoundColumns(program.fields)
-        program.views = columns.views
-        moved = realloc(self.programs, (self.program_count + 1) * sizeof(Program))
-        if moved is NULL:
-            raise MemoryError
-        self.programs = <Program*>moved
-        self.programs[self.program_count] = program
-        self._columns.append(columns)
-        self.program_count += 1
-        return self.program_count - 1
-
-    cpdef int bind(self, int number, int64_t rows, list columns) except -1:
-        """Columns for the next `emit`: an array each, None for nulls, or (values, offsets) for lists."""
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef int i
-        if not 0 <= number < self.program_count:
-            raise ValueError(f"no program {number}")
-        if rows < 0:
-            raise ValueError(f"{rows} rows")
-        program = &self.programs[number]
-        if len(columns) != program.fields:
-            raise ValueError(f"{len(columns)} columns for {program.fields} fields")
-        program.rows = 0
-        program.has_lists = False
-        bound = self._columns[number]
-        bound.release()
         for i in range(program.fields):
-            bound.bind(i, TAKES[program.codecs[i]], WIDTHS[program.codecs[i]], columns[i], rows)
-            program.has_lists |= bound.views[i].offsets is not NULL
-        program.rows = rows
-        return 0
+            columns.need(i, TAKES[program.codecs[i]], WIDTHS[program.codecs[i]])
+        added = <Program*>self.add(sizeof(Program), columns, 0)
+        self.programs = <Program*>self._programs_memory
+        program.views = added.views
+        added[0] = program
+        return self._program_count - 1
+
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
+        cdef Program* program = &self.programs[number]
+        cdef int i
+        columns.check_rows(rows)
+        program.has_lists = False
+        for i in range(program.fields):
+            program.has_lists |= columns.views[i].offsets is not NULL
+        return rows
 
     def bind_tables(self, dict tables, const int32_t[::1] programs, list getters):
         """Columns of all classes that have rows for the next `emit`: `getters`, by program, make them of a table."""
@@ -133,47 +113,46 @@ cdef class Provider:
         """Register again what the next records refer to."""
         cdef int64_t i
         cdef int j
-        for i in range(self.program_count):
+        for i in range(self._program_count):
             for j in range(self.programs[i].arguments):
                 self.programs[i].names[j].header = 0
             self.programs[i].named = False
         slots_forget(&self.strings, &self.threads)
 
-    def begin(self, ts, program, row, thread, cpu):
+    def begin(self, EventArrays columns not None):
         """The events of the next batch, whose columns are bound."""
-        cdef int64_t count = len(ts)
+        cdef Events given = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef int64_t i
         cdef int32_t number
-        cdef const ColumnView* events = self.events.views
-        cdef ColumnView programs, threads
         self.follow_strings()
-        slots = np.zeros(count, np.int16)
+        slots = np.zeros(given.count, np.int16)
         cdef int16_t[::1] slot = slots
-        self.events.release()
         self.count = 0
-        for i, column in enumerate((ts, program, row, thread, cpu, slots)):
-            if len(column) != count:
-                raise ValueError("columns differ in length")
-            self.events.bind(i, TAKES_SCALAR, EVENT_WIDTHS[i], column, count)
+        self._held = columns, slots
+        self._view(TS, given.ts, 8)
+        self._view(PROGRAM, given.class_id, 4)
+        self._view(ROW, given.row, 4)
+        self._view(THREAD, given.thread, 4)
+        self._view(CPU, given.cpu, 4)
+        self._view(SLOT, &slot[0] if given.count else NULL, 2)
         with nogil:
-            programs, threads = events[PROGRAM], events[THREAD]
-            for i in range(count):
-                number = id_of(&programs, i)
-                if 0 <= number < self.program_count and self.programs[number].threaded:
-                    slot[i] = next_thread_slot(&self.threads, id_of(&threads, i))
-        self.count = count
+            for i in range(given.count):
+                number = given.class_id[i]
+                if 0 <= number < self._program_count and self.programs[number].threaded:
+                    slot[i] = next_thread_slot(&self.threads, given.thread[i])
+        self.count = given.count
+
+    cdef void _view(self, int column, void* data, int64_t width) noexcept:
+        self.events[column].data = <const uint8_t*>data
+        self.events[column].stride = width
 
     def release(self):
-        """Let go of the columns that were bound."""
-        cdef int64_t i
-        for i in range(self.program_count):
-            self.programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
-        self.events.release()
+        ProgramSet.release(self)
+        self._held = None
         self.count = 0
 
     cdef int follow_strings(self) except -1:
-        if not strings_follow(&self.strings, len(self.names)):
+        if not strings_follow(&self.strings, len(self._strings)):
             raise MemoryError
         return 0
 

@@ -41,6 +41,7 @@ from converter.ir.kinds import Kind
 from converter.ir.tables import ConvertedColumn, WholeColumn
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -166,7 +167,7 @@ class _Encoder:
         self._flush()
         if is_own:
             programs = looked_up(self._programs, batch.class_id)
-            provider.begin(batch.ts, programs, batch.row, batch.thread, batch.cpu)
+            provider.begin(EventArrays(batch, class_id=programs))
             self._emit(batch)
             provider.release()
 

@@ -21,6 +21,7 @@ from converter.formats.perfetto.writing.kernels.emit import Emitter, PacketSeque
 from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.trace import Trace
+from converter.kernels.event_arrays import EventArrays
 
 #: Columns of states: when they begin and end, and what their events say.
 _TS, _END, _TID, _CPU, _STATE = range(5)
@@ -87,7 +88,8 @@ class ThreadStateOutput:
         nowhere = np.full(count, -1, np.int32)
         program = np.full(count, self._program, np.int32)
         rows = np.arange(count, dtype=np.int32)
-        self._sequence.begin(columns[_TS], program, rows, nowhere, nowhere, nowhere)
+        events = {"ts": columns[_TS], "class_id": program, "row": rows}
+        self._sequence.begin(EventArrays(**events, thread=nowhere, cpu=nowhere, track=nowhere))
         done = 0
         while done < count:
             _, done = self._emitter.emit(done, count, follows=True)

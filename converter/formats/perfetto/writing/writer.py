@@ -38,6 +38,7 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, mark
+from converter.kernels.event_arrays import EventArrays
 from converter.projection.domain.linux_tracepoints import MEANINGS
 from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink
@@ -277,15 +278,12 @@ class _Encoder:
         self, gathered: _Gathered, numbers: NDArray[np.int32], packets: NDArray[np.int32]
     ) -> None:
         batch, sequence = gathered.batch, self._sequence
-        ts, row, thread, track, cpu = map(
-            np.ascontiguousarray, (batch.ts, batch.row, batch.thread, batch.track, batch.cpu)
-        )
         self._flush()
         if gathered.has_packets:
-            sequence.begin(ts, packets, row, thread, track, cpu)
+            sequence.begin(EventArrays(batch, class_id=packets))
             self._emit(batch, Emitter.emit, parts_of(range(len(batch))))
         if gathered.has_bundles:
-            sequence.begin(ts, numbers, row, thread, track, cpu)
+            sequence.begin(EventArrays(batch, class_id=numbers))
             status, runs, event = sequence.group()
             self._check(status, batch, event)
             # Each CPU has bundles of its own. Within its events a part begins with a bundle if all in front are full.

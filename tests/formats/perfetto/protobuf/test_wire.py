@@ -30,6 +30,7 @@ from converter.formats.perfetto.writing.kernels.emit import (
     Emitter,
     PacketSequence,
 )
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 
@@ -233,7 +234,9 @@ def emitted(steps: list[Any], columns: list[Any], times: list[int]) -> tuple[int
     none = np.full(len(times), -1, np.int32)
     rows = np.arange(len(times), dtype=np.int32)
     ts = np.array(times, np.uint64).view(np.int64)
-    sequence.begin(ts, np.full(len(times), program, np.int32), rows, none, none, none)
+    numbers = np.full(len(times), program, np.int32)
+    given = {"class_id": numbers, "row": rows, "thread": none, "cpu": none, "track": none}
+    sequence.begin(EventArrays(ts=ts, **given))
     emitter = Emitter(sequence)
     status, done = emitter.emit(0, len(times), True)
     return status, done, bytes(emitter.take())

@@ -1,9 +1,11 @@
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from numpy import int32, int64, uint64
+from numpy import int64, uint64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
+from converter.kernels.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 #: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.
@@ -64,11 +66,12 @@ NEW_TEXT: int
 #: A step: (kind, tag, inline tag, table, number of steps after it that belong to it, bytes).
 Step: TypeAlias = tuple[int, int, int, int, int, bytes]
 
-class PacketSequence:
+class PacketSequence(ProgramSet):
     """A sequence of packets: what its packets refer to, and how they are made of events.
 
     For each batch: `bind` columns to the programs of its classes, `begin`, have emitters emit all events, and `release`
-    the columns. Only `Emitter.emit` and `Emitter.emit_bundles` may be at work on several threads.
+    the columns. `bind` takes a column for each step that takes any, in order. Only `Emitter.emit` and
+    `Emitter.emit_bundles` may be at work on several threads.
     """
 
     def __init__(
@@ -88,25 +91,10 @@ class PacketSequence:
 
         Raises ValueError when the steps make no program.
         """
-    def bind(self, number: int, rows: int, columns: Sequence[Any]) -> None:
-        """Columns for the next events of a program, one for each step that takes any, in order.
-
-        Raises ValueError when one does not fit its step.
-        """
-    def release(self) -> None:
-        """Let go of the columns that were bound, and of those of the events."""
     def take_symbols(self) -> list[int]:
         """The values of symbol columns that were bound for the first time since the last call; zero is none."""
-    def begin(
-        self,
-        ts: NDArray[int64],
-        program: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        track: NDArray[int32],
-        cpu: NDArray[int32],
-    ) -> None:
-        """The events that are emitted from now on, as contiguous columns."""
+    def begin(self, columns: EventArrays) -> None:
+        """The events that are emitted from now on: `class_id` are the programs."""
     def group(self) -> tuple[int, list[tuple[int, int]], int]:
         """Put the kernel's events in the order of their CPUs: (OK, from where to where each CPU's are in it, any).
 

@@ -7,13 +7,12 @@ the interned texts that it is the first to use.
 
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 import numpy as np
 
-from converter.formats.perfetto.writing.kernels.emit_bundles cimport Events, put_bundle
-from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
+from converter.formats.perfetto.writing.kernels.emit_bundles cimport KernelEvents, put_bundle
 from converter.formats.perfetto.writing.kernels.emit_interning cimport (
     Interning, TABLES, follow_strings, free_interned, free_interning,
 )
@@ -30,8 +29,9 @@ from converter.kernels.batches.column_view cimport (
     Takes, bits_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
 from converter.kernels.io.output cimport Blocks, ensure, put_bytes
+from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -54,12 +54,10 @@ cdef int[STEPS] WIDTHS
 WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 8, 4]
 
 
-cdef class PacketSequence:
-    cdef StringTable _strings
+cdef class PacketSequence(ProgramSet):
     cdef uint64_t _sequence
     cdef Interning _interning
     cdef Program* _programs
-    cdef int _program_count
     cdef int64_t* _tids
     cdef uint64_t* _thread_uuids
     cdef int64_t _threads
@@ -68,32 +66,21 @@ cdef class PacketSequence:
     cdef Addresses _addresses
     cdef list _new_symbols
     cdef list _literals
-    cdef list _columns
     # Of the batch: what is known of its events, and which of them are a kernel's, by CPU.
-    cdef const int64_t[::1] _ts
-    cdef const int32_t[::1] _program
-    cdef const int32_t[::1] _row
-    cdef const int32_t[::1] _thread
-    cdef const int32_t[::1] _track
-    cdef const int32_t[::1] _cpu
+    cdef EventArrays _columns_of_events
+    cdef Events _events
     cdef const int32_t[::1] _order
 
     def __cinit__(self, StringTable strings not None, uint32_t sequence, *, uint32_t writer=0, uint32_t writers=1):
         if not writer < writers:
             raise ValueError(f"no writer {writer} of {writers}")
-        self._strings = strings
         self._interning.last = <uint64_t>writer + 1
         self._interning.step = writers
         self._sequence = sequence
         self._literals = []
-        self._columns = []
         self._new_symbols = []
 
     def __dealloc__(self):
-        cdef int i
-        for i in range(self._program_count):
-            free(self._programs[i].step)
-        free(self._programs)
         free_interning(&self._interning)
         free(self._tids)
         free(self._thread_uuids)
@@ -132,44 +119,39 @@ cdef class PacketSequence:
     # Programs
 
     def add_program(self, int frame, steps, int middle=0):
-        cdef void* moved
         cdef Program* program
-        cdef BoundColumns columns = BoundColumns(len(steps))
+        cdef BoundColumns columns
         if not 0 <= frame <= fRECORD:
             raise ValueError(f"no frame {frame}")
         if middle and (frame != fRECORD or not 0 < middle < len(steps)):
             raise ValueError(f"no second packet at step {middle}")
-        moved = realloc(self._programs, (self._program_count + 1) * sizeof(Program))
-        if moved is NULL:
-            raise MemoryError
-        self._programs = <Program*>moved
-        program = &self._programs[self._program_count]
-        memset(program, 0, sizeof(Program))
-        program.step = <Step*>calloc(len(steps) + 1, sizeof(Step))
-        if program.step is NULL:
-            raise MemoryError
+        for step in steps:
+            if not 0 <= step[0] < STEPS:
+                raise ValueError(f"no step {step}")
+        columns = BoundColumns(sum(TAKES[<int>step[0]] != TAKES_NOTHING for step in steps))
+        program = <Program*>self.add(sizeof(Program), columns, len(steps) * sizeof(Step))
+        self._programs = <Program*>self._programs_memory
         program.frame = frame
         program.steps = len(steps)
         program.middle = middle
-        try:
-            self._set_steps(program, steps, columns)
-            self._columns.append(columns)
-        except BaseException:
-            free(program.step)
-            raise
-        self._program_count += 1
+        self._set_steps(program, steps, columns)
         return self._program_count - 1
 
     cdef int _set_steps(self, Program* program, steps, BoundColumns columns) except -1:
-        cdef int i, depth = 0
+        cdef int i, op, depth = 0
+        cdef int64_t used = 0
         program.enclosed = program.frame == fFTRACE and program.steps > 1
         for i in range(program.steps):
             self._set_step(&program.step[i], steps[i], program.steps - i)
-            if program.frame != fTRACK and program.step[i].op in (sINTERNED, sNAME):
+            op = program.step[i].op
+            if program.frame != fTRACK and op in (sINTERNED, sNAME):
                 raise ValueError("only track events bring texts")
-            program.step[i].view = &columns.views[i]
+            if TAKES[op] != TAKES_NOTHING:
+                columns.need(used, TAKES[op], WIDTHS[op])
+                program.step[i].view = &columns.views[used]
+                used += 1
             program.room += STEP_ROOM + program.step[i].literal_size
-            depth += (program.step[i].op == sOPEN) - (program.step[i].op == sCLOSE)
+            depth += (op == sOPEN) - (op == sCLOSE)
             if not 0 <= depth < MAX_OPEN - 4 or (i == program.middle - 1 and depth):
                 raise ValueError("messages nest too deep, or not at all")
             if depth == 0 and i < program.steps - 1:
@@ -203,37 +185,20 @@ cdef class PacketSequence:
             step.literal_size = literal.shape[0]
         return 0
 
-    def bind(self, int number, int64_t rows, columns):
-        """Columns for the next `emit`, one for each step that takes any."""
-        cdef Program* program
-        cdef BoundColumns bound
-        cdef ColumnView* view
-        cdef int i, op
-        cdef int64_t used = 0
-        if not 0 <= number < self._program_count:
-            raise ValueError(f"no program {number}")
-        program = &self._programs[number]
-        program.rows = 0
-        bound = self._columns[number]
-        bound.release()
+    cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
+        cdef Program* program = &self._programs[number]
+        cdef const ColumnView* view
+        cdef int i
         for i in range(program.steps):
-            op = program.step[i].op
-            if TAKES[op] == TAKES_NOTHING:
-                bound.bind(i, TAKES_NOTHING, 0, None, 0)
-                continue
-            if used == len(columns):
-                raise ValueError("too few columns")
-            # How many rows the columns of nested steps have only their rows can tell.
-            view = bound.bind(i, TAKES[op], WIDTHS[op], columns[used], 0)
-            used += 1
-            program.step[i].data = view.data
-            program.step[i].stride = view.stride
-            program.step[i].ahead = AHEAD * view.stride
-            if op == sSYMBOL:
-                self._note_symbols(view)
-        if used != len(columns):
-            raise ValueError("too many columns")
-        program.rows = min(rows, count_rows(program.step, 0, program.steps))
+            view = program.step[i].view
+            if view is not NULL:
+                program.step[i].data = view.data
+                program.step[i].stride = view.stride
+                program.step[i].ahead = AHEAD * view.stride
+                if program.step[i].op == sSYMBOL:
+                    self._note_symbols(view)
+        # How many rows the columns of nested steps have only their rows can tell.
+        return min(rows, count_rows(program.step, 0, program.steps))
 
     cdef int _note_symbols(self, const ColumnView* view) except -1:
         cdef uint64_t value
@@ -249,12 +214,8 @@ cdef class PacketSequence:
         return 0
 
     def release(self):
-        """Let go of the columns that were bound, and of those of the events."""
-        cdef int i
-        self._ts = self._program = self._row = self._thread = self._track = self._cpu = self._order = None
-        for i in range(self._program_count):
-            self._programs[i].rows = 0
-            (<BoundColumns>self._columns[i]).release()
+        self._columns_of_events = self._order = None
+        ProgramSet.release(self)
 
     def take_symbols(self):
         """The values of symbol fields that were bound for the first time since the last call."""
@@ -263,39 +224,32 @@ cdef class PacketSequence:
 
     # Events
 
-    def begin(
-        self,
-        const int64_t[::1] ts not None,
-        const int32_t[::1] program not None,
-        const int32_t[::1] row not None,
-        const int32_t[::1] thread not None,
-        const int32_t[::1] track not None,
-        const int32_t[::1] cpu not None,
-    ):
+    def begin(self, EventArrays columns not None):
         """The events that are emitted from now on."""
+        cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
         cdef int64_t i
-        cdef int64_t count = ts.shape[0]
         cdef uint32_t highest = 0
-        if not count == program.shape[0] == row.shape[0] == thread.shape[0] == track.shape[0] == cpu.shape[0]:
-            raise ValueError("columns differ in length")
-        for i in range(count):
-            highest |= <uint32_t>(<uint32_t>program[i] >= <uint32_t>self._program_count)
+        for i in range(events.count):
+            highest |= <uint32_t>(<uint32_t>events.class_id[i] >= <uint32_t>self._program_count)
         if highest:
             raise ValueError("no such program")
         if not follow_strings(&self._interning, len(self._strings)):
             raise MemoryError
-        self._ts, self._program, self._row, self._thread, self._track, self._cpu = ts, program, row, thread, track, cpu
+        self._columns_of_events, self._events = columns, events
         self._order = None
 
     def group(self):
         """(status, where each CPU's events of the kernel begin and end by CPU, number of an event)."""
-        cdef const int32_t[::1] program = self._program
-        cdef const int32_t[::1] cpu = self._cpu
-        cdef int64_t count = cpu.shape[0]
+        cdef const int32_t* program = self._events.class_id
+        cdef const int32_t* cpu = self._events.cpu
+        cdef int64_t count
         cdef int64_t i
         cdef int64_t ends[MAX_CPUS + 1]
         cdef int32_t[::1] order
         cdef int frame
+        if self._columns_of_events is None:
+            raise ValueError("no events")
+        count = self._events.count
         memset(ends, 0, sizeof(ends))
         for i in range(count):
             frame = self._programs[program[i]].frame
@@ -347,16 +301,16 @@ cdef class Emitter:
     def emit(self, int64_t start, int64_t stop, bint follows):
         """Emit events that are no kernel's until a block is full: (status, number of the next)."""
         cdef PacketSequence of = self._of
-        cdef const int64_t[::1] ts = of._ts
-        cdef const int32_t[::1] program = of._program
-        cdef const int32_t[::1] row = of._row
-        cdef const int32_t[::1] thread = of._thread
-        cdef const int32_t[::1] track = of._track
+        cdef const int64_t* ts = of._events.ts
+        cdef const int32_t* program = of._events.class_id
+        cdef const int32_t* row = of._events.row
+        cdef const int32_t* thread = of._events.thread
+        cdef const int32_t* track = of._events.track
         cdef int64_t at = start
         cdef int64_t done
         cdef int status = OK
         cdef int frame
-        if ts is None or not 0 <= start <= stop <= ts.shape[0]:
+        if of._columns_of_events is None or not 0 <= start <= stop <= of._events.count:
             raise ValueError("no such event")
         self._to.interns = follows
         with nogil:
@@ -386,11 +340,10 @@ cdef class Emitter:
         """Emit bundles that begin with some kernel events, numbers in the order of `group`: (status, the next)."""
         cdef PacketSequence of = self._of
         cdef int64_t at = start
-        cdef Events events
+        cdef KernelEvents events
         if of._order is None or not 0 <= start <= stop <= of._order.shape[0]:
             raise ValueError("no such events of a kernel")
-        events.ts, events.program, events.row = &of._ts[0], &of._program[0], &of._row[0]
-        events.thread, events.cpu, events.order = &of._thread[0], &of._cpu[0], &of._order[0]
+        events.batch, events.order = of._events, &of._order[0]
         events.count = of._order.shape[0]
         events.programs = of._programs
         events.tids, events.threads = of._tids, of._threads

@@ -10,13 +10,7 @@ from converter.formats.perfetto.writing.kernels.emit_output cimport (
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
 from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
-from converter.formats.perfetto.protobuf.fields cimport (
-    BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES, BUNDLE_LOST_EVENTS,
-    BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FLAG_NEEDS_INCREMENTAL_STATE, FTRACE_EVENT_PID,
-    FTRACE_EVENT_TIMESTAMP, PACKET_FTRACE_EVENTS, PACKET_SEQUENCE_FLAGS,
-    PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
-)
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
+from converter.kernels.event_arrays cimport Events
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -30,12 +24,8 @@ cdef enum:
 
 
 # The events of a batch, and what their programs and threads are. The caller has checked programs and lengths.
-cdef struct Events:
-    const int64_t* ts
-    const int32_t* program
-    const int32_t* row
-    const int32_t* thread
-    const int32_t* cpu
+cdef struct KernelEvents:
+    Events batch
     # Kernel events by CPU, each CPU's in order.
     const int32_t* order
     int64_t count
@@ -93,7 +83,7 @@ cdef inline bint close_bundle(Emission* to, uint64_t sequence, uint8_t* at) noex
 
 
 # What importers would take for an event of its own in an FtraceEvent, or reject: flags, and that there is no thread.
-cdef inline void note_event(Emission* to, Events* events) noexcept nogil:
+cdef inline void note_event(Emission* to, KernelEvents* events) noexcept nogil:
     cdef uint64_t note = to.flags << 1 | <uint64_t>(not to.placed)
     cdef uint8_t* at
     if note:
@@ -105,7 +95,7 @@ cdef inline void note_event(Emission* to, Events* events) noexcept nogil:
 
 
 # The field of the bundle with its notes (`layout.EVENT_NOTES`), if there are any; NULL without memory.
-cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexcept nogil:
+cdef inline uint8_t* put_notes(Emission* to, KernelEvents* events, uint8_t* at) noexcept nogil:
     if events.notes_size == 0:
         return at
     at = ensure_at(&to.messages.out, at, events.notes_size)
@@ -118,12 +108,12 @@ cdef inline uint8_t* put_notes(Emission* to, Events* events, uint8_t* at) noexce
 
 # An FtraceEvent: timestamp, pid and then the event, which is the order that Perfetto reads fast.
 cdef inline uint8_t* kernel_event(
-    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+    Emission* to, StringTable strings, KernelEvents* events, int64_t i, uint8_t* at
 ) noexcept nogil:
-    cdef const Program* one = &events.programs[events.program[i]]
-    cdef int64_t thread = events.thread[i]
-    cdef int64_t row = events.row[i]
-    # Where the sizes of the event and of its message are, as offsets from the start of the output.
+    cdef const Program* one = &events.programs[events.batch.class_id[i]]
+    cdef int64_t thread = events.batch.thread[i]
+    cdef int64_t row = events.batch.row[i]
+    # Where the sizes of the event and of its message are, behind the beginning of the output.
     cdef int64_t size, inner
     if thread >= events.threads or row < 0 or row >= one.rows:
         return failed(to, BAD_COLUMN)
@@ -131,9 +121,9 @@ cdef inline uint8_t* kernel_event(
     if at is NULL:
         return failed(to, NO_MEMORY)
     size = at + 1 - to.messages.out.data
-    at[0] = BUNDLE_EVENT << 3 | WIRE_BYTES
-    at[2] = FTRACE_EVENT_TIMESTAMP << 3
-    at = put_time(&to.upper, at + 3, <uint64_t>events.ts[i])
+    at[0] = 2 << 3 | 2
+    at[2] = 1 << 3
+    at = put_time(&to.upper, at + 3, <uint64_t>events.batch.ts[i])
     to.placed = thread >= 0
     to.flags = 0
     at = put_tagged(at, FTRACE_EVENT_PID << 3, 1, <uint64_t>(<uint32_t>events.tids[thread]) if thread >= 0 else 0)
@@ -154,32 +144,32 @@ cdef inline uint8_t* kernel_event(
 
 # The events lost before a bundle, which has fields of its own for them.
 cdef inline uint8_t* lost_events(
-    Emission* to, StringTable strings, Events* events, int64_t i, uint8_t* at
+    Emission* to, StringTable strings, KernelEvents* events, int64_t i, uint8_t* at
 ) noexcept nogil:
-    cdef Program* one = &events.programs[events.program[i]]
+    cdef Program* one = &events.programs[events.batch.class_id[i]]
     at = ensure_at(&to.messages.out, at, one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
     at[0] = BUNDLE_LOST_EVENTS << 3
     at[1] = 1
     at += 2
-    if events.ts[i]:
-        at[0] = BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP << 3
-        at = put(at + 1, <uint64_t>events.ts[i])
-    if events.row[i] < 0 or events.row[i] >= one.rows:
+    if events.batch.ts[i]:
+        at[0] = 10 << 3
+        at = put(at + 1, <uint64_t>events.batch.ts[i])
+    if events.batch.row[i] < 0 or events.batch.row[i] >= one.rows:
         return failed(to, BAD_COLUMN)
-    return run(to, strings, one, 0, one.steps, events.row[i], at)
+    return run(to, strings, one, 0, one.steps, events.batch.row[i], at)
 
 
 # A bundle from number `place` in the order of the events on, which becomes that of the next, or of the one that failed.
 cdef inline bint put_bundle(
-    Emission* to, StringTable strings, Events* events, uint64_t sequence, int64_t* place
+    Emission* to, StringTable strings, KernelEvents* events, uint64_t sequence, int64_t* place
 ) noexcept nogil:
     cdef int64_t at = place[0]
     cdef int64_t i = events.order[at]
     cdef int64_t most = at + BUNDLE_EVENTS
-    cdef int32_t cpu = events.cpu[i]
-    cdef bint lost = events.programs[events.program[i]].frame == fLOST
+    cdef int32_t cpu = events.batch.cpu[i]
+    cdef bint lost = events.programs[events.batch.class_id[i]].frame == fLOST
     cdef uint8_t* out = open_bundle(to, cpu)
     to.messages.depth = 0
     events.unnoted = events.notes_size = 0
@@ -187,12 +177,12 @@ cdef inline bint put_bundle(
         return False
     if lost:
         at += 1
-        if events.ts[i] == 0:
+        if events.batch.ts[i] == 0:
             # Without the time at which the bundle before ended, it would be taken for that of the next event.
             most = at
     while (
-        at < events.count and at < most and events.cpu[events.order[at]] == cpu
-        and events.programs[events.program[events.order[at]]].frame == fFTRACE
+        at < events.count and at < most and events.batch.cpu[events.order[at]] == cpu
+        and events.programs[events.batch.class_id[events.order[at]]].frame == fFTRACE
         and out - (to.messages.out.data + to.messages.out.used) < BUNDLE_BYTES
     ):
         out = kernel_event(to, strings, events, events.order[at], out)

@@ -53,7 +53,7 @@ cdef struct Step:
     const uint8_t* data
     int64_t stride
     int64_t ahead
-    # What else it sees.
+    # What else it sees; NULL for steps that take no column.
     const ColumnView* view
     # How many rows the columns of the steps that belong to it have.
     int64_t inner_rows
@@ -63,7 +63,12 @@ cdef struct Step:
     int64_t literal_size
 
 
+# Begins as all programs do: see `programs.ProgramHead`.
 cdef struct Program:
+    # How many rows each of its columns has, those apart of steps that belong to others.
+    int64_t rows
+    ColumnView* views
+    Step* step
     int32_t frame
     int32_t steps
     # Of a record that is two packets: the first step of the second. 0: it is one.
@@ -72,9 +77,6 @@ cdef struct Program:
     bint enclosed
     # How many bytes its steps write at most, texts and lists apart.
     int64_t room
-    # How many rows each of its columns has, those apart of steps that belong to others.
-    int64_t rows
-    Step* step
 
 
 # How many rows all columns of some steps have, but of those that belong to others, with which theirs are noted.
@@ -82,7 +84,8 @@ cdef inline int64_t count_rows(Step* step, int first, int behind) noexcept nogil
     cdef int64_t rows = INT64_MAX
     cdef int inner
     while first < behind:
-        rows = min(rows, step[first].view.length)
+        if step[first].view is not NULL:
+            rows = min(rows, step[first].view.length)
         inner = first + 1
         first = min(inner + step[first].count, behind)
         step[inner - 1].inner_rows = count_rows(step, inner, first)

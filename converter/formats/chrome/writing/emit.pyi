@@ -1,7 +1,8 @@
-from numpy import int32, int64, uint8
+from numpy import int64, uint8
 from numpy.typing import NDArray
 
 from converter.formats.chrome.writing.emit_programs import Program
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: How many bytes must follow the texts of threads.
@@ -15,11 +16,7 @@ class Emitter:
     def emit(
         self,
         programs: list[Program | None],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        ts: NDArray[int64],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
+        columns: EventArrays,
         threads: tuple[NDArray[uint8], NDArray[int64]],
         start: int,
         stop: int,

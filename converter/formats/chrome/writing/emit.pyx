@@ -25,9 +25,10 @@ from converter.kernels.batches.column_view cimport (
     ColumnView, TAKES_BYTES, bits_of, elements_of, fetch_ahead, fetch_list_ahead, id_of, span_of, value_at,
 )
 from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.text.decimal cimport write_digits, write_integer
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.tables.strings cimport StringTable
-from converter.kernels.text.decimal cimport write_digits, write_integer
 
 #: Bytes that must follow the texts of threads.
 TEXT_PADDING = STEP
@@ -63,11 +64,7 @@ cdef class Emitter:
     cdef int64_t _known
     cdef BoundColumns _texts
     # Of its events, and which of them is emitted.
-    cdef const int64_t* _ts
-    cdef const int32_t* _thread
-    cdef const int32_t* _cpu
-    cdef const int32_t* _class_id
-    cdef const int32_t* _row
+    cdef Events _events
     cdef void** _programs
     cdef int64_t _classes
     cdef int64_t _event
@@ -88,17 +85,13 @@ cdef class Emitter:
         free(self._quoted.kept.data)
         free(self._quoted.of)
 
-    def emit(
-        self, list programs, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] ts,
-        const int32_t[::1] thread, const int32_t[::1] cpu, threads, int64_t start, int64_t stop,
-    ):
-        cdef int64_t count = class_id.shape[0]
+    def emit(self, list programs, EventArrays columns not None, threads, int64_t start, int64_t stop):
+        cdef int64_t count = columns.count
         cdef int64_t i, number
         cdef int64_t classes = len(programs)
         cdef ColumnView* view
         cdef uint8_t* at = NULL
-        if row.shape[0] != count or ts.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count:
-            raise ValueError("columns differ in length")
+        self._events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         if not 0 <= start <= stop <= count:
             raise ValueError(f"events {start} to {stop} of {count}")
         self._texts.release()
@@ -107,8 +100,6 @@ cdef class Emitter:
         self._out.used = 0
         self._no_memory = False
         self._known = self._strings._count
-        if count:
-            self._ts, self._thread, self._cpu = &ts[0], &thread[0], &cpu[0]
         if not ensure(&self._out, BLOCK + BLOCK // 8) or not make_room_for(&self._quoted, self._known):
             raise MemoryError
         # Borrowed: the list keeps the programs.
@@ -122,7 +113,6 @@ cdef class Emitter:
                 if programs[number] is not None:
                     self._programs[number] = <void*><Program?>programs[number]
             if start < stop:
-                self._class_id, self._row = &class_id[0], &row[0]
                 with nogil:
                     at = self._run(self._out.data, NULL, NULL, start, stop, 0)
                     if at is not NULL:
@@ -160,8 +150,8 @@ cdef class Emitter:
                 self._event = i
                 if at - out.data >= BLOCK:
                     return at
-                number = self._class_id[i]
-                row = self._row[i]
+                number = self._events.class_id[i]
+                row = self._events.row[i]
                 if number < 0 or number >= self._classes or self._programs[number] is NULL or row < 0:
                     return NULL
                 program = self._programs[number]
@@ -187,7 +177,7 @@ cdef class Emitter:
                     pass
                 elif code == EVENT or code == EVENT_PLACE:
                     if code == EVENT:
-                        at = self._time(at, self._ts[self._event])
+                        at = self._time(at, self._events.ts[self._event])
                     at = self._place(at)
                     if at is NULL:
                         return NULL
@@ -228,7 +218,7 @@ cdef class Emitter:
                 elif code == HEXADECIMAL:
                     at = put_address(at, bits_of(view, row, 8))
                 elif code == EVENT_TIME:
-                    at = self._time(at, self._ts[self._event])
+                    at = self._time(at, self._events.ts[self._event])
                 elif code == TIME:
                     at = self._time(at, <int64_t>bits_of(view, row, 8))
                 elif code == BOOLEAN:
@@ -261,12 +251,12 @@ cdef class Emitter:
     # Put the thread and CPU of the event; return the position after them, or NULL.
     cdef inline uint8_t* _place(self, uint8_t* at) noexcept nogil:
         cdef const ColumnView* threads = &self._texts.views[0]
-        cdef int64_t number = self._thread[self._event]
+        cdef int64_t number = self._events.thread[self._event]
         if 0 <= number < threads.length:
             at = self._text(at, threads, number)
             if at is NULL:
                 return NULL
-        number = self._cpu[self._event]
+        number = self._events.cpu[self._event]
         if number >= 0:
             memcpy(at, b',"cpu":', 7)
             at += 7 + write_digits(at + 7, <uint64_t>number)

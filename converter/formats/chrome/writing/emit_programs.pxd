@@ -53,12 +53,6 @@ cdef struct Operation:
     const ColumnView* view
 
 
-# What an operation takes of a column.
-cdef struct Need:
-    Takes takes
-    int64_t width
-
-
 cdef class Program:
     # What is run: the operations that were given, but for those that write the same for all rows.
     cdef Operation* operations
@@ -74,14 +68,12 @@ cdef class Program:
     # The literals of what is run, in its order.
     cdef Output _literals
     cdef bint _has_constants
-    cdef Need* _needs
     cdef BoundColumns _columns
     cdef StringTable _strings
 
     cpdef int bind(self, list columns) except -1
     cpdef release(self)
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1
-    cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1
     cdef int64_t _rows_of(self, int64_t first, int64_t stop) noexcept
     cdef int _put_together(self, bint constants) except -1
     cdef void _place_literals(self) noexcept

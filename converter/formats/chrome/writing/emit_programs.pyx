@@ -9,7 +9,7 @@ from numpy import ndarray
 
 from converter.formats.chrome.writing.emit_text cimport put_address, put_float, put_string, put_unsigned
 from converter.kernels.batches.column_view cimport (
-    TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
+    TAKES_BYTES, TAKES_LIST, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
 )
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.io.output cimport Output, append, ensure
@@ -45,10 +45,9 @@ cdef class Program:
         self._columns = BoundColumns(columns)
         self._given = <Operation*>calloc(self._given_count + 1, sizeof(Operation))
         self.operations = <Operation*>calloc(self._given_count + 1, sizeof(Operation))
-        self._needs = <Need*>calloc(columns + 1, sizeof(Need))
         self._given_text = <uint8_t*>calloc(size + 1, 1)
         self._given_rows = <int64_t*>calloc(self._given_count + 1, sizeof(int64_t))
-        if self._given is NULL or self.operations is NULL or self._needs is NULL:
+        if self._given is NULL or self.operations is NULL:
             raise MemoryError
         if self._given_text is NULL or self._given_rows is NULL:
             raise MemoryError
@@ -65,7 +64,6 @@ cdef class Program:
         free(self._given_text)
         free(self._given_rows)
         free(self._literals.data)
-        free(self._needs)
 
     cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1:
         """Set an operation from the numbers `given`, with literals in a text of `size` bytes and `after` operations
@@ -76,7 +74,7 @@ cdef class Program:
         if not 0 <= code <= LITERAL:
             raise ValueError(f"no operation {code}")
         if code < COLUMN_OPERATIONS:
-            self._need(column, TAKES[code], WIDTHS[code])
+            self._columns.need(column, TAKES[code], WIDTHS[code])
             operation.view = &self._columns.views[column]
         if code == ARRAY:
             if not 0 <= given[3] <= behind:
@@ -94,21 +92,11 @@ cdef class Program:
         operation.front_size = given[5]
         return 0
 
-    cdef int _need(self, int64_t column, Takes takes, int64_t width) except -1:
-        if not 0 <= column < self._columns.count or self._needs[column].takes != TAKES_NOTHING:
-            raise ValueError(f"column {column} is not one operation's")
-        self._needs[column] = Need(takes, width)
-        return 0
-
     cpdef int bind(self, list columns) except -1:
-        cdef int64_t i
         cdef bint constants
         self.release()
-        if len(columns) != self._columns.count:
-            raise ValueError("the program has another number of columns")
-        for i in range(self._columns.count):
-            # How many rows the columns of elements have only their arrays can tell.
-            self._columns.bind(i, self._needs[i].takes, self._needs[i].width, columns[i], 0)
+        # How many rows the columns of elements have only their arrays can tell.
+        self._columns.bind_all(columns)
         self.rows = self._rows_of(0, self._given_count)
         constants = self.rows >= FEWEST_ROWS
         if constants or self._has_constants:

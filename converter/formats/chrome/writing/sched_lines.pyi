@@ -1,8 +1,9 @@
 from typing import Any
 
-from numpy import int32, int64
+from numpy import int64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 class LineColumns:
@@ -41,11 +42,7 @@ class SchedLines:
     def lines(
         self,
         classes: list[LineColumns | None],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        units: NDArray[int64],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
+        columns: EventArrays,
         tids: NDArray[int64],
         pids: NDArray[int64],
         start: int,
@@ -56,12 +53,8 @@ class SchedLines:
         Events at a time before 0, switches without a CPU, and tasks whose ids are texts have no line.
 
         Args:
-            classes: the columns by class; None for classes that are not scheduling events.
-            class_id: the class of each event of the batch.
-            row: the row of each event, among those of its class.
-            units: the time of each event.
-            thread: the thread of each event: for wakeups, the waker; an index into `tids` and `pids`.
-            cpu: the CPU of each event, -1 for none.
+            classes: the columns by class; None of those that are no scheduling.
+            columns: the events of the batch; threads are those that wake, in `tids` and `pids`.
             tids: the id of each thread.
             pids: the id of each thread's process.
             start: the first event.

@@ -10,9 +10,10 @@ from libc.string cimport memcpy
 
 from converter.kernels.batches.column_view cimport TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, text_of
 from converter.kernels.batches.columns cimport BoundColumns
+from converter.kernels.text.decimal cimport write_digits, write_integer, write_last_digits
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks, Output, append, ensure
 from converter.kernels.tables.strings cimport StringTable
-from converter.kernels.text.decimal cimport write_digits, write_integer, write_last_digits
 
 cdef enum:
     # The columns of switches, and those of wakeups.
@@ -99,22 +100,20 @@ cdef class SchedLines:
         free(self._out.data)
 
     def lines(
-        self, list classes not None, const int32_t[::1] class_id, const int32_t[::1] row, const int64_t[::1] units,
-        const int32_t[::1] thread, const int32_t[::1] cpu, const int64_t[::1] tids, const int64_t[::1] pids, int64_t start,
-        int64_t stop,
+        self, list classes not None, EventArrays columns not None, const int64_t[::1] tids, const int64_t[::1] pids,
+        int64_t start, int64_t stop,
     ):
-        cdef int64_t count = class_id.shape[0]
+        cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef int64_t known = len(classes)
         cdef int64_t latest = -1
-        cdef int64_t i, time
+        cdef int64_t i, row, time
         cdef int good = 1
         cdef void* held
         cdef void** by_class
-        if row.shape[0] != count or units.shape[0] != count or thread.shape[0] != count or cpu.shape[0] != count \
-                or pids.shape[0] != tids.shape[0]:
-            raise ValueError("columns differ in length")
-        if not 0 <= start <= stop <= count:
-            raise ValueError(f"events {start} to {stop} of {count}")
+        if pids.shape[0] != tids.shape[0]:
+            raise ValueError("tids and pids differ in length")
+        if not 0 <= start <= stop <= events.count:
+            raise ValueError(f"events {start} to {stop} of {events.count}")
         self._out.used = 0
         self._known = self._strings._count
         self._threads = tids.shape[0]
@@ -130,22 +129,23 @@ cdef class SchedLines:
                     by_class[i] = <void*><LineColumns?>classes[i]
             with nogil:
                 for i in range(start, stop):
-                    if not 0 <= class_id[i] < known:
+                    if not 0 <= events.class_id[i] < known:
                         continue
-                    held = by_class[class_id[i]]
+                    held = by_class[events.class_id[i]]
                     if held is NULL:
                         continue
-                    if not 0 <= row[i] < (<LineColumns>held).rows:
+                    row = events.row[i]
+                    if not 0 <= row < (<LineColumns>held).rows:
                         good = 0
                         break
-                    time = self._nanoseconds(units[i])
+                    time = self._nanoseconds(events.ts[i])
                     if time < 0:
                         continue
                     latest = max(latest, time)
                     if (<LineColumns>held).name_size:
-                        good = self._wakeup(<LineColumns>held, row[i], time, thread[i], cpu[i])
-                    elif cpu[i] >= 0:
-                        good = self._switch(<LineColumns>held, row[i], time, cpu[i])
+                        good = self._wakeup(<LineColumns>held, row, time, events.thread[i], events.cpu[i])
+                    elif events.cpu[i] >= 0:
+                        good = self._switch(<LineColumns>held, row, time, events.cpu[i])
                     if good != 1:
                         break
         finally:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.errors import OutputError
 from converter.formats.chrome.layout import DERIVED_TEXT
@@ -24,6 +23,7 @@ from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind, Role
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 if TYPE_CHECKING:
@@ -191,18 +191,12 @@ class LinePrinter:
     def lines(
         self,
         classes: Classes,
-        columns: tuple[
-            NDArray[np.int32],
-            NDArray[np.int32],
-            NDArray[np.int64],
-            NDArray[np.int32],
-            NDArray[np.int32],
-        ],
+        columns: EventArrays,
         start: int,
         stop: int,
     ) -> tuple[memoryview, int]:
         """The lines of events of a batch, and the latest of their times; `columns` are as `SchedLines` takes them."""
-        return self._lines.lines(classes, *columns, self._text.tids, self._text.pids, start, stop)
+        return self._lines.lines(classes, columns, self._text.tids, self._text.pids, start, stop)
 
 
 def _states_of(release: str) -> tuple[bytes, int]:

@@ -34,6 +34,7 @@ from converter.ir.semantics import FlowBinding
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import mark
+from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -260,13 +261,9 @@ class _Writer:
         self._share_text_ids()
         self._texts.extend()
         units = self._units(batch)
-        class_ids = np.ascontiguousarray(batch.class_id)
-        row = np.ascontiguousarray(batch.row)
-        thread = np.ascontiguousarray(batch.thread)
-        cpu = np.ascontiguousarray(batch.cpu)
         self._make_room()
-        mark(self._used, thread)
-        columns = class_ids, row, units, thread, cpu
+        mark(self._used, np.ascontiguousarray(batch.thread))
+        columns = EventArrays(batch, ts=units)
         is_own = self._sink.begin_batch(len(batch))
         # Who writes the end of the object has the scheduling of all batches.
         writes_end = self._sink.writers[0] == 0
@@ -286,7 +283,7 @@ class _Writer:
             blocks: list[_Block] = []
             at, size = events.start, 0
             while at < events.stop and size < MOST_HELD:
-                text, end = emitter.emit(programs, *columns, self._texts.array, at, events.stop)
+                text, end = emitter.emit(programs, columns, self._texts.array, at, events.stop)
                 lines, latest = None, -1
                 if scheduled is not None:
                     lines, latest = printer.lines(scheduled, columns, at, end)

@@ -10,6 +10,7 @@ from converter.formats.chrome.writing import emit_programs as op
 from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
 from converter.formats.chrome.writing.emit_programs import Program
 from converter.ir.tables import Table
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))
@@ -25,10 +26,10 @@ def program(*operations, columns=0, literals=b"", strings=None):
 def text_of(one, rows, strings=None, threads=NO_TEXTS, ts=None):
     count = len(rows)
     zeros = np.zeros(count, np.int32)
-    text, done = Emitter(strings or StringTable(), 3).emit(
-        [one], zeros, np.array(rows, np.int32), zeros.astype(np.int64) if ts is None else ts, zeros, zeros - 1,
-        threads, 0, count,
-    )  # fmt: skip
+    ts = zeros.astype(np.int64) if ts is None else ts
+    columns = {"class_id": zeros, "row": np.array(rows, np.int32), "thread": zeros}
+    events = EventArrays(ts=ts, **columns, cpu=zeros - 1)
+    text, done = Emitter(strings or StringTable(), 3).emit([one], events, threads, 0, count)
     assert done == count
     return bytes(text)
 

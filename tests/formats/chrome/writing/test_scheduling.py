@@ -24,6 +24,7 @@ from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass, Label, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 from converter.storage.opening import open_source
@@ -427,13 +428,18 @@ def test_what_several_processes_write_is_what_one_does(writers, tmp_path):
     assert joined.getvalue() == whole
 
 
+def events_of(ts, row=0):
+    zero = np.zeros(len(ts), np.int32)
+    return EventArrays(ts=ts, class_id=zero, row=zero + row, thread=zero, cpu=zero)
+
+
 def test_times_of_other_clocks_are_the_nearest_nanoseconds():
     columns = [
         np.zeros(1, dtype)
         for dtype in (np.int64, np.int32, *[np.int64] * 3, np.int32, *[np.int64] * 2)
     ]
     of = LineColumns(b"", columns)
-    zero, none = np.zeros(1, np.int32), np.zeros(0, np.int64)
+    none = np.zeros(0, np.int64)
     cases = [
         (6, 1499, "0.0000000015"),
         (6, 1500, "0.0000000025"),
@@ -447,14 +453,12 @@ def test_times_of_other_clocks_are_the_nearest_nanoseconds():
     ]
     for decimals, units, shown in cases:
         lines = SchedLines(StringTable(), decimals, b"S", 8)
-        text, latest = lines.lines(
-            [of], zero, zero, np.array([units], np.int64), zero, zero, none, none, 0, 1
-        )
+        events = events_of(np.array([units], np.int64))
+        text, latest = lines.lines([of], events, none, none, 0, 1)
         assert f" {shown}: " in bytes(text).decode()
         assert latest >= 0
-    far = SchedLines(StringTable(), 0, b"S", 8).lines(
-        [of], zero, zero, np.array([1 << 60], np.int64), zero, zero, none, none, 0, 1
-    )
+    events = events_of(np.array([1 << 60], np.int64))
+    far = SchedLines(StringTable(), 0, b"S", 8).lines([of], events, none, none, 0, 1)
     assert (bytes(far[0]), far[1]) == (b"", -1)
 
 
@@ -471,17 +475,17 @@ def test_the_kernel_refuses_what_does_not_fit():
         SchedLines(StringTable(), 3, b"S", 63)
     columns = [np.zeros(1, dtype) for dtype in (np.int64, np.int32, np.int64, np.int64)]
     of = LineColumns(b"sched_waking", columns)
-    zero, none, time = np.zeros(1, np.int32), np.zeros(1, np.int64), np.zeros(1, np.int64)
+    none, time = np.zeros(1, np.int64), np.zeros(1, np.int64)
     lines = SchedLines(StringTable(), 3, b"S", 8)
     with pytest.raises(ValueError, match="outside of its class"):
-        lines.lines([of], zero, zero + 1, time, zero, zero, none, none, 0, 1)
+        lines.lines([of], events_of(time, row=1), none, none, 0, 1)
     with pytest.raises(ValueError, match="outside of its class"):
         bad = LineColumns(b"x", [columns[0], np.ones(1, np.int32), *columns[2:]])
-        lines.lines([bad], zero, zero, time, zero, zero, none, none, 0, 1)
+        lines.lines([bad], events_of(time), none, none, 0, 1)
     with pytest.raises(ValueError, match="differ in length"):
-        lines.lines([of], zero, zero, time, zero, np.zeros(2, np.int32), none, none, 0, 1)
+        lines.lines([of], events_of(time), none, none[:0], 0, 1)
     with pytest.raises(ValueError, match="events 0 to 2 of 1"):
-        lines.lines([of], zero, zero, time, zero, zero, none, none, 0, 2)
+        lines.lines([of], events_of(time), none, none, 0, 2)
 
 
 def test_the_text_begins_as_readers_look_for_it():

@@ -4,6 +4,7 @@ from typing import Any
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a record's program; rows are (operation, offset, width, room, terminated), one for each column:
@@ -58,20 +59,13 @@ class PageEmitter:
     def add_stream(self) -> int:
         """Start another stream; its number."""
     def emit(
-        self,
-        start: int,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        stream: NDArray[int32],
-        pid: NDArray[int32],
-        tables: Mapping[int, RecordColumns],
+        self, given: EventArrays, tables: Mapping[int, RecordColumns], start: int
     ) -> tuple[int, int]:
         """Append the events from `start` on, in order, each to its stream: (events done, 0).
 
         An event that does not fit in a page ends this early: (its number, the bytes that a page would have to have).
         Raises ValueError for events without a class, row, stream, string or list, and for data beyond the reach of data
-        locations (65,535). Releases the GIL.
+        locations (65,535). The columns have a `stream` and a `pid` beside the common ones. Releases the GIL.
         """
     def append_pages(
         self, stream: int, pages: memoryview | bytes | NDArray[uint8], page_size: int

@@ -23,9 +23,10 @@ from converter.formats.ftrace.ring_buffer.emit_records cimport (
     fill_record, record_size,
 )
 from converter.formats.ftrace.ring_buffer.scan cimport PageCursor, open_page
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.batches.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
 from converter.kernels.tables.strings cimport StringTable
 
 INTEGER = OP_INTEGER
@@ -156,17 +157,10 @@ cdef class PageEmitter:
         self._count += 1
         return self._count - 1
 
-    def emit(
-        self,
-        int64_t start,
-        const int64_t[:] ts,
-        const int32_t[:] class_id,
-        const int32_t[:] row,
-        const int32_t[:] stream,
-        const int32_t[:] pid,
-        tables,
-    ):
-        cdef int64_t count = ts.shape[0]
+    def emit(self, EventArrays given not None, tables, int64_t start):
+        cdef Events events = given.common(WITH_CLASS | WITH_ROW)
+        cdef const int32_t* stream = <const int32_t*>given.own("stream", 4)
+        cdef const int32_t* pid = <const int32_t*>given.own("pid", 4)
         cdef int64_t i = start
         cdef int64_t size = 0
         cdef int status = DONE
@@ -174,8 +168,6 @@ cdef class PageEmitter:
         cdef RecordColumns columns
         cdef Rows** by_class
         cdef int64_t classes = max(tables, default=-1) + 1
-        if class_id.shape[0] != count or row.shape[0] != count or stream.shape[0] != count or pid.shape[0] != count:
-            raise ValueError("the columns differ in length")
         if start < 0 or min(tables, default=0) < 0:
             raise ValueError("negative numbers of events or classes")
         by_class = <Rows**>calloc(classes + 1, sizeof(Rows*))
@@ -187,13 +179,13 @@ cdef class PageEmitter:
                 columns = <RecordColumns?>held
                 by_class[<int64_t>number] = &columns._rows
             with nogil:
-                while i < count:
-                    id = class_id[i]
+                while i < events.count:
+                    id = events.class_id[i]
                     if id < 0 or id >= classes or by_class[id] is NULL or not 0 <= stream[i] < self._count:
                         status = OUT_OF_RANGE
                         break
                     status = self._emit_one(
-                        by_class[id], row[i], &self._streams[stream[i]], <uint64_t>ts[i], pid[i], &size
+                        by_class[id], events.row[i], &self._streams[stream[i]], <uint64_t>events.ts[i], pid[i], &size
                     )
                     if status != DONE:
                         break

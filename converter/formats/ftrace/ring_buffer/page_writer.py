@@ -14,6 +14,7 @@ from converter.formats.ftrace.ring_buffer.compression import decompressor
 from converter.formats.ftrace.ring_buffer.emit import PageEmitter, RecordColumns
 from converter.formats.ftrace.ring_buffer.page_data import PageSpool, SpooledPages
 from converter.ir.distinct_values import values_of
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: A chunk has at least ten pages, as many as trace-cmd puts in one (lib/trace-cmd, PAGES_IN_CHUNK), and this size.
@@ -92,11 +93,10 @@ class PageWriter:
 
         """
         stream = self._streams_of(events.cpu)
+        given = EventArrays(events, stream=stream, pid=events.pid)
         done = 0
         while done < len(stream):
-            done, needed = self._emitter.emit(
-                done, events.ts, events.class_id, events.row, stream, events.pid, tables
-            )
+            done, needed = self._emitter.emit(given, tables, done)
             if needed:
                 self._grow(needed)
         for number, pages in self._streams.values():

@@ -29,6 +29,7 @@ from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.linux_tracepoints import meaning
 from converter.storage.opening import open_source
@@ -170,6 +171,12 @@ def test_times_that_jump_and_go_back_stay_exact():
     assert sorted(found) == sorted(zip(ts, range(len(ts)), strict=True))
 
 
+def events_of(ts, row, class_id=0, stream=0):
+    zero = np.zeros(len(ts), np.int32)
+    given = {"class_id": zero + class_id, "row": row, "stream": zero + stream}
+    return EventArrays(ts=ts, **given, pid=zero)
+
+
 def test_pages_of_every_geometry_read_back():
     strings = StringTable()
     layout = RecordLayout(b"\0" * 16, np.array([[INTEGER, 8, 8, 0, 0]], np.int32), 4)
@@ -179,10 +186,7 @@ def test_pages_of_every_geometry_read_back():
             emitter = PageEmitter(page_size, long_size, False, strings)
             stream = emitter.add_stream()
             columns = RecordColumns(layout, [values], len(values))
-            zeros = np.zeros(1000, np.int32)
-            done = emitter.emit(
-                0, values, zeros, np.arange(1000, dtype=np.int32), zeros, zeros, {0: columns}
-            )
+            done = emitter.emit(events_of(values, np.arange(1000, dtype=np.int32)), {0: columns}, 0)
             assert done == (1000, 0)
             emitter.finish(stream)
             pages = emitter.take(stream, 1)
@@ -210,16 +214,16 @@ def test_the_emitter_checks_what_it_is_given():
         lambda: RecordColumns(layout, [], 1),
         lambda: PageEmitter(4095, 8, False, strings),
         lambda: PageEmitter(4096, 2, False, strings),
-        lambda: emitter.emit(0, ts, one + 1, one, one, one, {0: columns}),
-        lambda: emitter.emit(0, ts, one, one + 1, one, one, {0: columns}),
-        lambda: emitter.emit(0, ts, one, one, one + 1, one, {0: columns}),
-        lambda: emitter.emit(0, ts, one, one, one - 1, one, {0: columns}),
+        lambda: emitter.emit(events_of(ts, one, class_id=1), {0: columns}, 0),
+        lambda: emitter.emit(events_of(ts, one + 1), {0: columns}, 0),
+        lambda: emitter.emit(events_of(ts, one, stream=1), {0: columns}, 0),
+        lambda: emitter.emit(events_of(ts, one, stream=-1), {0: columns}, 0),
         lambda: emitter.append_pages(0, b"\0" * 8192, 8192),
         lambda: emitter.take(3, 1),
     ):
         with pytest.raises(ValueError, match=r"^[a-z]"):
             bad()
-    assert emitter.emit(0, ts, one, one, one, one, {0: columns}) == (1, 0)
+    assert emitter.emit(events_of(ts, one), {0: columns}, 0) == (1, 0)
 
 
 def test_pages_of_other_sizes_are_joined():

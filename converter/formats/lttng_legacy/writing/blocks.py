@@ -26,6 +26,7 @@ from converter.formats.lttng_legacy.writing.emit import (
 )
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import Sink
 
@@ -219,9 +220,9 @@ class BlockFiles:
             raise UnsupportedError(
                 "cycle counters have no times before zero", format="lttng_legacy"
             )
-        ts = np.ascontiguousarray(batch.ts)
-        done, reason = self._emitter.emit(ts, batch.class_id, batch.row, stream, pid, tid, tables)
-        if done < len(ts):
+        events = EventArrays(batch, stream=stream, pid=pid, tid=tid)
+        done, reason = self._emitter.emit(events, tables)
+        if done < len(events):
             raise self._unsupported(reason)
         self._write()
 

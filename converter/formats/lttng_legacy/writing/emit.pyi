@@ -3,6 +3,7 @@ from collections.abc import Mapping, Sequence
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 class BlockEmitter:
@@ -30,20 +31,12 @@ class BlockEmitter:
         """Start a block at this time."""
     def put(self, stream: int, ts: int, id: int, payload: bytes) -> bool:
         """Append one event; False when it fits no block."""
-    def emit(
-        self,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        stream: NDArray[int32],
-        pid: NDArray[int32],
-        tid: NDArray[int32],
-        tables: Mapping[int, MarkerColumns],
-    ) -> tuple[int, int]:
+    def emit(self, given: EventArrays, tables: Mapping[int, MarkerColumns]) -> tuple[int, int]:
         """Append events, each to its stream, in order; those of classes without columns are left out.
 
         Returns how many are done and, where that is not all, why: 1 for an event that is larger than a block, 4 for one
-        that its header cannot hold. ValueError for events without row, stream, time or string. Releases the GIL.
+        that its header cannot hold. The columns have `stream`, `pid` and `tid` beside the common ones. ValueError for
+        events without row, stream, time or string. Releases the GIL.
         """
     def finish(self, stream: int, shrink: bool) -> None:
         """End the open block; with `shrink` the only block of a file takes no more than the pages that it needs."""

@@ -24,7 +24,7 @@ from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, bits_of, put_number, text_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
 from converter.kernels.io.output cimport Output, ensure, put8, put32, put64, put_bytes
 from converter.kernels.tables.strings cimport StringTable
 
@@ -109,26 +109,17 @@ cdef class BlockEmitter:
             put_bytes(&self._streams[stream].out, &payload[0], payload.shape[0])
         return True
 
-    def emit(
-        self,
-        const int64_t[::1] ts,
-        const int32_t[:] class_id,
-        const int32_t[:] row,
-        const int32_t[:] stream,
-        const int32_t[:] pid,
-        const int32_t[:] tid,
-        tables,
-    ):
-        cdef int64_t count = ts.shape[0]
+    def emit(self, EventArrays given not None, tables):
+        cdef Events events = given.common(WITH_CLASS | WITH_ROW)
+        cdef const int32_t* stream = <const int32_t*>given.own("stream", 4)
+        cdef const int32_t* pid = <const int32_t*>given.own("pid", 4)
+        cdef const int32_t* tid = <const int32_t*>given.own("tid", 4)
         cdef int64_t i = 0
         cdef int status = FINE
         cdef int32_t id
         cdef MarkerColumns columns
         cdef Rows** by_class
         cdef int64_t classes = max(tables, default=-1) + 1
-        if (class_id.shape[0] != count or row.shape[0] != count or stream.shape[0] != count
-                or pid.shape[0] != count or tid.shape[0] != count):
-            raise ValueError("the columns differ in length")
         if min(tables, default=0) < 0:
             raise ValueError("negative numbers of classes")
         by_class = <Rows**>calloc(classes + 1, sizeof(Rows*))
@@ -140,15 +131,15 @@ cdef class BlockEmitter:
                 columns = <MarkerColumns?>held
                 by_class[<int64_t>number] = &columns._rows
             with nogil:
-                while i < count:
+                while i < events.count:
                     # A class without a table has no events in the output.
-                    id = class_id[i]
-                    if id < 0 or not 0 <= stream[i] < self._count or ts[i] < 0:
+                    id = events.class_id[i]
+                    if id < 0 or not 0 <= stream[i] < self._count or events.ts[i] < 0:
                         status = OUT_OF_RANGE
                         break
                     if id < classes and by_class[id] is not NULL:
                         status = self._emit_one(
-                            by_class[id], row[i], &self._streams[stream[i]], <uint64_t>ts[i], pid[i], tid[i]
+                            by_class[id], events.row[i], &self._streams[stream[i]], <uint64_t>events.ts[i], pid[i], tid[i]
                         )
                         if status != FINE:
                             break

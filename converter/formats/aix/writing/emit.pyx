@@ -22,6 +22,7 @@ from converter.kernels.batches.column_view cimport (
 )
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.io.byte_order cimport HOST_IS_LITTLE
 from converter.kernels.io.output cimport Output, ensure, put32, put64, put_bytes
 from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable

@@ -25,6 +25,7 @@ from converter.kernels.batches.column_view cimport (
 )
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
 from converter.kernels.io.output cimport Output, ensure, put8, put32, put64, put_bytes
 from converter.kernels.tables.strings cimport StringTable
 

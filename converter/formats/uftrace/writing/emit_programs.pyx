@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from converter.formats.uftrace.arguments.values cimport padded
 from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16
 from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, put_number, text_of,
 )

@@ -5,6 +5,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
 from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS
 from converter.formats.perfetto.protobuf.fields cimport (
     ANNOTATION_ARRAY_VALUES, ANNOTATION_BOOL_VALUE, ANNOTATION_DICT_ENTRIES,

@@ -13,6 +13,7 @@ from libc.string cimport memset
 import numpy as np
 
 from converter.formats.perfetto.writing.kernels.emit_bundles cimport KernelEvents, put_bundle
+from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
 from converter.formats.perfetto.writing.kernels.emit_interning cimport (
     Interning, TABLES, follow_strings, free_interned, free_interning,
 )
@@ -30,6 +31,7 @@ from converter.kernels.batches.column_view cimport (
 )
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.io.output cimport Blocks, ensure, put_bytes
 from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable

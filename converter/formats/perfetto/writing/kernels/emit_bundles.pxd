@@ -10,6 +10,13 @@ from converter.formats.perfetto.writing.kernels.emit_output cimport (
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
 from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
+from converter.formats.perfetto.protobuf.fields cimport (
+    BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES, BUNDLE_LOST_EVENTS,
+    BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FLAG_NEEDS_INCREMENTAL_STATE, FTRACE_EVENT_PID,
+    FTRACE_EVENT_TIMESTAMP, PACKET_FTRACE_EVENTS, PACKET_SEQUENCE_FLAGS,
+    PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
+)
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
 from converter.kernels.event_arrays cimport Events
 from converter.kernels.tables.strings cimport StringTable
 
@@ -113,7 +120,7 @@ cdef inline uint8_t* kernel_event(
     cdef const Program* one = &events.programs[events.batch.class_id[i]]
     cdef int64_t thread = events.batch.thread[i]
     cdef int64_t row = events.batch.row[i]
-    # Where the sizes of the event and of its message are, behind the beginning of the output.
+    # Where the sizes of the event and of its message are, as offsets from the start of the output.
     cdef int64_t size, inner
     if thread >= events.threads or row < 0 or row >= one.rows:
         return failed(to, BAD_COLUMN)
@@ -121,8 +128,8 @@ cdef inline uint8_t* kernel_event(
     if at is NULL:
         return failed(to, NO_MEMORY)
     size = at + 1 - to.messages.out.data
-    at[0] = 2 << 3 | 2
-    at[2] = 1 << 3
+    at[0] = BUNDLE_EVENT << 3 | WIRE_BYTES
+    at[2] = FTRACE_EVENT_TIMESTAMP << 3
     at = put_time(&to.upper, at + 3, <uint64_t>events.batch.ts[i])
     to.placed = thread >= 0
     to.flags = 0
@@ -154,7 +161,7 @@ cdef inline uint8_t* lost_events(
     at[1] = 1
     at += 2
     if events.batch.ts[i]:
-        at[0] = 10 << 3
+        at[0] = BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP << 3
         at = put(at + 1, <uint64_t>events.batch.ts[i])
     if events.batch.row[i] < 0 or events.batch.row[i] >= one.rows:
         return failed(to, BAD_COLUMN)

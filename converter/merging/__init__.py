@@ -1,1 +1,1 @@
-"""Several traces as one: clocks related, tasks unified, batches merged by time."""
+"""Merging several traces into one: relating clocks, unifying tasks, and merging batches by time."""

@@ -1,4 +1,4 @@
-"""Batches of several traces, merged by time; a column is put together when it is asked for."""
+"""Batches of several traces, merged by time. A merged column is built only when it is requested."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _Places = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 @dataclass(slots=True, eq=False)
 class _Window:
-    """A batch of an input in the order of time, its times and classes those of the merged trace."""
+    """A batch of one input in time order, with the times and classes of the merged trace."""
 
     source: Source
     batch: Batch
@@ -51,10 +51,10 @@ class _Window:
 
 
 class BatchMerge(StreamMerge[_Window, _Window]):
-    """The batches of the inputs as those of one trace.
+    """The batches of the inputs, merged into those of one trace.
 
-    Within a batch events are put in order first, so that one that comes late does not hold up those of other inputs;
-    those of equal times keep theirs. What it holds is one batch of each input.
+    The events of a batch are sorted first, so that a late event does not hold up those of other inputs; events at
+    equal times keep their order. One batch of each input is held in memory.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         sources: Sequence[Source],
         shifts: Sequence[int],
     ) -> None:
-        # The CPU of a merged event says which input it is of.
+        # The CPU of a merged event carries the number of its input.
         super().__init__(range(len(sources)), trace=target)
         self._target = target
         self._tables = tables
@@ -74,17 +74,17 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         self._places: list[deque[_Places]] = [deque() for _ in sources]
 
     def batches(self) -> Iterator[Batch]:
-        """The merged batches."""
+        """Return the merged batches."""
         while (events := self.next()) is not None:
             yield self._batch(events)
             del events
         for source in self._sources:
             self._tables.follow(source)
 
-    # What StreamMerge asks
+    # The interface of StreamMerge
 
     def next_window(self, stream: int, done: _Window | None) -> _Window | None:
-        """The next batch of an input that is not empty."""
+        """Return the next batch of an input that is not empty."""
         source = self._sources[stream]
         try:
             for batch in self._batches[stream]:
@@ -96,15 +96,17 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         return None
 
     def columns(self, window: _Window) -> WindowColumns:
-        """The events of a batch; their contents "lie" at a class, and are of the size of a row."""
+        """Return the events of a batch. The "location" of an event's contents is its class, their size
+        that of a row.
+        """
         return window.columns
 
     def segment(self, window: _Window) -> _Window:
-        """The batch itself."""
+        """Return the batch itself."""
         return window
 
     def class_count(self) -> int:
-        """The classes of the merged trace."""
+        """Return the number of classes of the merged trace."""
         return len(self._target.event_classes)
 
     # Inputs
@@ -140,13 +142,15 @@ class BatchMerge(StreamMerge[_Window, _Window]):
     def _ordered(
         self, trace: Trace, batch: Batch
     ) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
-        """The times of a batch, ascending, and the order of its events that makes them so; None for its own."""
+        """Return the times of a batch in ascending order, and the permutation that sorts its events (None if sorted
+        already).
+        """
         ts = batch.ts
         if np.all(ts[:-1] <= ts[1:]):
             return ts, None
         timed = np.array([event_class.timed for event_class in trace.event_classes], np.bool_)
         if not timed.all():
-            # Those without a time keep their order among themselves.
+            # Events without a time keep their order relative to each other.
             ts = np.where(timed[batch.class_id], ts, np.maximum.accumulate(ts))
         order = np.argsort(ts, kind="stable")
         return ts[order], order
@@ -169,7 +173,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         )
 
     def _placed(self, streams: NDArray[np.int32]) -> _Places:
-        """Thread, CPU and track of events of these inputs: the next ones of each."""
+        """Return the thread, CPU and track of events of these inputs, consuming the next entries of each input."""
         counts = np.bincount(streams, minlength=len(self._sources)).tolist()
         taken = [list(self._next_places(stream, count)) for stream, count in enumerate(counts)]
         order = np.argsort(streams.astype(np.uint16), kind="stable") if len(counts) > 1 else None
@@ -207,7 +211,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
     def _column(
         self, parts: Sequence[_Part], event_class: EventClass, index: int, length: int
     ) -> Column:
-        """The values of a field of all events of a class, each from the batch that it came in."""
+        """Return the values of a field for all events of a class, each taken from the batch that the event came in."""
         held = [self._values(part, event_class, index) for part in parts]
         if len(held) == 1:
             return held[0]
@@ -238,10 +242,10 @@ class BatchMerge(StreamMerge[_Window, _Window]):
     # Strings
 
     def _renumbered_strings(self, source: Source, column: Column, held: FieldClass) -> Column:
-        """The column with the merged trace's strings in place of a source's."""
+        """Return the column with string ids of the merged trace in place of a source's."""
         match held, column:
             case (StringClass(), np.ndarray()):
-                # What stands where there is no value is no string.
+                # Null entries hold an arbitrary value, which is not a string id.
                 renumbered: NDArray[np.int32] = np.take(
                     self._strings_of(source), column, mode="clip"
                 )
@@ -270,7 +274,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
         return column
 
     def _strings_of(self, source: Source) -> NDArray[np.int32]:
-        """By the number in a source: the number of each string in the merged trace."""
+        """Return the mapping from the string ids of a source to those of the merged trace."""
         known, strings = len(source.strings), source.trace.strings
         if len(strings) > known or not known:
             intern = self._target.strings.intern
@@ -283,7 +287,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
 
 @dataclass(slots=True)
 class _Part:
-    """Events of a class that came in one batch: their rows there (None: all, in order), and here."""
+    """The events of a class that came in one batch: their rows there (None: all, in order), and their rows here."""
 
     window: _Window
     class_id: int
@@ -317,7 +321,7 @@ def _part(places: _Places, start: int, end: int) -> _Places:
 def _joined(
     pieces: Sequence[NDArray[np.int32]], order: NDArray[np.intp] | None
 ) -> NDArray[np.int32]:
-    """The pieces, one behind the other, each value where the order says; a constant stays one."""
+    """Concatenate the pieces, then permute them by `order`; a constant column stays constant."""
     if all(piece.strides == (0,) for piece in pieces):
         values = {int(piece[0]) for piece in pieces}
         if len(values) == 1:

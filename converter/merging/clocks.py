@@ -1,7 +1,7 @@
-"""Relating clocks: how far those of several inputs are apart.
+"""Relating clocks: computes the offset between the clocks of several inputs.
 
-Two inputs are related by anything that both have: an event, a clock of their machine, the time of day. Of all inputs
-one keeps its times; the others are moved by what relates them to it, or to one that is related already.
+Two inputs are related by anything that both have: an event, a clock of their machine, the time of day. One of the
+inputs keeps its times; the others are shifted by what relates them to it, or to one that is related already.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from converter.ir.trace import ClockDomain
 from converter.merging.survey import Survey
 
 _SECOND: Final = 1_000_000_000
-#: Names that recorders have for clocks of a machine.
+#: Recorders' names for the clocks of a machine.
 _MACHINE_CLOCKS: Final = {
     "mono": "monotonic",
     "monotonic": "monotonic",
@@ -31,15 +31,15 @@ _MACHINE_CLOCKS: Final = {
     "perf_clock": "perf",
     "tai": "tai",
 }
-#: Those of them that are zero when the machine starts, or nearly so.
+#: Those that are zero, or nearly zero, when the machine boots.
 _FROM_BOOT: Final = frozenset(_MACHINE_CLOCKS.values()) - {"tai"}
-#: Nanoseconds that the time of day may be off in one recording of a boot from what it is in another: some recorders
-#: round it to seconds, and it is set while the machine runs. No machine starts again sooner.
+#: Nanoseconds by which the time of day may differ between two recordings of one boot: some recorders round it to
+#: seconds, and it is set while the machine runs. No machine reboots faster.
 _SAME_BOOT: Final = 5 * _SECOND
 
 
-class How(IntEnum):
-    """What relates two inputs, the best first."""
+class ClockRelation(IntEnum):
+    """The clock relations between two inputs, best first."""
 
     EVENT = 0
     MOMENT = 1
@@ -48,53 +48,55 @@ class How(IntEnum):
     EPOCH = 4
     BOOT = 5
     NAME = 6
-    #: Nothing does, but somebody says how far they are apart.
+    #: Nothing relates them, but the caller says how far they are apart.
     OFFSET = 7
     NOTHING = 8
 
 
-#: Something that several inputs may know, with the machine that it is of, and its name.
-Reference = tuple[How, str, str]
+#: Something that several inputs may know: its kind, its machine, and its name.
+Reference = tuple[ClockRelation, str, str]
 
 
 @dataclass(slots=True)
 class Clocked:
-    """An input as far as its times go: its clock, the others that it knows, what a survey found."""
+    """An input as far as its times are concerned: its clock, the other clocks that it knows, and the prescan's
+    results.
+    """
 
     name: str
     clock: ClockDomain
     domains: Sequence[ClockDomain]
     survey: Survey
     machine: str = ""
-    #: The recording whose clock it is: its own, or that of the host of its machine.
+    #: The recording whose clock it uses: its own, or that of its machine's host.
     recording: int | None = None
-    #: Nanoseconds by which somebody moves it, beyond what relates it.
+    #: Nanoseconds by which the caller shifts it, in addition to the shift that relates it.
     offset: Fraction | None = None
-    #: What a reference shows when the input's own clock shows zero, in nanoseconds.
+    #: What each reference shows when the input's own clock shows zero, in nanoseconds.
     references: dict[Reference, Fraction] = field(init=False)
 
     def __post_init__(self) -> None:
         self.references = dict(self._references())
 
     def nanoseconds(self, ticks: int) -> Fraction:
-        """A time of the input's clock; ticks of an unknown length are taken for nanoseconds."""
+        """Return a time of the input's clock in nanoseconds; ticks of unknown length count as nanoseconds."""
         rate = self.clock.ticks_per_second
         return Fraction(ticks) if rate is None else ticks * _SECOND / rate
 
     @property
     def first(self) -> Fraction | None:
-        """When its first event is, on its own clock; None where it has none."""
+        """The time of its first event on its own clock, or None without events."""
         first = self.survey.first
         return None if first is None else self.nanoseconds(first)
 
     def _references(self) -> Iterator[tuple[Reference, Fraction]]:
         own = self.survey
         if own.aligned is not None:
-            yield (How.EVENT, "", ""), -self.nanoseconds(own.aligned)
+            yield (ClockRelation.EVENT, "", ""), -self.nanoseconds(own.aligned)
         for name, at in own.moments.items():
-            yield (How.MOMENT, "", name), -self.nanoseconds(at)
+            yield (ClockRelation.MOMENT, "", name), -self.nanoseconds(at)
         if self.recording is not None:
-            yield (How.HOST, "", f"{self.recording}"), Fraction(0)
+            yield (ClockRelation.HOST, "", f"{self.recording}"), Fraction(0)
         name = machine_clock(self.clock)
         epoch = self.clock.epoch_ns
         known: dict[str, Fraction] = {}
@@ -108,42 +110,44 @@ class Clocked:
             if other != "realtime":
                 known.setdefault(other, shown - self.nanoseconds(at))
         for other, shown in known.items():
-            yield (How.CLOCK, self.machine, other), shown
+            yield (ClockRelation.CLOCK, self.machine, other), shown
         if epoch is not None:
-            yield (How.EPOCH, "", ""), Fraction(epoch)
+            yield (ClockRelation.EPOCH, "", ""), Fraction(epoch)
         elif "realtime" in own.readings:
             at, shown = own.readings["realtime"]
-            yield (How.EPOCH, "", ""), shown - self.nanoseconds(at)
+            yield (ClockRelation.EPOCH, "", ""), shown - self.nanoseconds(at)
         if name in _FROM_BOOT:
-            yield (How.BOOT, self.machine, ""), Fraction(0)
+            yield (ClockRelation.BOOT, self.machine, ""), Fraction(0)
         if not name:
             declared = f"{self.clock.name} {self.clock.ticks_per_second} {epoch}"
-            yield (How.NAME, self.machine, declared), Fraction(0)
+            yield (ClockRelation.NAME, self.machine, declared), Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where an input is: `shift` nanoseconds are added to its times."""
+    """The position of an input on the common clock: `shift` nanoseconds are added to its times."""
 
-    how: How
-    #: What it is related by, in words.
+    how: ClockRelation
+    #: A description of what relates it.
     words: str
     shift: Fraction
     doubt: str = ""
 
 
 def machine_clock(clock: ClockDomain) -> str:
-    """The one name of a clock that the machine has, "" of one that is the recorder's own."""
+    """Return the canonical name of a clock of the machine, or "" for a clock of the recorder itself."""
     return _MACHINE_CLOCKS.get(clock.name.lower().removeprefix("clock_"), "")
 
 
 def reference_of(inputs: Sequence[Clocked]) -> int:
-    """The input that keeps its times; which one that is does not depend on their order."""
+    """Return the input that keeps its times; the choice does not depend on the order of the inputs."""
     return min(range(len(inputs)), key=lambda number: _rank(inputs[number]))
 
 
 def _rank(one: Clocked) -> tuple[bool, bool, bool, int, str, str, Fraction, str]:
-    """The lowest keeps its times: its zero is at a known time, the earliest, so that nothing comes before it."""
+    """Return a sort key; the lowest keeps its times: its zero is a known time, the earliest, so that no time is before
+    it.
+    """
     clock = one.clock
     return (
         one.survey.events == 0,
@@ -158,12 +162,11 @@ def _rank(one: Clocked) -> tuple[bool, bool, bool, int, str, str, Fraction, str]
 
 
 def relate(inputs: Sequence[Clocked], align: str | None = None) -> list[Placement]:
-    """Where the inputs are on the clock of one of them (`reference_of`).
+    """Place the inputs on the clock of one of them (`reference_of`).
 
     Args:
         inputs: at least one.
-        align: what the event is called that inputs are aligned by.
-
+        align: the name of the event that inputs are aligned by.
     """
     placed: dict[int, Placement] = {}
     waiting = set(range(len(inputs)))
@@ -181,7 +184,7 @@ def relate(inputs: Sequence[Clocked], align: str | None = None) -> list[Placemen
         else:
             _start_together(inputs, group, placed, root, min(starts, default=origin) - origin)
         if waiting:
-            # One that somebody has placed, if there is one, brings the others of its group along.
+            # An input that the caller has placed, if there is one, brings along the others of its group.
             root = min(
                 sorted(waiting), key=lambda one: (inputs[one].offset is None, _rank(inputs[one]))
             )
@@ -195,12 +198,14 @@ def _group(
     placed: dict[int, Placement],
     align: str | None,
 ) -> list[int]:
-    """Place the root at its own times, and all that is related to it, directly or not."""
+    """Place the root at its own times, and all inputs that are related to it, directly or indirectly."""
     clock = inputs[root].clock
-    placed[root] = Placement(How.CLOCK, f"its clock {clock.name!r} is that of all", Fraction(0))
+    placed[root] = Placement(
+        ClockRelation.CLOCK, f"its clock {clock.name!r} is that of all", Fraction(0)
+    )
     waiting.discard(root)
     group = [root]
-    # Of those that wait: the best that relates each to one of the group.
+    # The best relation of each waiting input to a member of the group.
     best = {number: _relation(inputs[root], inputs[number]) for number in sorted(waiting)}
     anchors = dict.fromkeys(best, root)
     while True:
@@ -227,26 +232,26 @@ def _group(
 
 
 def _relation(one: Clocked, other: Clocked) -> tuple[Reference, Fraction] | None:
-    """The best that both know, and what is to be added to the other's times for them to be the one's."""
+    """Return the best reference that both know, and what to add to the other's times to get the first one's."""
     common = sorted(one.references.keys() & other.references.keys())
     apart = _boots_apart(one, other)
     for reference in common:
-        if apart and reference[0] in (How.CLOCK, How.BOOT):
+        if apart and reference[0] in (ClockRelation.CLOCK, ClockRelation.BOOT):
             continue
         return reference, other.references[reference] - one.references[reference]
     return None
 
 
 def _boots_apart(one: Clocked, other: Clocked) -> bool:
-    """Whether two inputs, of one machine, are of several boots: by the time of day, a clock was started anew."""
-    epoch = (How.EPOCH, "", "")
+    """Return True if two inputs of one machine are from different boots: by the time of day, a clock was restarted."""
+    epoch = (ClockRelation.EPOCH, "", "")
     if epoch not in one.references or epoch not in other.references:
         return False
     apart = other.references[epoch] - one.references[epoch]
     clocks = [
         other.references[reference] - one.references[reference]
         for reference in one.references.keys() & other.references.keys()
-        if reference[0] is How.CLOCK
+        if reference[0] is ClockRelation.CLOCK
     ]
     return any(abs(shift - apart) > _SAME_BOOT for shift in clocks)
 
@@ -258,13 +263,15 @@ def _start_together(
     root: int,
     late: Fraction,
 ) -> None:
-    """Place a group that nothing relates to the first: both begin together, unless somebody says how far apart."""
+    """Place a group that nothing relates to the first: both start at the same time, unless the caller
+    gives an offset.
+    """
     told = inputs[root].offset is not None
     for number in group:
         known = placed[number]
         if number == root:
             words = "by the offset given" if told else "starts with the others"
-            how = How.OFFSET if told else How.NOTHING
+            how = ClockRelation.OFFSET if told else ClockRelation.NOTHING
             doubt = "" if told else _UNRELATED
             known = Placement(how, words, known.shift, doubt)
         shift = known.shift if told else known.shift - late
@@ -281,7 +288,7 @@ def _with_offset(clocked: Clocked, placement: Placement) -> Placement:
     if clocked.offset is None:
         return placement
     words = placement.words
-    if placement.how is not How.OFFSET:
+    if placement.how is not ClockRelation.OFFSET:
         words = f"{words} and the offset given"
     return Placement(placement.how, words, placement.shift + clocked.offset, placement.doubt)
 
@@ -289,27 +296,27 @@ def _with_offset(clocked: Clocked, placement: Placement) -> Placement:
 def _words(reference: Reference, align: str | None) -> str:
     how, _, name = reference
     match how:
-        case How.EVENT:
+        case ClockRelation.EVENT:
             return f"by event {align!r}"
-        case How.MOMENT:
+        case ClockRelation.MOMENT:
             return f"by clock_sync {name!r}"
-        case How.HOST:
+        case ClockRelation.HOST:
             return "by the clock of the host"
-        case How.CLOCK:
+        case ClockRelation.CLOCK:
             return f"by clock {name!r}"
-        case How.EPOCH:
+        case ClockRelation.EPOCH:
             return "by epoch"
-        case How.BOOT:
+        case ClockRelation.BOOT:
             return "by the start of the machine"
     return "as its clock says"
 
 
 def _doubt(reference: Reference, one: Clocked, other: Clocked) -> str:
-    if reference[0] is How.BOOT:
+    if reference[0] is ClockRelation.BOOT:
         return (
             f"clocks {other.clock.name!r} and {one.clock.name!r} start with the machine but drift apart; "
             "one that both recorders have (mono) would be exact, and so is --align"
         )
-    if reference[0] is How.NAME:
+    if reference[0] is ClockRelation.NAME:
         return "its clock does not say when it starts; taken to start with the others' of the same name"
     return ""

@@ -1,4 +1,4 @@
-"""Which machine each input was recorded on, and how the numbers of several machines are kept apart."""
+"""Determines which machine each input was recorded on, and keeps the numbers of several machines apart."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 
-#: What recorders call the name of the machine, in the environment.
+#: The keys of the environment under which recorders store the name of the machine.
 _HOST_KEYS: Final = ("hostname", "host")
-#: What recorders of virtual machines call the number of a recording, and of the host's whose clock its times are of.
+#: The key under which recorders of virtual machines store the id of a recording, and of the host recording whose clock
+#: its times are on.
 TRACE_ID: Final = "trace_id"
 HOST_TRACE_ID: Final = "host_trace_id"
-#: Of a host's recording: the number of a guest's, and the guest's name.
+#: In a host's recording: the id of a guest's recording, and the guest's name.
 _GUEST: Final = re.compile(r"(guest_\d+)_trace_id")
-#: Ids of the second machine's processes and threads start here, beyond any pid of Linux (PID_MAX_LIMIT, 2^22), and so
-#: on for each further one: people still read the pid in the last digits.
+#: Ids of the second machine's processes and threads start here, beyond any pid of Linux (PID_MAX_LIMIT, 2^22); each
+#: further machine adds the same step. The last digits still show the pid.
 ID_STEP: Final = 10_000_000
 
-#: Numbers from here on, of 64 bits, are no ids that recorders of several machines could have in common.
+#: 64-bit numbers from here on are not ids that recorders of several machines could have in common.
 _NO_ID: Final = 1 << 62
-#: Ids and CPUs of more than that are beyond fields of 32 bits.
+#: Ids and CPUs of more machines than this do not fit fields of 32 bits.
 _MOST_MACHINES: Final = 200
 _MOST_CPUS: Final = 1 << 24
 
@@ -51,7 +52,7 @@ _ID_ROLES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine of an input, and what is added to its numbers in the merged trace."""
+    """The machine of an input, and the offsets that are added to its numbers in the merged trace."""
 
     name: str = ""
     ids: int = 0
@@ -59,19 +60,21 @@ class Machine:
 
     @property
     def moved(self) -> bool:
-        """Whether its numbers are not its own any more."""
+        """True if the merged trace does not keep its numbers."""
         return bool(self.ids or self.cpus)
 
     def id(self, id: int) -> int:
-        """The id of a process or thread; the idle task is that of all machines, and so is what is no id of Linux."""
+        """Return the id of a process or thread. The idle task is shared by all machines; values that are not Linux ids
+        stay.
+        """
         return id + self.ids if 0 < id < _NO_ID else id
 
     def cpu(self, cpu: int) -> int:
-        """The number of a CPU."""
+        """Return the number of a CPU."""
         return cpu + self.cpus if cpu >= 0 else cpu
 
     def shift_of(self, event_class: EventClass, index: int) -> int:
-        """What is added to a field of a class that names a task or a CPU."""
+        """Return the offset that is added to a field of a class that names a task or a CPU."""
         one = event_class.fields[index]
         if not self.moved or not isinstance(one.type, IntegerClass) or one.type.bits < 32:
             return 0
@@ -83,11 +86,11 @@ class Machine:
 def machine_names(
     traces: Sequence[Trace], told: Mapping[int, str] | None = None
 ) -> tuple[str, ...]:
-    """The name of each input's machine: as told, or as the environment says.
+    """Return the name of each input's machine, from `told` or else from the environment.
 
-    Where all that say so are of one, the others are, too, and it needs no name; where there are several, one that does
-    not say is of a machine without a name. A guest is another machine than its host, and than other guests, though
-    they have a name in common.
+    If all inputs that name a machine name the same one, the others belong to it too, and it needs no name. If there
+    are several, an input without a name belongs to a machine without a name. A guest is a different machine from
+    its host and from other guests, even if their names are equal.
     """
     told = told or {}
     stated = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]
@@ -115,7 +118,7 @@ def machine_names(
 
 
 def host_recordings(traces: Sequence[Trace]) -> list[int | None]:
-    """Of each input the recording whose clock its times are of, where it is a guest's or the host's of one."""
+    """Return, for each input, the recording whose clock its times are on if it is a guest's or the host's of one."""
     own = [trace.environment.get(TRACE_ID) for trace in traces]
     hosts = [trace.environment.get(HOST_TRACE_ID) for trace in traces]
     of = [mine if host is None else host for mine, host in zip(own, hosts, strict=True)]
@@ -124,7 +127,7 @@ def host_recordings(traces: Sequence[Trace]) -> list[int | None]:
 
 
 def _guest_names(traces: Sequence[Trace]) -> dict[object, str]:
-    """The names that hosts have for their guests, by the numbers of the guests' recordings."""
+    """Return the names that hosts have for their guests, by the ids of the guests' recordings."""
     return {
         value: str(trace.environment.get(f"{found[1]}_name", ""))
         for trace in traces
@@ -141,7 +144,7 @@ def _host(trace: Trace) -> str:
 
 
 def ids_of(trace: Trace) -> frozenset[int]:
-    """The ids of its processes and threads, but for those that are of all machines."""
+    """Return the ids of its processes and threads, except those that all machines share."""
     numbers = {process.pid for process in trace.processes} | {one.tid for one in trace.threads}
     return frozenset(id for id in numbers if 0 < id < _NO_ID)
 
@@ -149,16 +152,15 @@ def ids_of(trace: Trace) -> frozenset[int]:
 def machines(
     names: Sequence[str], highest_cpus: Sequence[int], ids: Sequence[frozenset[int]]
 ) -> list[Machine]:
-    """The machine of each input, by its name; the first by name keeps its numbers, as do ids that no other has.
+    """Return the machine of each input, by its name; the first by name keeps its numbers, as do ids that are unique.
 
     Args:
-        names: as `machine_names` gives them.
-        highest_cpus: of each input, -1 where it has none.
+        names: the result of `machine_names`.
+        highest_cpus: the highest CPU of each input, -1 where it has none.
         ids: of the processes and threads of each input (`ids_of`).
 
     Raises:
         UnsupportedError: there are too many machines, or CPUs of several.
-
     """
     distinct = len(set(names))
     if distinct > _MOST_MACHINES:
@@ -183,7 +185,7 @@ def machines(
 
 
 def shifted(column: Column, shift: int, *, from_zero: bool) -> Column:
-    """The numbers of tasks (`from_zero`: of CPUs) of a column, as those of their machine."""
+    """Return a column of task ids (`from_zero`: of CPUs) with those of the machine."""
     if not isinstance(column, np.ndarray) or column.dtype.kind not in "iu":
         return column
     lowest = 0 if from_zero else 1

@@ -1,4 +1,4 @@
-"""merge(): several traces as one that streams as they do."""
+"""merge(): combines several traces into one trace that streams as they do."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from converter.projection.metadata import LeftBehind
 from converter.projection.passes.clock_rates import at_rate
 
 _SECOND: Final = 1_000_000_000
-#: Times are of 64 bits.
+#: Times have 64 bits.
 _LIMIT: Final = 1 << 63
 _OFFSET: Final = re.compile(r"([+-]?\d{1,18}(?:\.\d{1,18})?)(ns|us|ms|s|)", re.ASCII)
 _UNITS: Final = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": _SECOND, "": _SECOND}
-#: More would need as many batches in memory.
+#: More inputs would keep too many batches in memory.
 MOST_INPUTS: Final = 1 << 14
 
 
@@ -45,32 +45,31 @@ def merge(
     align: str | None = None,
     machines: Mapping[str, Sequence[str]] | None = None,
 ) -> MergedTrace:
-    """One trace of several, on one clock.
+    """Merge several traces into one trace, on one clock.
 
-    Each is read once before, to learn when it is and which tasks it has. The result streams as they do, and memory is
-    bounded by a batch of each; they must stay open as long as it is read.
+    Each input is read once in advance, to learn its time range and its tasks. The result streams as the inputs do,
+    and memory is bounded by a batch of each; they must stay open as long as it is read.
 
     Args:
         traces: at least one, of any formats.
-        names: what they are called, in what is said of them; their numbers from 1 by default.
+        names: the names of the inputs in messages; by default their numbers from 1.
         offsets: by name or number, how much later events are than the input's clock says: seconds, or text such as
             "+1.5s" (ns, us, ms, s).
-        align: an event that several have, whose first occurrences are at one time: its name, "system:name", or the
-            text of a marker.
-        machines: by the name of a machine, the inputs that are of it (names or numbers). Others are of the machine
-            that their environment names.
+        align: an event that several inputs have, and whose first occurrences are at the same time: its name,
+            "system:name", or the text of a marker.
+        machines: by the name of a machine, its inputs (names or numbers). The others belong to the machine that their
+            environment names.
 
     Raises:
-        UnsupportedError: a name is that of no input, an offset is no time, fewer than two inputs have the event, or
-            their times do not fit 64 bits together.
+        UnsupportedError: a name is not that of an input, an offset is not a time, fewer than two inputs have the event,
+            or their times do not fit 64 bits together.
         TraceError: as `Trace.batches` does.
-
     """
     inputs = list(traces)
     if not inputs or len(inputs) > MOST_INPUTS:
         raise UnsupportedError(f"{len(inputs)} inputs: from 1 to {MOST_INPUTS} can be merged")
     if len(set(map(id, inputs))) < len(inputs):
-        # A reader is at one place of its file.
+        # A reader has only one position in its file.
         raise UnsupportedError("an input that is there twice has to be opened twice")
     called = _Names(names if names is not None else [str(i + 1) for i in range(len(inputs))])
     shifts = {called.number(key): parse_offset(value) for key, value in (offsets or {}).items()}
@@ -81,11 +80,10 @@ def merge(
 
 
 def parse_offset(value: str | Fraction) -> Fraction:
-    """The nanoseconds of an offset: of "+1.5s" or "-20ms", or of a number of seconds.
+    """Return the nanoseconds of an offset: of "+1.5s" or "-20ms", or of a number of seconds.
 
     Raises:
-        UnsupportedError: it is none.
-
+        UnsupportedError: it is not an offset.
     """
     if not isinstance(value, str):
         return Fraction(value) * _SECOND
@@ -96,7 +94,7 @@ def parse_offset(value: str | Fraction) -> Fraction:
 
 
 class _Names:
-    """What inputs are called: the last part of their path, where that is of one alone."""
+    """The names of the inputs. The last part of an input's path is also a name if no other input shares it."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         short = [os.path.basename(path.rstrip("/")) or path for path in paths]
@@ -112,7 +110,7 @@ class _Names:
             self._numbers.setdefault(str(number + 1), number)
 
     def number(self, key: str) -> int:
-        """The input of this name, path or number."""
+        """Return the number of the input with this name, path or number."""
         if key not in self._numbers:
             known = ", ".join(self.names)
             raise UnsupportedError(f"there is no input {key!r}; there are {known} (or 1, 2, ...)")
@@ -120,7 +118,7 @@ class _Names:
 
 
 class _Merging:
-    """One merge: everything is settled before the first batch."""
+    """One merge; all decisions are made before the first batch."""
 
     def __init__(
         self,
@@ -133,7 +131,7 @@ class _Merging:
         self._inputs = inputs
         self._names = names
         surveys = []
-        # Batches of the inputs are there beside those that are made of them.
+        # Batches of the inputs are alive together with the ones that are built from them.
         self._readers = 2 if len(inputs) > 1 else 1
         for trace in inputs:
             trace.readers = self._readers * len(inputs)
@@ -190,7 +188,7 @@ class _Merging:
     # The clock
 
     def _settled_rate(self) -> Fraction | None:
-        """The finest rate of the inputs' clocks at which all of their times fit."""
+        """Return the finest of the inputs' clock rates at which all of their times fit."""
         reference = self._clocked[self._reference]
         counted = [one for one in self._clocked if one.survey.events] or [reference]
         rates = {one.clock.ticks_per_second for one in counted}
@@ -211,7 +209,7 @@ class _Merging:
         )
 
     def _fits(self, number: int, rate: Fraction) -> bool:
-        """Whether 64 bits hold the times of an input at this rate, and how far it is moved."""
+        """Return True if the shifted times of an input fit 64 bits at this rate."""
         one, moved = self._clocked[number], self._placements[number].shift * rate / _SECOND
         factor = rate / (one.clock.ticks_per_second or _SECOND)
         ends = () if one.survey.first is None else (one.survey.first, one.survey.last)
@@ -261,7 +259,8 @@ class _Merging:
                 )
             ),
             losses=self._losses,
-            # Records of other formats are none of those that these viewers show.
+            # Bookkeeping that these viewers hide is only what all inputs hide: a format's viewers know no other
+            # format's records.
             bookkeeping=frozenset.intersection(*(one.bookkeeping for one in self._inputs)),
             readers=self._readers,
             make_batches=self._batches,
@@ -271,11 +270,11 @@ class _Merging:
         return trace
 
     def _clock_domains(self) -> list[ClockDomain]:
-        """All of them, in an order that does not depend on that of the inputs."""
+        """Return the clock domains of all inputs, in an order that does not depend on that of the inputs."""
         own = self._inputs[self._reference].clock_domains
         found: Counter[ClockDomain] = Counter()
         for trace in self._inputs:
-            # As often as the trace has it that has it most often.
+            # Keep the highest number of occurrences in any one trace.
             found |= Counter(trace.clock_domains)
         return own + sorted(
             (found - Counter(own)).elements(),
@@ -288,7 +287,9 @@ class _Merging:
         )
 
     def _environment(self) -> dict[str, str | int]:
-        """What inputs say of the system; where they differ, as the one with the clock, and others under their names."""
+        """Return the inputs' facts about the system. Where they differ, the input with the clock wins, and the facts
+        of the others get their input's name as a prefix.
+        """
         order = [self._reference, *(sorted(range(len(self._inputs)), key=self._names.__getitem__))]
         merged: dict[str, str | int] = {}
         for number in order:
@@ -297,7 +298,7 @@ class _Merging:
                     merged[f"{self._names[number]}.{key}"] = value
         return merged
 
-    # What does not travel
+    # Not kept in a merged trace
 
     def _lose_numbers(self) -> None:
         for machine in dict.fromkeys(self._machines):
@@ -326,7 +327,7 @@ class _Merging:
             one.follow()
 
     def _note_warnings(self, trace: Trace) -> None:
-        """Those of the inputs, once: they have been read twice."""
+        """Add the warnings of the inputs, each once: the inputs have been read twice."""
         for name, one in zip(self._names, self._inputs, strict=True):
             for warning in one.warnings:
                 named = warning if warning.path is not None else replace(warning, path=name)
@@ -339,17 +340,17 @@ class _Merging:
 
 
 def _symbols(tables: Sequence[SymbolTable | None]) -> SymbolTable | None:
-    """The names of all of them; of one address, that of the first table."""
+    """Return the symbols of all tables; for an address in several, the first table wins."""
     known = [table for table in tables if table is not None]
     if len(known) < 2:
         return known[0] if known else None
-    # Numbers and addresses are not of one table.
+    # Numbers and addresses do not share a table.
     alike = [table for table in known if table.exact == known[0].exact]
 
     def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
         addresses, names = alike[0].entries()
         for table in alike[1:]:
-            # Recordings of one machine have the same ones mostly: names that are there already are not looked at.
+            # Recordings of one machine mostly have the same symbols: skip names that are there already.
             more, others = table.entries()
             new = np.flatnonzero(~np.isin(more, addresses))
             if len(new):

@@ -1,4 +1,4 @@
-"""What merging gives: a trace that says what became of each of its inputs."""
+"""The result of merging: a trace that reports how each of its inputs was placed."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from fractions import Fraction
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 
-#: The format of a merged trace: that of no file, so that no writer takes it for its own.
+#: The format of a merged trace. It is not a file format, so no writer treats the trace as its own.
 MERGED = "merged"
 
 
 @dataclass(frozen=True, slots=True)
 class MergedInput:
-    """Where an input is on the clock of the merged trace, and why."""
+    """The position of an input on the clock of the merged trace, and the reason for it."""
 
     name: str
-    #: What relates its clock to the others', in words.
+    #: A description of what relates its clock to the others'.
     how: str
     #: Seconds that are added to its times.
     shift: Fraction
-    #: Of several machines, the one that it was recorded on.
+    #: The machine that it was recorded on, if there are several.
     machine: str = ""
-    #: What may be wrong about that; empty where nothing is.
+    #: What may be wrong about its position; empty if nothing is.
     doubt: str = ""
 
     def __str__(self) -> str:
@@ -33,15 +33,15 @@ class MergedInput:
 
 @dataclass(slots=True, repr=False)
 class MergedTrace(Trace):
-    """The trace that several are together; it streams as they do."""
+    """The trace that several inputs are merged into; it streams as they do."""
 
     inputs: tuple[MergedInput, ...] = ()
-    #: What merging itself could not keep; complete once all batches have passed.
+    #: The losses of merging itself; complete once all batches have passed.
     losses: LossReport = field(default_factory=LossReport)
 
 
 def in_seconds(seconds: Fraction) -> str:
-    """A shift as people read it, to the nanosecond: "+12.345678901 s"."""
+    """Return a shift in readable form, to the nanosecond: "+12.345678901 s"."""
     nanoseconds = round(seconds * 1_000_000_000)
     whole, rest = divmod(abs(nanoseconds), 1_000_000_000)
     digits = f".{rest:09d}".rstrip("0") if rest else ""

@@ -1,6 +1,6 @@
-"""A first look at an input: when it is, and which moments of it others may know, too.
+"""A prescan of an input: determines its time range, and the reference times that other inputs may also know.
 
-Its batches pass once, without a column being decoded that is not asked for; afterwards its tables are complete.
+Its batches are read once, decoding only the columns that are needed; afterwards its tables are complete.
 """
 
 from __future__ import annotations
@@ -19,36 +19,37 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
-#: How Chrome and Android mark, in a kernel's trace, what other clocks show, and moments that other traces have marked.
+#: The markers with which Chrome and Android record, in a kernel's trace, what other clocks show, and reference times
+#: that other traces have recorded, too.
 _MARK: Final = re.compile(
     rb"trace_event_clock_sync: *(?:(parent_ts|realtime_ts)=(\d{1,15}(?:\.\d{1,12})?)|name=(\S{1,200}))"
 )
 _SYNC_ID: Final = "sync_id"
 _TEXTS: Final = frozenset({Role.NAME, Role.MESSAGE})
-#: Of the marks of a trace, more than which relate it no better.
+#: The maximum number of markers that are used; more would not relate a trace any better.
 _MOST_MARKS: Final = 1000
-#: Nanoseconds of the units that marks are in: seconds of CLOCK_MONOTONIC, milliseconds since 1970.
+#: Nanoseconds of the units that markers use: seconds of CLOCK_MONOTONIC, milliseconds since 1970.
 _UNITS: Final = {b"parent_ts": 1_000_000_000, b"realtime_ts": 1_000_000}
 
 
 @dataclass(slots=True)
 class Survey:
-    """What passed by. Times are ticks of the input's clock."""
+    """The results of a prescan. Times are ticks of the input's clock."""
 
     events: int = 0
     first: int | None = None
     last: int = 0
     highest_cpu: int = -1
-    #: The first event that inputs are aligned by.
+    #: The time of the first event that inputs are aligned by.
     aligned: int | None = None
-    #: By their names: moments that the trace has in common with others.
+    #: The reference times that the trace may share with others, by name.
     moments: dict[str, int] = field(default_factory=dict)
-    #: What "monotonic" and "realtime" showed, in nanoseconds, and when.
+    #: What "monotonic" and "realtime" showed, in nanoseconds, and the tick at which they did.
     readings: dict[str, tuple[int, Fraction]] = field(default_factory=dict)
 
 
 def survey(trace: Trace, align: str | None = None) -> Survey:
-    """Look at all batches of a trace.
+    """Scan all batches of a trace.
 
     Args:
         trace: any trace; its batches are read once.
@@ -56,7 +57,6 @@ def survey(trace: Trace, align: str | None = None) -> Survey:
 
     Raises:
         TraceError: as `Trace.batches` does.
-
     """
     found = Survey()
     wanted = None if align is None else _Wanted(trace, align)
@@ -89,7 +89,7 @@ def _note_times(found: Survey, trace: Trace, batch: Batch) -> None:
 def _note_marks(
     found: Survey, trace: Trace, batch: Batch, number: int, event_class: EventClass
 ) -> None:
-    """Take in what events say of other clocks: JSON's clock_sync, and markers of the kernel."""
+    """Record what events say about other clocks: JSON's clock_sync, and markers of the kernel."""
     if event_class.kind is Kind.CLOCK_SYNC:
         for index, one in enumerate(event_class.fields):
             if one.name == _SYNC_ID and isinstance(one.type, StringClass):
@@ -121,12 +121,12 @@ def _note_moment(found: Survey, name: bytes, at: int) -> None:
         found.moments.setdefault(name.decode("utf-8", "replace"), at)
 
 
-#: The rows that have a text of interest, each distinct text with its rows.
+#: The rows that have a text of interest, as pairs of a distinct text and its rows.
 _Rows = list[tuple[bytes, NDArray[np.intp]]]
 
 
 def _texts(column: Column, trace: Trace, part: bytes = b"") -> _Rows:
-    """The distinct texts of a column that contain `part`, with their rows."""
+    """Return the distinct texts of a column that contain `part`, with their rows."""
     if isinstance(column, np.ndarray):
         ids, rows = np.unique(column, return_inverse=True)
         texts = [trace.strings[id] for id in ids.tolist()]
@@ -147,7 +147,7 @@ def _texts(column: Column, trace: Trace, part: bytes = b"") -> _Rows:
             ]
             found.setdefault(text, []).append(row)
         return [(text, np.array(rows, np.intp)) for text, rows in found.items()]
-    # Where the part occurs, rather than every text of a log.
+    # Search for the part itself instead of looking at every text of a log.
     at = everything.find(part)
     while at >= 0 and len(found) < _MOST_MARKS:
         row = int(np.searchsorted(column.offsets, at + start, side="right")) - 1
@@ -171,7 +171,7 @@ class _Wanted:
         self._text = align.encode("utf-8", "surrogateescape")
 
     def first(self, batch: Batch, number: int, event_class: EventClass) -> int | None:
-        """The time of its first occurrence among the events of a class of a batch."""
+        """Return the time of its first occurrence among the events of a class of a batch."""
         ts = batch.ts[batch.positions(number)]
         name, system = event_class.name, event_class.category
         if name and self._align in (name, f"{system}:{name}"):

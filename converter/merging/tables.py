@@ -14,13 +14,13 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.merging.machines import Machine
 from converter.projection.losses import LossKind, LossReport
 
-#: Characters of a thread's name that Linux keeps (TASK_COMM_LEN without its NUL).
+#: The number of characters of a thread's name that Linux keeps (TASK_COMM_LEN without its NUL).
 _COMM: int = 15
 
 
 @dataclass(slots=True)
 class Source:
-    """An input, and the numbers of the merged trace by its own; the last entry of an array is that of -1."""
+    """An input, with arrays that map its indices to those of the merged trace; the last entry of each is that of -1."""
 
     name: str
     trace: Trace
@@ -30,18 +30,18 @@ class Source:
     tracks: list[int] = field(default_factory=list)
     classes: list[int] = field(default_factory=list)
     strings: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
-    #: How many of each id there were: an id may be used again.
+    #: The number of processes seen per id: an id may be reused.
     seen_processes: Counter[int] = field(default_factory=Counter)
     seen_threads: Counter[tuple[int, int]] = field(default_factory=Counter)
     unnamed: set[tuple[str, int]] = field(default_factory=set)
 
 
 class MergedTables:
-    """Makes the tables of the target from those of its sources, and follows them as they grow.
+    """Builds the tables of the target from those of its sources, and follows them as they grow.
 
-    A process is its pid, on its machine. A thread is its tid in its process; a recorder that knows no processes (a
-    kernel's) takes each thread for one, and is corrected where another knows better. Where inputs have several names
-    for one, the longer counts, since names are cut: it is a loss that is told.
+    A process is identified by its pid and machine, a thread by its tid and process. A recorder without processes (a
+    kernel's) treats each thread as a process, which is corrected if another input knows better. If inputs have
+    several names for one task, the longest wins, since names get truncated; this is a reported loss.
     """
 
     def __init__(self, target: Trace, sources: Sequence[Source], losses: LossReport) -> None:
@@ -52,7 +52,7 @@ class MergedTables:
         self._threads: dict[tuple[int, int, int], int] = {}
         self._tracks: dict[Track, int] = {}
         self._classes: dict[EventClass, int] = {}
-        # By machine and tid: the process of what some input takes for a process of its own.
+        # By machine and tid: the process of a thread that some input treats as a process of its own.
         self._process_of: dict[tuple[str, int], int] = {}
         self._named_by: dict[tuple[str, int], str] = {}
         self._correct()
@@ -61,7 +61,7 @@ class MergedTables:
             self.follow(source)
 
     def follow(self, source: Source) -> None:
-        """Take over what the tables of a source have become."""
+        """Add what is new in the tables of a source."""
         trace = source.trace
         for kind, number in sorted(source.unnamed):
             self._fill_in(source, kind, number)
@@ -81,7 +81,7 @@ class MergedTables:
     # Tasks
 
     def _correct(self) -> None:
-        """Find the processes of threads that an input takes for processes."""
+        """Find the processes of threads that an input treats as processes."""
         lone: dict[tuple[str, int], set[str]] = {}
         owners: dict[tuple[str, int], dict[int, str]] = {}
         leaders: set[tuple[str, int]] = set()
@@ -104,7 +104,8 @@ class MergedTables:
             if len(owners[key]) > 1:
                 continue
             ((pid, name),) = owners[key].items()
-            # A process is older than its threads. Small numbers that are no ids of a machine's have other names, too.
+            # A process is older than its threads. Small numbers that are not ids of a machine also occur with other
+            # names.
             if 0 < pid < key[1] and all(_same_name(name, other) for other in lone[key]):
                 self._process_of[key] = pid
 
@@ -155,7 +156,7 @@ class MergedTables:
         return number
 
     def _fill_in(self, source: Source, kind: str, number: int) -> None:
-        """Take over a name that came later than what it names."""
+        """Copy a name that was learned after the entry that it names."""
         trace, target = source.trace, self._target
         if kind == "process":
             name, place = trace.processes[number].name, source.processes[number]
@@ -212,6 +213,6 @@ class MergedTables:
 
 
 def _same_name(one: str, other: str) -> bool:
-    """Whether two names are one, which may be cut or unknown."""
+    """Return True if two names may be the same one; either may be truncated or unknown."""
     shorter, longer = sorted((one, other), key=len)
     return shorter in ("", longer) or (len(shorter) == _COMM and longer.startswith(shorter))

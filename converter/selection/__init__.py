@@ -1,1 +1,1 @@
-"""A part of a trace: which events are wanted, and what was so before the first of them."""
+"""Selecting a part of a trace: filters its events, and restores the state at its start."""

@@ -1,4 +1,4 @@
-"""Events of a batch that stay, at times within a window: complete slices reach no further than that."""
+"""Clips events of a batch to a window: complete slices do not extend beyond it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ I64: Final = np.iinfo(np.int64)
 
 
 def bounds(window: Window) -> tuple[int, int]:
-    """The first and the last tick of a window: as far from all times as can be, where it is further."""
+    """Return the first and the last tick of a window; an open end is as far away as 64 bits allow."""
     start = I64.min if window.start is None else window.start
     end = I64.max if window.end is None else window.end
     return min(max(start, I64.min), I64.max), min(max(end, I64.min), I64.max)
 
 
 def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None:
-    """How long the complete slices of a class are (-1: not known); None for other classes."""
+    """Return the durations of the complete slices of a class (-1: unknown), or None for other classes."""
     if event_class.kind is not Kind.SLICE_COMPLETE:
         return None
     index = event_class.index_of(Role.DURATION)
@@ -40,7 +40,7 @@ def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None
 
 
 def clipped(trace: Trace, batch: Batch, window: Window) -> Batch:
-    """The events of a batch, moved into a window where they are not in it."""
+    """Return the events of a batch, with those outside a window moved to its bounds."""
     start, end = bounds(window)
     return Batch(
         ts=np.clip(batch.ts, start, end),
@@ -57,14 +57,14 @@ def clipped(trace: Trace, batch: Batch, window: Window) -> Batch:
 
 
 def _clipped(event_class: EventClass, batch: Batch, number: int, start: int, end: int) -> Table:
-    """The rows of a class with complete slices cut to the window."""
+    """Return the rows of a class with complete slices cut to the window."""
     table = batch.tables[number]
     known = durations(event_class, table)
     if known is None:
         return table
     ts = batch.ts[batch.positions(number)]
     first = np.clip(ts, start, end)
-    # Sums that do not fit are beyond any window.
+    # Sums that overflow are beyond any window.
     last = np.where(known > I64.max - np.maximum(ts, 0), I64.max, ts + known)
     cut = np.where(known < 0, known, np.clip(last, start, end) - first)
     if np.array_equal(cut, known):
@@ -77,7 +77,7 @@ def _clipped(event_class: EventClass, batch: Batch, number: int, start: int, end
 
 
 def _with_values(column: Column, values: NDArray[np.int64]) -> Column:
-    """Other values in a column of integers, which may be optional."""
+    """Return a column of integers, which may be optional, with other values."""
     if isinstance(column, OptionalColumn):
         return OptionalColumn(column.valid, _with_values(column.values, values))
     assert isinstance(column, np.ndarray), "durations are integers"

@@ -1,4 +1,4 @@
-"""Ends, at the end of a window, of slices that are open there."""
+"""Generates ends, at the end of a window, for slices that are open there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.selection.steps import PAIRS
 
-#: What the end of a slice repeats of its begin: what ties them together.
+#: The fields that tie an end to its begin: the end of a slice repeats them.
 _TIES: Final[dict[Kind, tuple[Role, ...]]] = {
     Kind.SLICE_BEGIN: (Role.NAME, Role.CATEGORY),
     Kind.ASYNC_BEGIN: (Role.NAME, Role.CATEGORY, Role.ID, Role.SCOPE),
@@ -22,17 +22,18 @@ _ENDS_OF_MARKS: Final = {b"B": b"E", b"S": b"F", b"G": b"H"}
 
 
 class Closing:
-    """The classes of ends that a trace gets in addition."""
+    """The classes of the ends that are added to a trace."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        #: By the class of their begins: two of these may have ends alike, and not store their texts alike.
+        #: By the class of the begins: two of these may have equal ends, but store their texts differently.
         self._numbers: dict[int, int] = {}
 
     def ends(self, begins: Batch, end: int) -> Batch | None:
-        """The ends of slices that the events of a batch begin, inner ones first; None where nothing says an end.
+        """Return the ends of slices that the events of a batch begin, inner ones first; None if there are no ends to
+        write.
 
-        An end that a kernel would have recorded is not made up.
+        Ends that a kernel would have recorded are not made up.
         """
         order = np.arange(len(begins))[::-1]
         class_id = begins.class_id[order].copy()
@@ -92,7 +93,7 @@ class Closing:
     def _of_marks(
         self, event_class: EventClass, table: Table, rows: Any
     ) -> tuple[Table, Any] | None:
-        """``E|pid`` for ``B|pid|name``, and likewise."""
+        """Return ``E|pid`` for ``B|pid|name``, and the same for other pairs of markers."""
         index = event_class.index_of(Role.MESSAGE)
         if index is None:
             return None
@@ -114,7 +115,7 @@ class Closing:
 
 
 def _as_stored(column: Any, texts: list[bytes], trace: Trace) -> Any:
-    """Texts in the way in which a column has them."""
+    """Return texts in the representation of a column."""
     if isinstance(column, np.ndarray):
         return np.array([trace.strings.intern(text) for text in texts], np.int32)
     return list_of_bytes(texts)

@@ -1,4 +1,4 @@
-"""Which events of a batch are wanted, whenever they were."""
+"""Decides which events of a batch are wanted, regardless of their time."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from converter.selection.tasks import WantedTasks
 
 Mask = NDArray[np.bool_]
 _BITS: Final = 32
-#: Kinds of events that stay, or do not, with others.
+#: Kinds of events that are kept or dropped together with others.
 _PAIRED: Final = frozenset({Kind.MARK, *PAIRS, *PAIRS.values()})
 
 
 class Conditions:
-    """What a selection says of events but for their time."""
+    """The conditions of a selection on events, except for their time."""
 
     def __init__(self, trace: Trace, selection: Selection) -> None:
         self._trace = trace
@@ -51,7 +51,7 @@ class Conditions:
         self._evaluation = Evaluation(trace)
 
     def mask(self, batch: Batch) -> Mask:
-        """Which events of a batch are wanted."""
+        """Return the mask of the events of a batch that are wanted."""
         result = np.ones(len(batch), np.bool_)
         if len(self._cpus):
             result &= np.isin(batch.cpu, self._cpus)
@@ -64,7 +64,7 @@ class Conditions:
         return result
 
     def unknown_names(self) -> list[str]:
-        """The names in conditions that no event has had."""
+        """Return the names in conditions that no event has had."""
         names = {name for _, clause in self._clauses for name in _names_in(clause.condition)}
         return sorted(names - self._evaluation.found)
 
@@ -91,9 +91,9 @@ class Conditions:
 def classes_wanted(
     selection: Selection, classes: Iterable[EventClass]
 ) -> Callable[[EventClass], bool] | None:
-    """Which of a trace's classes have events that a selection wants, or that these depend on; None where any may.
+    """Return which of a trace's classes have events that a selection wants, or that these depend on; None if any may.
 
-    An end stays where its begin does, whatever it is called, and what is so at a time depends on more than names.
+    An end is kept if its begin is, whatever its name, and the state at a time depends on more than names.
     """
     if not selection.events or replace(selection, events=(), cpus=frozenset(), read_all=False):
         return None
@@ -115,7 +115,7 @@ def classes_wanted(
 
 
 class _Named:
-    """Events by the names of their classes, or by their own where each has one."""
+    """Selects events by the names of their classes, or by their own names where each event has one."""
 
     def __init__(self, trace: Trace, patterns: NamePatterns) -> None:
         self._trace = trace
@@ -155,7 +155,7 @@ class _Named:
         kind, category = event_class.kind, event_class.category
         verdicts = []
         for pair in pairs.tolist():
-            # The same name may be of a slice and of a counter.
+            # A slice and a counter may have the same name.
             key = (int(kind), category, pair)
             if key not in self._pairs:
                 own = as_text(strings[pair >> _BITS]) or category

@@ -1,7 +1,7 @@
-"""A trace in parts, one behind the other in time, as one pass reads it.
+"""Splits a trace into consecutive parts in one pass.
 
-Each part begins with what was so then, as any part of a trace does (`cut`). Events that come before those of earlier
-parts have all come are held back, so that memory is bounded by how far a trace is out of the order of time.
+Each part starts with the state at its start, as any part of a trace does (`cut`). An event that arrives before the
+earlier parts are complete is held back, so memory is bounded by how far the trace is out of time order.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from converter.selection.parts import Part, TimeLength
 from converter.selection.reaching import reaching
 from converter.selection.steps import StepsOf
 
-#: Of parts by size: so many events are written before it is known how large they are, and at a time at least.
+#: For parts by size: the number of events written before their size is known, and the minimum number at a time.
 _TRIED: Final = 1 << 12
 _FEWEST: Final = 1 << 9
 
 
 class Consecutive:
-    """The parts of a trace, of a length of time each, or of so many bytes as what is written of them."""
+    """The consecutive parts of a trace, each of a given duration or of a given size of the written output."""
 
     def __init__(self, source: Trace, length: TimeLength | int) -> None:
         self._source = source
         self._steps_of = StepsOf(source, values=True)
         self._open = OpenEvents(source)
-        #: Complete slices that go on behind all events so far.
+        #: Complete slices that extend past all events so far.
         self._reaching: list[Batch] = []
-        #: What is of later parts than the one under way.
+        #: Events of parts after the current one.
         self._held_back: list[Batch] = []
-        #: No event that is still to come is before this.
+        #: No event that is still to come is earlier than this.
         self._horizon = int(I64.min)
         self._latest = int(I64.min)
         if isinstance(length, TimeLength):
@@ -52,7 +52,7 @@ class Consecutive:
         self._later = iter(()) if source.in_time_order else iter(_earliest_behind(source))
 
     def parts(self) -> Iterator[Part]:
-        """Part after part. The batches of each are read, all of them and once, before the next is asked for."""
+        """Return the parts in order. All batches of a part must be read, once, before the next part is requested."""
         self._held_back = self._next()
         origin = self._earliest()
         while self._held_back:
@@ -86,10 +86,10 @@ class Consecutive:
         if not self._is_last():
             yield from self._ends(part, closing, part.last)
 
-    # What comes
+    # Reading
 
     def _next(self) -> list[Batch]:
-        """The next batch that has events; none at the end."""
+        """Return the next batch that has events, or an empty list at the end."""
         for batch in self._batches:
             if len(batch):
                 earliest = max(self._horizon, int(self._times(batch).min()))
@@ -106,7 +106,7 @@ class Consecutive:
         return self._horizon == I64.max and not self._held_back
 
     def _times(self, batch: Batch) -> NDArray[np.int64]:
-        """The times of events; those that have none are of any part."""
+        """Return the times of events; events without a time fit any part."""
         timed = np.array([one.timed for one in self._source.event_classes], np.bool_)
         if timed.all():
             return batch.ts
@@ -117,7 +117,7 @@ class Consecutive:
     # A part
 
     def _until(self, part: Part, start: int, end: int) -> Iterator[Batch]:
-        """The events up to a time, as they come."""
+        """Return the events up to a time, in the order of reading."""
         incoming, self._held_back = self._held_back, []
         while incoming:
             for batch in incoming:
@@ -125,9 +125,9 @@ class Consecutive:
             incoming = [] if self._horizon > end else self._next()
 
     def _until_full(self, part: Part, start: int) -> Iterator[Batch]:
-        """Events, a piece of the time after the other, until so much is written as there may be."""
+        """Return events, a range of time at a time, until the output has reached its maximum size."""
         while not (part.events and part.written() >= self._most_bytes):
-            # Only what nothing can come before any more.
+            # Only events that no later one can precede.
             known = [self._times(batch) for batch in self._held_back]
             times = np.sort(np.concatenate([np.zeros(0, np.int64), *known]))
             ready = int(np.searchsorted(times, self._horizon))
@@ -145,14 +145,14 @@ class Consecutive:
                 yield from self._taken(part, batch, bound, Window(start, None))
 
     def _piece(self, part: Part) -> int:
-        """How many events to write before looking at how large the part is: about half of what it may still have."""
+        """Return how many events to write before checking the size again: about half of those that may still fit."""
         written = part.written()
         if not written or not part.events:
             return _TRIED
         return max((self._most_bytes - written) * part.events // (2 * written), _FEWEST)
 
     def _taken(self, part: Part, batch: Batch, end: int, window: Window) -> Iterator[Batch]:
-        """The events of a batch up to a time; others are held back."""
+        """Return the events of a batch up to a time, and hold back the others."""
         times = self._times(batch)
         behind = times > end
         if behind.any():
@@ -176,7 +176,7 @@ class Consecutive:
         yield clipped(self._source, batch, window)
 
     def _opening(self, part: Part, start: int) -> Iterator[Batch]:
-        """What says how it is when the part begins."""
+        """Return the events that restore the state at the start of the part."""
         self._keep_reaching(None, start - 1)
         self._follow_tables(part.trace)
         window = Window(start, None)
@@ -196,7 +196,7 @@ class Consecutive:
                 yield ends
 
     def _keep_reaching(self, batch: Batch | None, end: int) -> None:
-        """Keep the complete slices that go on behind `end`, those of a batch too."""
+        """Keep the complete slices that extend past `end`, including those of a batch."""
         kept = []
         for one in self._reaching if batch is None else [*self._reaching, batch]:
             places = reaching(self._source, one, end + 1)
@@ -214,7 +214,7 @@ class Consecutive:
 
 
 def _earliest_behind(trace: Trace) -> list[int]:
-    """Of each batch that has events: the time of the earliest event of all batches behind it."""
+    """Return, for each batch that has events, the earliest time of all later batches."""
     earliest = []
     for batch in trace.batches():
         timed = np.array([one.timed for one in trace.event_classes], np.bool_)

@@ -1,7 +1,8 @@
-"""A trace cut to a selection: what is wanted, and what was so when the window begins.
+"""Cuts a trace to a selection: the events that are wanted, and the state at the start of the window.
 
-What is open when the window begins (slices, calls, interrupts) begins with it, what holds (counters, the task that runs
-on a CPU) is said again; what is open when it ends, ends with it. An end stays where its begin does.
+What is open when the window starts (slices, calls, interrupts) begins at its start, and current values (counters,
+the task that runs on a CPU) are repeated there. What is open when the window ends, ends with it. An end is kept if
+its begin is.
 """
 
 from __future__ import annotations
@@ -27,31 +28,32 @@ from converter.selection.stacks import END, UNMATCHED
 from converter.selection.steps import StepsOf
 
 Mask = NDArray[np.bool_]
-#: Whose what began is: nobody's, where it is not wanted.
+#: The owner of begins that are wanted; the others have none.
 _OURS: Final = 1
 _NOWHERE: Final = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
 class SelectionCounts:
-    """What became of the events of a trace: all that were read, those that were kept, and those that say what was so
-    when the window began or ended. `all_read` is whether the reader has left out none.
+    """Counts of the events of a trace: all that were read, those that were kept, and those that were added to restore
+    the state at the start or the end of the window. `all_read` is True if the reader has omitted none.
     """
 
     read: int = 0
     kept: int = 0
     added: int = 0
     all_read: bool = True
-    #: Flows whose arrows the part lacks: they begin before it, or end behind it.
+    #: Flows whose arrows the part lacks: they begin before it, or end after it.
     cut_flows: int = 0
     #: Names in conditions that no event has had.
     unknown_names: list[str] = field(default_factory=list)
 
 
 class Cut:
-    """One pass over the batches of a trace. Events are numbered in the order in which they come.
+    """One pass over the batches of a trace. Events are numbered in the order of reading.
 
-    Unless `pairs_named`, an end of a class that has a name stays where that is wanted, not where its begin does.
+    Unless `pairs_named`, an end of a class that has a name is kept if that name is wanted, rather than if its begin
+    is.
     """
 
     def __init__(
@@ -73,9 +75,9 @@ class Cut:
         self._closing = closing
         self._flows = CutFlows(source)
         self._stops_early = source.in_time_order and source.is_as_read
-        #: What began and is still open: needed at the start of the window, and at its end.
+        #: Begins that are still open: needed at the start of the window, and at its end.
         self._open_events = OpenEvents(source)
-        #: Complete slices from before the window that reach into it.
+        #: Complete slices from before the window that extend into it.
         self._reaching: list[Batch] = []
         self._passed = False
         self._opened = False
@@ -88,9 +90,9 @@ class Cut:
         *,
         goes_on: bool = False,
     ) -> Iterator[Batch]:
-        """The batches that stay of those that are read; `came_from` hears of each where it is from.
+        """Return what remains of the batches that are read; `came_from` is called with each batch and its provenance.
 
-        With `goes_on` there are events behind the window that are not among them.
+        With `goes_on` there are events after the window that are not among them.
         """
         self._passed = goes_on
         has_more = goes_on
@@ -100,13 +102,13 @@ class Cut:
             before, after = batch.ts < self._start, batch.ts > self._end
             self._passed |= bool(after.any())
             if self._stops_early and after.all():
-                # So is everything that comes.
+                # All further events are after the window, too.
                 self.counts.all_read = False
                 has_more = True
                 break
             opens = not self._opened and not before.all()
             if after.all():
-                # Nothing of it stays, and nothing that is open ends with it.
+                # None of its events remain, and nothing that is open ends in it.
                 places, opening = _NOWHERE, self._opening() if opens else []
             else:
                 places, opening = self._cut(batch, before, after, opens=opens)
@@ -130,7 +132,7 @@ class Cut:
     def _open(
         self, origins: list[Provenance], came_from: Callable[[Batch, Provenance], None]
     ) -> Iterator[Batch]:
-        """The events that say how it is when the window begins."""
+        """Return the events that restore the state at the start of the window."""
         self._opened = True
         for origin in origins:
             self.counts.added += len(origin.places)
@@ -151,7 +153,9 @@ class Cut:
     def _cut(
         self, batch: Batch, before: Mask, after: Mask, *, opens: bool
     ) -> tuple[NDArray[np.intp], list[Provenance]]:
-        """Where in a batch the events are that stay, and what says how it was when the window begins."""
+        """Return the positions in a batch of the events that are kept, and the events that restore the state at the
+        start.
+        """
         wanted = (
             np.ones(len(batch), np.bool_)
             if self._conditions is None
@@ -168,7 +172,7 @@ class Cut:
             if early.any():
                 closed = self._open_events.follow(steps.take(early), owner)
                 if self._opened:
-                    # What has begun with the window ends where it begins.
+                    # Slices that begin with the window are closed here, where their begins are known.
                     closes = (closed.owner == _OURS) & (closed.number < self._open_events.first)
                     keep[steps.at[early][closes]] = True
         waits = before.any() and self._open_events.follow_wakeups(batch, owner, before)
@@ -196,7 +200,9 @@ class Cut:
         return self._in_order(batch, keep, before), opening
 
     def _in_order(self, batch: Batch, keep: Mask, before: Mask) -> NDArray[np.intp]:
-        """The places of what stays. What is moved to the start of the window stands first, as it had begun."""
+        """Return the positions of the events that are kept. Those moved to the start of the window come first, in
+        their order.
+        """
         moved = np.flatnonzero(keep & before)
         if not len(moved):
             return np.flatnonzero(keep)
@@ -208,20 +214,20 @@ class Cut:
         order = np.lexsort((moved, -reach[moved], batch.ts[moved]))
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
 
-    # What began before
+    # Begun before the window
 
     def _opening(self) -> list[Provenance]:
-        """What says how it is when the window begins."""
+        """Return the events that restore the state at the start of the window."""
         return self._open_events.still_open() + self._reached()
 
     def _reached(self) -> list[Provenance]:
-        """Complete slices of the batches before, the first to begin first."""
+        """Return complete slices of earlier batches, in the order in which they begin."""
         batches = sorted(self._reaching, key=lambda batch: int(batch.ts.min()))
         self._reaching = []
         return [Provenance(batch, np.arange(len(batch))) for batch in batches]
 
     def _ends(self) -> Iterator[Batch]:
-        """The ends of what is open when the window ends."""
+        """Return the ends of what is open when the window ends."""
         for origin in reversed(self._open_events.still_open()):
             begins = origin.events()
             ends = self._closing.ends(begins, self._end)

@@ -1,4 +1,4 @@
-"""Flows that a part cuts: arrows whose one end is in it and whose other is not."""
+"""Flows that a part cuts: arrows with one end inside the part and the other outside."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ Mask = NDArray[np.bool_]
 _Places = NDArray[np.signedinteger[Any]]
 
 _FLOWS: Final = frozenset({Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END})
-#: Fields of slices and instants that are points of flows: of an id, with whether an arrow ends and one begins there,
+#: Fields of slices and instants that are points of flows: one id, with flags for whether an arrow ends and one begins
+#: there,
 _BIND, _IN, _OUT = "bind_id", "flow_in", "flow_out"
-#: and of several, each of which has an arrow to the next of its id, until one ends.
+#: and arrays of ids, where each point has an arrow to the next one of its id, until one is terminating.
 _ARRAYS: Final = {"flow_ids": False, "terminating_flow_ids": True}
-#: Makes one number of the scope and the id of a message.
+#: Combines the scope and the id of a message into one number.
 _SPREAD: Final = np.uint64(0xD6E8FEB86659FD93)
 
 
 class _Points(NamedTuple):
-    """Points of flows: where in a batch, of which flow, and whether that begins or ends there.
+    """Points of flows: their positions in a batch, their flow ids, and whether the flow begins or ends there.
 
-    Those of flows that begin with any first point, and may never end, are `implied`.
+    Flows that begin with any first point, and may never end, are `implied`.
     """
 
     places: _Places
@@ -41,7 +42,7 @@ class _Points(NamedTuple):
     implied: Mask
 
     def at(self, rows: _Places) -> _Points:
-        """Some of them."""
+        """Return a subset of the points."""
         return _Points(
             self.places[rows],
             self.ids[rows],
@@ -52,27 +53,29 @@ class _Points(NamedTuple):
 
 
 class _Space(NamedTuple):
-    """Ids of different spaces are of different flows, be they equal."""
+    """A namespace of ids: equal ids of different spaces are different flows."""
 
     of: str
     is_text: bool = False
 
 
 class CutFlows:
-    """Counts the flows that a part cuts, as the batches of the whole pass in the order of time."""
+    """Counts the flows that a part cuts, as the batches of the full trace pass in time order."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._open: defaultdict[_Space, _OpenFlows] = defaultdict(_OpenFlows)
-        #: By class: whether its events may be points of flows.
+        #: By class: True if its events may be points of flows.
         self._has_points: list[bool] = []
 
     def count(self, *, goes_on: bool) -> int:
-        """How many flows lack an arrow; with `goes_on` the trace does so behind what has passed."""
+        """Return the number of flows that lack an arrow; `goes_on` says that the trace has more events than those that
+        passed.
+        """
         return sum(flows.cut + (flows.waiting() if goes_on else 0) for flows in self._open.values())
 
     def follow(self, batch: Batch, kept: _Places) -> None:
-        """Take in the next batch of the whole, and where in it what stays in the part is."""
+        """Process the next batch of the full trace, and the positions in it of the events that the part keeps."""
         spaces = self._points(batch)
         if not spaces:
             return
@@ -83,7 +86,7 @@ class CutFlows:
             self._open[space].follow(in_order, stays[in_order.places])
 
     def begin(self, batch: Batch) -> None:
-        """What is open at the start of the part begins there, with its arrows."""
+        """Record the events that are open at the start of the part: they begin there, with their arrows."""
         for space, points in self._points(batch).items():
             self._open[space].keep(_joined(points).ids)
 
@@ -103,7 +106,7 @@ class CutFlows:
         return spaces
 
     def _messages(self, batch: Batch, number: int, at: _Places) -> Iterator[tuple[_Space, _Points]]:
-        """Messages, each with a flow from where it is sent to all who receive it; nobody may."""
+        """Return messages, each with a flow from its sender to all receivers, of which there may be none."""
         found = identities(self._trace, batch, number)
         if found is not None:
             scopes, ids, is_message = found
@@ -114,36 +117,36 @@ class CutFlows:
 
 
 class _OpenFlows:
-    """The flows of a space that go on, by id."""
+    """The flows of a space that are still open, by id."""
 
     def __init__(self) -> None:
         self._ids: NDArray[np.uint64] = np.zeros(0, np.uint64)
-        #: Whether the last point of each is in the part, whether it is counted already, and whether no end need come.
+        #: Flags: the last point is in the part; the flow is counted already; it need not have an end.
         self._kept, self._counted, self._implied = np.zeros((3, 0), np.bool_)
         self.cut = 0
 
     def waiting(self) -> int:
-        """How many have their last point in the part and wait for an end."""
+        """Return the number of flows that have their last point in the part and wait for an end."""
         return int(np.count_nonzero(self._kept & ~self._counted & ~self._implied))
 
     def keep(self, ids: NDArray[np.uint64]) -> None:
-        """The last points of these are in the part, though they were before it."""
+        """Mark the last points of these flows as in the part, though they were before it."""
         self._kept |= np.isin(self._ids, ids)
 
     def follow(self, points: _Points, kept: Mask) -> None:
-        """Take in the next points, sorted by id, and which of them are in the part."""
+        """Process the next points, sorted by id; `kept` says which of them are in the part."""
         ids = points.ids
         if not len(ids):
             return
         first = np.r_[True, ids[1:] != ids[:-1]]
         last = np.r_[first[1:], True]
         known, at = self._find(ids[first])
-        # The point before each, where the flow has one.
+        # The previous point of each, if the flow has one.
         follows, from_kept = np.r_[False, ~points.ends[:-1]], np.r_[False, kept[:-1]]
         follows[first], from_kept[first] = known, self._of(self._kept, known, at)
         follows &= ~points.begins
         lacks = np.where(follows, from_kept != kept, kept & ~points.begins & ~points.implied)
-        # Flows of one id, one after the other, are several; the first may go on from the batches before.
+        # Several flows may follow each other with one id; the first may continue from earlier batches.
         starts = np.flatnonzero(first | ~follows)
         number = np.cumsum(first | ~follows) - 1
         counted = np.zeros(len(starts), np.bool_)
@@ -206,7 +209,7 @@ def _has_points(event_class: EventClass) -> bool:
 def _points_of(
     event_class: EventClass, table: Table, at: _Places
 ) -> Iterator[tuple[_Space, _Points]]:
-    """The points of flows among the events of a class, whose places in the batch are `at`."""
+    """Return the points of flows among the events of a class, whose positions in the batch are `at`."""
     for index, field in enumerate(event_class.fields):
         if field.name in _ARRAYS and field.role is Role.CONTEXT:
             yield from _points_of_array(table.column(index), field.type, at, _ARRAYS[field.name])
@@ -235,7 +238,7 @@ def _points_of(
 def _points_of_array(
     column: Column, field_class: FieldClass, at: _Places, ends: bool
 ) -> Iterator[tuple[_Space, _Points]]:
-    """The points of flows in a column of arrays of ids."""
+    """Return the points of flows in a column of arrays of ids."""
     lists, _, valid = without_optional(column, field_class)
     if not isinstance(lists, ListColumn) or not isinstance(lists.values, np.ndarray):
         return
@@ -248,7 +251,7 @@ def _points_of_array(
 
 
 def _is_set(event_class: EventClass, table: Table, name: str) -> Mask:
-    """Which rows say that something is so."""
+    """Return the mask of the rows whose flag is set."""
     for index, field in enumerate(event_class.fields):
         if field.name == name and field.role is Role.CONTEXT:
             values, _, valid = without_optional(table.column(index), field.type)

@@ -1,6 +1,6 @@
-"""Conditions evaluated on whole columns: once a class, never once an event.
+"""Evaluates conditions on whole columns: once per class, never per event.
 
-A comparison with a field that an event does not have is false, whatever it compares.
+A comparison with a field that an event does not have is false, whatever the comparison is.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ class Rows:
         return len(self.table)
 
     def common(self, column: NDArray[Any]) -> NDArray[Any]:
-        """The rows of a column that all events of the batch have."""
+        """Return this class's rows of a column that all events of the batch have."""
         return column[self.positions]
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a name stands for at each row: a column, its class, and where there is something (None: everywhere).
+    """The values of a name: a column, its class, and the mask of the rows that have one (None: all).
 
-    Text that has a column of ids has it in `strings`.
+    If text has a column of ids, `strings` is its table.
     """
 
     column: Column
@@ -104,7 +104,7 @@ class Evaluation:
         self.found: set[str] = set()
 
     def holds(self, condition: Condition, rows: Rows) -> Mask:
-        """At which rows a condition holds."""
+        """Return the mask of the rows at which a condition holds."""
         match condition:
             case Junction(parts, is_any):
                 masks = [self.holds(part, rows) for part in parts]
@@ -167,7 +167,7 @@ class Evaluation:
         return values if name.mask is None else _masked(values, name.mask)
 
     def _field(self, path: str, rows: Rows) -> Values | None:
-        """The field of this name; or the member of a structure, behind a dot."""
+        """Return the field of this name, or the member of a structure that follows a dot."""
         fields = rows.event_class.fields
         for index, field in enumerate(fields):
             if field.name == path:
@@ -198,7 +198,7 @@ class Evaluation:
     def _thread_columns(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-        """Tids, pids and names of threads; an entry more stands for none."""
+        """Return the tids, pids and names of threads; the last entry is for no thread."""
         trace = self._trace
         count = len(trace.threads)
         if self._ids is None or self._ids[0] != count:
@@ -219,13 +219,13 @@ def _signed(number: int) -> int:
 
 
 def _unwrapped(column: Column, held: FieldClass, strings: StringTable) -> Values:
-    """The values of a column, without the optional around them."""
+    """Return the values of a column without the optional around them."""
     plain, kind, valid = without_optional(column, held)
     return Values(plain, kind, strings, valid)
 
 
 def _member(values: Values, path: str) -> Values | None:
-    """The member of a structure that a path names, which may have dots in its name."""
+    """Return the member of a structure that a path names; the member's name may contain dots."""
     column, held = values.column, values.type
     if not (isinstance(column, StructColumn) and isinstance(held, StructureClass)):
         return None
@@ -260,7 +260,7 @@ def _masked(values: Values, mask: int) -> Values | None:
 
 
 def _compare(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
-    """Where values compare with one that is written."""
+    """Return the mask of the rows whose values satisfy a comparison with a literal."""
     column, held = values.column, values.type
     result: Mask
     match held, column:
@@ -284,7 +284,7 @@ def _compare(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
 
 
 def _integers(column: NDArray[Any], sign: str, wanted: int | Fraction) -> Mask:
-    """Exactly, also where the number is none of the column's type."""
+    """Compare exactly, even if the literal is not a value of the column's type."""
     if sign not in _SIGNS:
         return np.zeros(len(column), np.bool_)
     if column.dtype == np.bool_:
@@ -292,7 +292,7 @@ def _integers(column: NDArray[Any], sign: str, wanted: int | Fraction) -> Mask:
     if wanted != int(wanted):
         if sign in ("==", "!="):
             return np.full(len(column), sign == "!=")
-        # Between two integers: the one above for "at least", the one below for "at most".
+        # Between two integers, "at least" uses the upper and "at most" the lower one.
         wanted, sign = (floor(wanted), "<=") if sign in ("<", "<=") else (ceil(wanted), ">=")
     number = int(wanted)
     bounds = np.iinfo(column.dtype)
@@ -304,7 +304,7 @@ def _integers(column: NDArray[Any], sign: str, wanted: int | Fraction) -> Mask:
 
 def _texts(column: Column, strings: StringTable, sign: str, wanted: bytes) -> Mask:
     if isinstance(column, ListColumn):
-        # Such texts hardly ever repeat: they are numbered, but not kept.
+        # Such texts hardly ever repeat: they get ids, but are not kept.
         strings = StringTable()
         column = string_ids(column, strings)
     assert isinstance(column, np.ndarray)
@@ -321,7 +321,7 @@ def _text_compares(text: bytes, sign: str, wanted: bytes) -> bool:
 
 
 def _labelled(column: NDArray[Any], held: IntegerClass, sign: str, wanted: bytes) -> Mask:
-    """Numbers that have names, by these."""
+    """Compare labelled numbers by their labels."""
     result = np.zeros(len(column), np.bool_)
     if sign not in ("==", "!=", "~", "!~"):
         return result
@@ -338,7 +338,7 @@ def _labelled(column: NDArray[Any], held: IntegerClass, sign: str, wanted: bytes
 
 
 def _both(one: Values, sign: str, other: Values) -> Mask:
-    """Where the values of two names compare."""
+    """Return the mask of the rows at which the values of two names satisfy a comparison."""
     result = np.zeros(len(one.column), np.bool_)
     if sign in _SIGNS:
         if isinstance(one.type, StringClass) and isinstance(other.type, StringClass):
@@ -355,7 +355,7 @@ def _is_number(values: Values) -> bool:
 
 def _both_numbers(one: NDArray[Any], sign: str, other: NDArray[Any]) -> Mask:
     result: Mask = _SIGNS[sign](one, other)
-    # NumPy compares 64 bits with a sign and without as floats.
+    # NumPy compares signed with unsigned 64-bit integers as floats.
     for signed, unsigned, test in ((one, other, sign), (other, one, _MIRRORED.get(sign, sign))):
         if signed.dtype == np.int64 and unsigned.dtype == np.uint64:
             result = _SIGNS[test](signed.view(np.uint64), unsigned)
@@ -375,7 +375,7 @@ def _both_texts(one: Values, sign: str, other: Values) -> Mask:
 
 
 def _as_ids(values: Values, strings: StringTable) -> NDArray[np.int32]:
-    """The ids of texts in another table."""
+    """Return the ids of texts in another table."""
     if isinstance(values.column, ListColumn):
         return string_ids(values.column, strings)
     assert isinstance(values.column, np.ndarray)

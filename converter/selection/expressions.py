@@ -19,9 +19,9 @@ from typing import Final, NamedTuple
 from converter.errors import SelectionError
 from converter.selection.moments import UNITS
 
-#: Names of where and when an event is; a field of one of these names is written with a dot in front.
+#: Names of the position and time of an event; a field with one of these names is written with a leading dot.
 PLACE_NAMES: Final = ("ts", "cpu", "tid", "pid", "comm")
-#: Conditions are not nested deeper.
+#: The maximum nesting depth of conditions.
 _DEEPEST: Final = 100
 
 _TOKENS: Final = re.compile(
@@ -33,7 +33,7 @@ _TOKENS: Final = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _PATTERNS: Final = re.compile(r"""\s*([^\s"'=<>&|()]+)\s*:\s+""")
-#: What is meant by signs that are none.
+#: Hints for common mistakes in operators.
 _HINTS: Final = {
     "=": "to compare is ==",
     "|": "or is ||",
@@ -46,7 +46,7 @@ _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "~", "!~"})
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A value that is written: a number, or a text. `spans` says that the number is one of seconds."""
+    """A literal value: a number, or a text. `spans` says that the number is one of seconds."""
 
     value: int | Fraction | bytes
     position: int
@@ -55,7 +55,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What an event says: a field, by its path, or where and when the event is. `mask` is what of a number counts."""
+    """A field, by its path, or the position or time of the event. `mask` selects bits of a number."""
 
     path: str
     position: int
@@ -68,7 +68,7 @@ Operand = Literal | Name
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A test of two operands; without a right one, of whether the left one is anything but zero and nothing."""
+    """A comparison of two operands; without a right one, the test that the left one exists and is not zero."""
 
     left: Operand
     sign: str = ""
@@ -77,7 +77,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Whether an operand is one of some values."""
+    """The test that an operand is one of some values."""
 
     left: Operand
     values: tuple[Literal, ...]
@@ -85,7 +85,7 @@ class Membership:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """Not so."""
+    """The negation of a condition."""
 
     condition: Condition
 
@@ -103,7 +103,7 @@ Condition = Comparison | Membership | Negation | Junction
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A condition on events with one of some names (of all, without patterns)."""
+    """A condition on events whose names match a pattern (on all events, without patterns)."""
 
     patterns: tuple[str, ...]
     condition: Condition
@@ -117,11 +117,10 @@ class _Token(NamedTuple):
 
 
 def parse_clause(text: str) -> Clause:
-    """The clause that a text is.
+    """Parse a clause.
 
     Raises:
-        SelectionError: it is none; the message shows where.
-
+        SelectionError: it is not a clause; the message shows where.
     """
     patterns: tuple[str, ...] = ()
     start = 0
@@ -136,7 +135,7 @@ def parse_clause(text: str) -> Clause:
 
 
 class _Parser:
-    """Recursive descent, a method for each rule."""
+    """A recursive-descent parser, with a method for each rule."""
 
     def __init__(self, text: str, start: int) -> None:
         self._text = text
@@ -164,7 +163,7 @@ class _Parser:
         return self._tokens[self._at]
 
     def _taken(self, *texts: str) -> str | None:
-        """The next token, if it is one of these."""
+        """Return the next token and advance, if it is one of these."""
         token = self._next
         if token.kind in ("sign", "name") and token.text in texts:
             self._at += 1
@@ -176,7 +175,7 @@ class _Parser:
             raise self._error(f"{text!r} is expected", self._next.position)
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Raise an error unless all text is consumed."""
         if self._next.kind == "end":
             return
         if self._next.text == "&":
@@ -184,7 +183,7 @@ class _Parser:
         raise self._error("&&, || or the end is expected", self._next.position)
 
     def either(self) -> Condition:
-        """What any of several conditions makes true."""
+        """Parse a disjunction: conditions of which at least one must hold."""
         parts = [self._all()]
         while self._taken("||"):
             parts.append(self._all())

@@ -1,4 +1,4 @@
-"""Times as somebody writes them, and what they are in ticks of a trace's clock."""
+"""Times as users write them, and their conversion to ticks of a trace's clock."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FORMS: Final = 'seconds as reports print them, "+1.5s" behind the start, or "20
 
 @unique
 class Origin(Enum):
-    """What a moment counts from."""
+    """The origin that a time is relative to."""
 
     CLOCK = "the zero of the trace's clock"
     START = "the first event"
@@ -39,32 +39,31 @@ class Origin(Enum):
 
 
 class Moment(NamedTuple):
-    """A time in seconds since something. Digits behind those that are given are any."""
+    """A time in seconds since an origin. Digits after the given ones may be any."""
 
     seconds: Fraction
     origin: Origin
 
 
 class Span(NamedTuple):
-    """A length of time in seconds."""
+    """A duration in seconds."""
 
     seconds: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The times from `start` to `end`, both included, in ticks; None for no bound."""
+    """The times from `start` to `end`, both included, in ticks; None is unbounded."""
 
     start: int | None
     end: int | None
 
 
 def parse_moment(text: str) -> Moment:
-    """The moment that a text says.
+    """Parse a time.
 
     Raises:
-        SelectionError: it says none.
-
+        SelectionError: it is not a time.
     """
     written = text.strip()
     found = _LENGTH.fullmatch(written)
@@ -88,11 +87,10 @@ def parse_moment(text: str) -> Moment:
 
 
 def parse_span(text: str) -> Span:
-    """The length of time that a text says.
+    """Parse a duration.
 
     Raises:
-        SelectionError: it says none.
-
+        SelectionError: it is not a duration.
     """
     found = _LENGTH.fullmatch(text.strip())
     if found is None or found.group(1):
@@ -101,14 +99,16 @@ def parse_span(text: str) -> Span:
 
 
 def first_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
-    """The first tick of a clock that is not before a moment; the trace starts at tick `start`."""
+    """Return the first tick of a clock that is not before a time; the trace starts at tick `start`."""
     if clock.ticks_per_second is None and moment.origin is Origin.CLOCK:
         return ceil(moment.seconds)
     return _base(moment, start) + ceil(_shifted(moment, clock) * _rate(clock))
 
 
 def last_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
-    """The last tick of a clock that is not behind a moment. Reports cut times to nanoseconds, and so does this."""
+    """Return the last tick of a clock that is not after a time. Reports truncate times to nanoseconds, and so does
+    this.
+    """
     if clock.ticks_per_second is None and moment.origin is Origin.CLOCK:
         return int(moment.seconds // 1)
     behind = _shifted(moment, clock) + UNITS["ns"]
@@ -116,7 +116,7 @@ def last_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
 
 
 def ticks(span: Fraction, clock: ClockDomain) -> int:
-    """So many seconds in ticks of a clock."""
+    """Convert a duration in seconds to ticks of a clock."""
     return int(span * _rate(clock))
 
 
@@ -125,7 +125,7 @@ def _base(moment: Moment, start: int) -> int:
 
 
 def _shifted(moment: Moment, clock: ClockDomain) -> Fraction:
-    """The moment in seconds since what ticks are counted from."""
+    """Return the time in seconds relative to tick 0."""
     if moment.origin is not Origin.EPOCH:
         return moment.seconds
     if clock.epoch_ns is None:

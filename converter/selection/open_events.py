@@ -1,4 +1,4 @@
-"""What is open, holds, or waits, as batches pass: whose it is, and the events that began it."""
+"""Tracks what is open, current, or pending as batches pass: its owner, and the events that began it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from converter.selection.pending_wakeups import PendingWakeups
 from converter.selection.stacks import Closed, Stacks
 from converter.selection.steps import Steps
 
-#: Batches that are kept whole for what they began; of older ones only the events that are still open are.
+#: The number of recent batches that are kept whole; of older ones only the events that are still open are kept.
 _WHOLE: Final = 3
 _NOWHERE: Final = np.zeros(0, np.intp)
 
 
 @dataclass(slots=True)
 class Provenance:
-    """Where the events of a batch come from: the batch that was read, and the places in it."""
+    """The origin of the events of a batch: the batch that was read, and their positions in it."""
 
     batch: Batch
     places: NDArray[np.intp]
 
     def events(self) -> Batch:
-        """Those events."""
+        """Return those events."""
         return self.batch.select(self.places)
 
 
@@ -40,7 +40,7 @@ class _Held:
     numbers: NDArray[np.int64] | None = None
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Where in the batch events are that have one of these numbers, which ascend."""
+        """Return the positions in the batch of the events with these numbers, which must ascend."""
         if self.numbers is not None:
             at = np.minimum(np.searchsorted(numbers, self.numbers), len(numbers) - 1)
             return np.flatnonzero(numbers[at] == self.numbers) if len(numbers) else _NOWHERE
@@ -49,19 +49,21 @@ class _Held:
 
 
 class OpenEvents:
-    """Events are numbered in the order in which they come. Owner 0 is nobody, whose events are not kept."""
+    """The open events of a trace. Events are numbered in the order of reading. Events with owner 0 have none, and are
+    not kept.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._stacks = Stacks()
         self._wakeups = PendingWakeups(trace)
-        #: What began and is still open.
+        #: Begins that are still open.
         self._held: list[_Held] = []
         #: The number of the first event of the batch that is being read.
         self.first = 0
 
     def follow(self, steps: Steps, owner: NDArray[np.int32]) -> Closed:
-        """Go on with some steps of a batch, each event of which has an owner."""
+        """Apply some steps of a batch, each event of which has an owner."""
         return self._stacks.follow(
             steps.lane,
             steps.step,
@@ -73,25 +75,26 @@ class OpenEvents:
     def follow_wakeups(
         self, batch: Batch, owner: NDArray[np.int32], among: NDArray[np.bool_]
     ) -> bool:
-        """Go on with some events of a batch that may be wakeups; whether any are pending."""
+        """Process some events of a batch that may be wakeups; return True if any are pending."""
         self._wakeups.follow(batch, self.first, owner, among)
         return bool(len(self._wakeups.open()))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """The numbers, ascending, of what is open, holds, or waits."""
+        """Return the numbers, ascending, of the events that are open, current, or pending."""
         numbers, _ = self._stacks.open()
         wakeups = self._wakeups.open()
-        # An event is in one of them. `union1d` has NumPy load its masked arrays, which takes longer than a small part.
+        # An event is in only one of them. `union1d` makes NumPy import its masked arrays, which takes longer than a
+        # small part.
         return np.sort(np.concatenate([numbers, wakeups])) if len(wakeups) else numbers
 
     def places_in(self, batch: Batch) -> NDArray[np.intp]:
-        """Where in the batch that is being read events are that are open, so far."""
+        """Return the positions of events in the batch being read that are open so far."""
         numbers = self._numbers()
         found: NDArray[np.intp] = numbers[numbers >= self.first] - self.first
         return found[found < len(batch)]
 
     def hold(self, batch: Batch) -> None:
-        """Keep a batch for what is open of it. Of older ones only that is kept, so that memory is bounded."""
+        """Keep a batch for its open events. Older batches are reduced to theirs, so that memory is bounded."""
         self._held.append(_Held(batch, self.first))
         numbers = self._numbers()
         held = []
@@ -106,7 +109,7 @@ class OpenEvents:
         self._held = held[::-1]
 
     def still_open(self) -> list[Provenance]:
-        """What is open of the batches that are held."""
+        """Return the events of the held batches that are still open."""
         numbers = self._numbers()
         found = []
         for held in self._held:
@@ -117,7 +120,7 @@ class OpenEvents:
 
 
 def decoded(batch: Batch, places: NDArray[np.intp]) -> Batch:
-    """Some events of a batch, without the rest of it."""
+    """Return some events of a batch, decoded, so that the rest of it can be freed."""
     result = batch.select(places)
     decode(result)
     return result

@@ -1,4 +1,4 @@
-"""What a trace can be split into, as somebody says it, and what a part is."""
+"""Ways to split a trace, as users write them, and the resulting parts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from converter.selection.moments import parse_span
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kKMGT]?)(i?)B", re.ASCII)
 _POWERS: Final = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
-#: Smaller parts would be headers above all.
+#: Smaller parts would consist mostly of headers.
 _LEAST_BYTES: Final = 1 << 10
 
 
 class TimeLength(NamedTuple):
-    """Parts of so many seconds each."""
+    """Parts of a fixed duration in seconds."""
 
     seconds: Fraction
 
 
 @unique
 class Division(Enum):
-    """Parts by what events are of."""
+    """Parts by a property of the events."""
 
     CPU = "cpu"
     PROCESS = "process"
@@ -35,26 +35,25 @@ class Division(Enum):
 
 @dataclass(slots=True)
 class Part:
-    """A part of a trace, whose batches can be read once; what is known of it is complete behind the last of them."""
+    """A part of a trace, whose batches can be read once; its attributes are complete after the last batch."""
 
     trace: Trace
-    #: What it is of: a CPU or a process; empty for a part of the time.
+    #: The CPU or process of its events; empty for a part of the time.
     label: str = ""
     first: int | None = None
     last: int | None = None
     events: int = 0
-    #: Events that say what was so when the part began or ended.
+    #: The number of events that were added to restore the state at its start or end.
     added: int = 0
-    #: How many bytes have been written of it.
+    #: Returns the number of bytes that have been written of it.
     written: Callable[[], int] = lambda: 0
 
 
 def parse_division(text: str) -> TimeLength | int | Division:
-    """What a text says that a trace is split by: a length of time, a number of bytes, CPU or process.
+    """Parse what a trace is split by: a duration, a number of bytes, CPU or process.
 
     Raises:
-        SelectionError: it says nothing of these.
-
+        SelectionError: it is none of these.
     """
     written = text.strip()
     for division in Division:

@@ -1,4 +1,4 @@
-"""Patterns of names: `*`, `?` and `[...]` stand for characters, as in a shell."""
+"""Patterns of names: `*`, `?` and `[...]` match characters, as in a shell."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from converter.errors import SelectionError
 
 @lru_cache(maxsize=256)
 def pattern(text: str) -> re.Pattern[str]:
-    """The regular expression of a pattern, to be matched in full."""
+    """Return the regular expression of a pattern, for full matches."""
     return re.compile(translate(text), re.DOTALL)
 
 
 def as_text(name: bytes) -> str:
-    """A name to match against patterns."""
+    """Return a name as text to match against patterns."""
     return name.decode("utf-8", "surrogateescape")
 
 
 class NamePatterns:
-    """Patterns of names of events: which are wanted, and, behind ``!``, which are not."""
+    """Patterns of event names: those that are wanted and, with a leading ``!``, those that are not."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._wanted: list[re.Pattern[str]] = []
@@ -34,7 +34,7 @@ class NamePatterns:
             (self._unwanted if text.startswith("!") else self._wanted).append(pattern(bare))
 
     def match(self, category: str, name: str, kind: str) -> bool:
-        """Whether an event of this name, or of this kind, is wanted."""
+        """Return True if an event with this name, or of this kind, is wanted."""
         spelled = (name, f"{category}:{name}", kind)
         if any(one.fullmatch(text) for one in self._unwanted for text in spelled):
             return False

@@ -1,4 +1,4 @@
-"""Wakeups of threads that have not run since: what a thread waits for a CPU from."""
+"""Wakeups of threads that have not run since: the start of each wait for a CPU."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from converter.ir.trace import Trace
 from converter.selection.stacks import END, VALUE, Stacks
 
 Mask = NDArray[np.bool_]
-#: A recorder may have several of one wakeup, and a viewer look for either.
+#: A recorder may write several of these for one wakeup, and a viewer may look for any.
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
 _BITS: Final = np.int64(2)
 
 
 class PendingWakeups:
-    """The latest wakeup of each kind of each thread that has not been switched to behind it."""
+    """The latest wakeup of each kind of each thread that has not been switched in since."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._stacks = Stacks()
 
     def follow(self, batch: Batch, first: int, owner: NDArray[np.int32], among: Mask) -> None:
-        """Go on with some events of a batch, numbered from `first`, each of which has an owner."""
+        """Process some events of a batch, numbered from `first`, each of which has an owner."""
         parts = [
             (at[kept], tids[kept], np.full(np.count_nonzero(kept), place), step)
             for at, tids, place, step in self._steps(batch)
@@ -48,7 +48,7 @@ class PendingWakeups:
         )
 
     def open(self) -> NDArray[np.int64]:
-        """The numbers, ascending, of wakeups that are wanted and pending."""
+        """Return the numbers, ascending, of wakeups that are wanted and pending."""
         return self._stacks.open()[0]
 
     def _steps(self, batch: Batch) -> list[tuple[NDArray[np.int32], NDArray[np.int64], int, int]]:

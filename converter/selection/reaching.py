@@ -1,4 +1,4 @@
-"""Complete slices that go on."""
+"""Complete slices that extend past a given time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from converter.selection.clipping import durations
 
 
 def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
-    """Where in a batch complete slices are that reach a time, or go on nobody knows how long."""
+    """Return the positions in a batch of complete slices that extend to a time, or whose duration is unknown."""
     places = []
     for number, table in batch.tables.items():
         known = durations(trace.event_classes[number], table)
         if known is None or not len(table):
             continue
         at = batch.positions(number)
-        # Differences from a time behind are numbers of 64 bits without a sign; sums need not be.
+        # The difference from an earlier time fits 64 unsigned bits; a sum may not.
         left = (np.int64(start) - batch.ts[at]).view(np.uint64)
         places.append(at[(known < 0) | (known.view(np.uint64) >= left)])
     return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)

@@ -1,4 +1,4 @@
-"""select(): the part of a trace that is wanted, as a trace."""
+"""select(): returns the wanted part of a trace, as a trace."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ from converter.selection.selection import Selection
 
 @dataclasses.dataclass(slots=True)
 class Selected:
-    """A part of a trace, and how much of it that is: `counts` is of the batches that have been read last."""
+    """A part of a trace, and the counts of what it has; `counts` is of the batches that were read last."""
 
     trace: Trace
     counts: SelectionCounts
 
 
 def select(trace: Trace, selection: Selection) -> Trace:
-    """The part of a trace that a selection wants, as a trace.
+    """Return the part of a trace that a selection wants, as a trace.
 
-    What was so when it begins is in it: names, slices that are open, values of counters, the tasks that run. `trace` is
-    read when the part is, and must not be closed before.
+    It contains the state at its start: names, slices that are open, values of counters, the tasks that run. `trace`
+    is read when the part is, and must not be closed before.
 
     Args:
         trace: any trace.
-        selection: what is wanted of it.
+        selection: the events that are wanted.
 
     Raises:
-        SelectionError: when batches are read: the selection speaks of times that the trace's clock does not know.
-
+        SelectionError: when batches are read: the selection uses times that the trace's clock does not know.
     """
     return selected(trace, selection).trace
 
@@ -46,10 +45,10 @@ def select(trace: Trace, selection: Selection) -> Trace:
 def selected(
     trace: Trace, selection: Selection, *, narrow: bool = False, pairs_named: bool = True
 ) -> Selected:
-    """As `select`, with counts; with `narrow`, the reader may leave out what the part does not need, for good.
+    """Like `select`, with counts. With `narrow`, the reader may omit, for good, what the part does not need.
 
-    Unless `pairs_named`, ends of classes that have names stay where these are wanted, as all else does, not where their
-    begins do: what it is called is all that it depends on.
+    Unless `pairs_named`, ends of classes that have names are kept by their own names, as all other events are,
+    rather than by their begins.
     """
     result = Selected(
         dataclasses.replace(
@@ -93,7 +92,7 @@ class _Part:
     def batches(self) -> Iterator[Batch]:
         source = self._source
         if self._window is None:
-            # Once: what the reader is told then is for all passes.
+            # Resolved once: what the reader is asked to omit then applies to all passes.
             window = self._window = resolved(source, self._selection)
             seeking = _seeking(source)
             narrow = self._narrow and self._selection.is_timed and not self._selection.read_all
@@ -117,7 +116,7 @@ class _Part:
         yield from cut.batches(batches, self._came_from, goes_on=self._narrowed.goes_on)
 
     def describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """The texts that the source has for the events of the latest batch."""
+        """Return the texts that the source has for the events of the latest batch."""
         if self._latest is None or self._latest[0] is not batch:
             return lambda _: None
         origin = self._latest[1]
@@ -130,11 +129,11 @@ class _Part:
 
 
 def resolved(trace: Trace, selection: Selection) -> Window:
-    """The times that a selection wants, in ticks of a trace's clock. Where they count from its ends, it is read.
+    """Return the times that a selection wants, in ticks of a trace's clock. Reads the trace if they are relative to
+    its ends.
 
     Raises:
         SelectionError: the clock does not know such times.
-
     """
     start, end = selection.start, selection.end
     origin = 0
@@ -149,7 +148,7 @@ def resolved(trace: Trace, selection: Selection) -> Window:
 
 
 def _first(trace: Trace) -> int:
-    """The time of the first event: the earliest of the first batch that has a time."""
+    """Return the time of the first event: the earliest of the first batch that has a time."""
     seeking = _seeking(trace)
     known = None if seeking is None else seeking.first()
     if known is not None:
@@ -175,7 +174,7 @@ def _last(trace: Trace) -> int:
 
 
 def _seeking(trace: Trace) -> Seeking | None:
-    """The reader's, where the trace is still what that reads."""
+    """Return the reader's seeking, if the trace is still the one that it reads."""
     return trace.seeking if trace.is_as_read else None
 
 

@@ -1,4 +1,4 @@
-"""A trace in parts by what its events are of, side by side as one pass reads it: a CPU each, or a process."""
+"""Partitions a trace by CPU or process in one pass."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from converter.selection.steps import StepsOf
 from converter.selection.tasks import ids_about
 
 _Groups = NDArray[np.int64]
-#: What is of no CPU, or of no process.
+#: The number of "no CPU" or "no process".
 _NONE: Final = np.int64(-1)
 
 
 class SideBySide:
-    """The parts of a trace, by number in the order in which events of them come. The end of a slice is where its begin
-    is; what is about several processes (a switch) is in the part of each.
+    """The parts of a trace, numbered in the order in which their first events come. The end of a slice is in the part
+    of its begin; an event about several processes (a switch) is in the part of each.
     """
 
     def __init__(self, source: Trace, division: Division) -> None:
@@ -35,12 +35,12 @@ class SideBySide:
         if division is Division.PROCESS:
             self._pids = _Tasks(source)
             self._of = self._pids.of
-        #: By CPU or pid.
+        #: Part numbers by CPU or pid.
         self._numbers: dict[int, int] = {}
         self.labels: list[str] = []
 
     def pieces(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
-        """The events of a batch that are of each part, with its number."""
+        """Return the events of a batch by part, each with the part's number."""
         numbers = self._numbered(self._of(batch))
         steps = self._steps_of(batch)
         if steps is not None:
@@ -53,7 +53,7 @@ class SideBySide:
         places = np.arange(len(batch))
         if self._pids is not None:
             more, others = self._pids.about(batch)
-            # Each event once in each part.
+            # Each event once per part.
             both = np.stack(
                 [np.concatenate([numbers, self._numbered(others)]), np.r_[places, more]]
             )
@@ -64,7 +64,7 @@ class SideBySide:
             yield one, batch.select(places[which])
 
     def _numbered(self, groups: _Groups) -> _Groups:
-        """The numbers of the parts of CPUs or processes."""
+        """Return the part numbers of CPUs or processes."""
         distinct, inverse = np.unique(groups, return_inverse=True)
         for group in distinct.tolist():
             if group not in self._numbers:
@@ -83,25 +83,25 @@ class SideBySide:
 
 
 class _Tasks:
-    """Which process events are of, and about: as the number of the first of its id."""
+    """The processes that events belong to or are about, each as the number of the first process with its id."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.pids: list[int] = []
         self._by_pid: dict[int, int] = {}
         self._by_tid: dict[int, int] = {}
-        # By process, thread and track, an entry more for none.
+        # By process, thread and track, with one more entry for none.
         self._processes: list[int] = []
         self._threads = self._tracks = np.full(1, _NONE)
 
     def of(self, batch: Batch) -> _Groups:
-        """The process of each event: of its thread, or of its track."""
+        """Return the process of each event: that of its thread, or of its track."""
         self._follow()
         of_thread = self._threads[batch.thread]
         return np.where(of_thread == _NONE, self._tracks[batch.track], of_thread)
 
     def about(self, batch: Batch) -> tuple[NDArray[np.intp], _Groups]:
-        """Places of events that are about processes, and these."""
+        """Return the positions of events that are about processes, and these processes."""
         places, groups = [np.zeros(0, np.intp)], [np.zeros(0, np.int64)]
         for at, tids in ids_about(self._trace, batch):
             distinct, inverse = np.unique(tids, return_inverse=True)
@@ -112,7 +112,7 @@ class _Tasks:
         return np.concatenate(places), np.concatenate(groups)
 
     def _follow(self) -> None:
-        """Take in what the tables have become."""
+        """Update from the trace's tables."""
         trace = self._trace
         for process in trace.processes[len(self._processes) :]:
             number = self._by_pid.setdefault(process.pid, len(self.pids))

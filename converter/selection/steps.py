@@ -1,7 +1,7 @@
-"""What events do to what is open: which lane each is on, and what it begins, ends or sets there.
+"""Steps: what events do to open slices and current values. Each has a stack and begins, ends or sets something there.
 
-A lane holds slices that nest: the slices of a thread, the interrupts of a CPU, the calls of one id. What a viewer
-takes from marks in a kernel's trace (Android's atrace) is on lanes of its own.
+A stack holds slices that nest: the slices of a thread, the interrupts of a CPU, the calls of one id. Slices that
+viewers derive from markers in a kernel's trace (Android's atrace) have stacks of their own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BEGIN_OF: Final = {end: begin for begin, end in PAIRS.items()}
 _BY_ID: Final = (Kind.ASYNC_BEGIN, Kind.OBJECT_NEW)
 #: Pairs of a CPU; all others are of a thread, or on a track.
 _OF_CPU: Final = (Kind.IRQ_ENTRY, Kind.SOFTIRQ_ENTRY, Kind.TIMER_ENTRY, Kind.IPI_ENTRY)
-#: Pairs whose ends say nothing by themselves.
+#: Pairs whose ends carry no information of their own.
 TIMELINE_ENDS: Final = (Kind.SLICE_END, Kind.ASYNC_END, Kind.OBJECT_DELETE)
 
 #: Pairs whose ends may say which begin they mean, and how.
@@ -52,7 +52,7 @@ _NAMED: Final = {
     Kind.FUNCTION_ENTRY: Role.FUNCTION,
 }
 
-#: Kinds whose last event says what holds until the next one, and the fields that tell one value from others.
+#: Kinds whose last event sets a value that holds until the next one, and the fields that identify the value.
 _VALUES: Final[dict[Kind, tuple[Role, ...]]] = {
     Kind.SCHED_SWITCH: (),
     Kind.COUNTER: (Role.NAME, Role.CATEGORY, Role.ID, Role.SCOPE),
@@ -69,7 +69,7 @@ _OF_MACHINE: Final = (
     Kind.CLOCK_RATE,
 )
 
-#: What the letters of marks do; the end of an asynchronous slice may leave its name to the begin.
+#: The actions of the letters of markers; the end of an asynchronous slice may leave its name to the begin.
 _LETTERS: Final = {
     "B": BEGIN,
     "E": END,
@@ -81,7 +81,7 @@ _LETTERS: Final = {
 }
 _BY_COOKIE: Final = {"S": "S", "F": "S", "G": "G", "H": "G"}
 
-#: Families of lanes: those of marks, and the first of any other.
+#: Families of stacks: that of markers, and the first of all others.
 _CALLS: Final = 1
 _BY_NAME: Final = 2
 _FIRST_FAMILY: Final = 3
@@ -92,7 +92,9 @@ _WORDS: Final = ("entry", "exit", "enter", "begin", "end", "start", "return")
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What some events of a batch do, in their order: an entry each. `keeps` says that an end without a begin stays."""
+    """The actions of some events of a batch, in order: an entry for each. `keeps` says that an
+    unmatched end is kept.
+    """
 
     at: NDArray[np.int32]
     lane: NDArray[np.uint64]
@@ -104,7 +106,7 @@ class Steps:
         return len(self.at)
 
     def take(self, which: NDArray[np.bool_]) -> Steps:
-        """Some of the steps."""
+        """Return a subset of the steps."""
         return Steps(
             self.at[which],
             self.lane[which],
@@ -115,18 +117,18 @@ class Steps:
 
 
 class StepsOf:
-    """The steps of the events of a trace; unless `named`, only of classes that have no names of their own."""
+    """Computes the steps of the events of a trace; unless `named`, only of classes that have no names of their own."""
 
     def __init__(self, trace: Trace, *, values: bool, named: bool = True) -> None:
         self._trace = trace
         self._with_values = values
         self._with_named = named
-        #: By class number: what distinguishes its lanes from those of other classes.
+        #: By class number: what separates its stacks from those of other classes.
         self._families: dict[int, int] = {}
         self._keys: dict[str, int] = {}
 
     def __call__(self, batch: Batch) -> Steps | None:
-        """The steps of a batch; None where there are none."""
+        """Return the steps of a batch, or None if there are none."""
         parts = []
         for number, table in batch.tables.items():
             event_class = self._trace.event_classes[number]
@@ -179,7 +181,7 @@ class StepsOf:
             parts += [
                 self._ids(event_class, table, role) for role in (Role.ID, Role.SCOPE, Role.CATEGORY)
             ]
-            # An id may be one of a process, or of the track that the event is on.
+            # An id may be local to a process, or to the track that the event is on.
             parts += [self._processes(batch.thread[at]), batch.track[at]]
         elif begin in _OF_MACHINE or begin in _VALUES:
             parts += [self._ids(event_class, table, role) for role in _VALUES[begin]]
@@ -197,7 +199,9 @@ class StepsOf:
         return mixed(len(at), parts)
 
     def _family(self, number: int, event_class: EventClass, begin: Kind) -> int:
-        """A number that classes share whose events are on the same lanes: that of a pair's kind, system and name."""
+        """Return a number that classes share if their events use the same stacks: that of a pair's kind, system and
+        name.
+        """
         if number not in self._families:
             words = event_class.name.replace(":", "_").split("_")
             stem = "_".join(word for word in words if word not in _WORDS)
@@ -209,7 +213,7 @@ class StepsOf:
         return self._families[number]
 
     def _ids(self, event_class: EventClass, table: Table, role: Role) -> NDArray[np.int64] | None:
-        """A number that is the same for equal values of a field; 0 where there is none."""
+        """Return a number that is the same for equal values of a field, and 0 for no value."""
         index = event_class.index_of(role)
         if index is None:
             return None
@@ -218,7 +222,7 @@ class StepsOf:
         if isinstance(held, StringClass):
             ids = string_ids(column, self._trace.strings).astype(np.int64)
         elif isinstance(column, np.ndarray) and column.dtype.kind in "iu":
-            # Zero is none, so that numbers stand one higher.
+            # Zero means none, so numbers are shifted by one.
             ids = column.astype(np.int64) + 1
         else:
             return None
@@ -280,13 +284,13 @@ class StepsOf:
 
 
 def _place(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:
-    """The lane of events that say no other: thread and track, or the CPU where there is neither."""
+    """Return the stack of events without an id: thread and track, or the CPU if there is neither."""
     thread, track = batch.thread[at], batch.track[at]
     return [thread, track, np.where((thread < 0) & (track < 0), batch.cpu[at], -1)]
 
 
 def mixed(count: int, parts: Sequence[NDArray[Any] | int | None]) -> _Numbers:
-    """A number of 64 bits for each combination of values: two of them are equal as good as never by chance."""
+    """Hash each combination of values to 64 bits; collisions are as good as impossible."""
     result = np.zeros(count, np.uint64)
     for part in parts:
         if isinstance(part, int):

@@ -1,4 +1,4 @@
-"""Which threads are wanted: those of some ids or names, and of processes that they have forked."""
+"""Selects threads by id or name, with those of the processes that they have forked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converter.ir.trace import Thread, Trace, TrackScope
 from converter.selection.patterns import pattern
 from converter.selection.selection import Selection
 
-#: Kinds of events that are about other tasks than the one that they are on, and the fields that say which.
+#: Kinds of events that are about other tasks than the one that they are on, and the fields that identify these.
 _ABOUT: Final = (
     Kind.SCHED_SWITCH,
     Kind.SCHED_WAKING,
@@ -34,7 +34,7 @@ Mask = NDArray[np.bool_]
 
 
 def ids_about(trace: Trace, batch: Batch) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
-    """Places of events that are about tasks, and the ids of these; an event may be about several."""
+    """Return the positions of events that are about tasks, and the ids of these; an event may be about several."""
     for number, table in batch.tables.items():
         event_class = trace.event_classes[number]
         if event_class.kind not in _ABOUT or not len(table):
@@ -56,14 +56,14 @@ class WantedTasks:
         self._children = selection.children
         #: Ids of processes that wanted ones have forked.
         self._born: set[int] = set()
-        #: What each thread was called when it was looked at, and whether it is wanted.
+        #: The name of each thread when it was last checked, and whether it is wanted.
         self._known: list[tuple[str, str, bool]] = []
         self._wanted = np.zeros(1, np.bool_)
         self._wanted_tids = np.zeros(0, np.int64)
         self._of_tracks = np.zeros(1, np.bool_)
 
     def mask(self, batch: Batch) -> Mask:
-        """Which events of a batch are on a wanted thread, or about one."""
+        """Return the mask of the events of a batch that are on a wanted thread, or about one."""
         self._follow()
         if self._children:
             self._follow_births(batch)
@@ -75,14 +75,14 @@ class WantedTasks:
         return result
 
     def _follow(self) -> None:
-        """Look at threads and tracks that are new or have another name."""
+        """Check threads and tracks that are new or were renamed."""
         trace = self._trace
         changed = False
         for index, thread in enumerate(trace.threads):
             names = (thread.name, trace.processes[thread.process].name)
             if index < len(self._known) and self._known[index][:2] == names:
                 continue
-            # What was wanted under a former name stays so.
+            # A thread that was wanted under a former name stays so.
             before = index < len(self._known) and self._known[index][2]
             entry = (*names, before or self._is_wanted(thread))
             self._known[index : index + 1] = [entry]
@@ -134,7 +134,7 @@ class WantedTasks:
         self._settle_tracks()
 
     def _add_children(self) -> bool:
-        """Want what processes that are wanted have forked; whether there were any that were not wanted yet."""
+        """Add the processes that wanted ones have forked; return True if any of these are new."""
         wanted = self._wanted_pids()
         new = {
             process.pid
@@ -149,7 +149,7 @@ class WantedTasks:
         return bool(new)
 
     def _settle_tracks(self) -> None:
-        """A track is that of its thread, or of its process."""
+        """Update the tracks: a track is wanted if its thread, or its process, is."""
         threads = self._trace.threads
         processes = {
             threads[index].process for index, (_, _, wanted) in enumerate(self._known) if wanted
@@ -187,7 +187,7 @@ class WantedTasks:
                 self._want_tasks(new)
 
     def _want_tasks(self, ids: set[int]) -> None:
-        """Want the processes, and threads, that have these ids."""
+        """Add the processes and threads that have these ids."""
         for index, (name, owner, wanted) in enumerate(self._known):
             thread = self._trace.threads[index]
             pid = self._trace.processes[thread.process].pid

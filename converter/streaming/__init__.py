@@ -1,1 +1,1 @@
-"""Batches ahead of the writer, and streams merged into batches."""
+"""Preparing batches ahead of the writer, and merging streams into batches."""

@@ -1,4 +1,4 @@
-"""Emission by several threads: each emits a part of a batch's events, and their blocks come in the order of events."""
+"""Emission by several threads: each emits a part of a batch's events; their blocks are returned in event order."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from converter.streaming.ordered_work import OrderedWork
 Emitter = TypeVar("Emitter")
 Block = TypeVar("Block")
 
-#: Emitters at work at the same time: from about three on, it is batches that they wait for.
+#: The maximum number of concurrent emitters: from about three on, they only wait for batches.
 _MOST_EMITTERS = 4
-#: How many events one of them emits at a time, unless it is known how large they are.
+#: The number of events that an emitter processes at a time, unless their size is known.
 _EVENTS_AT_ONCE = 1 << 13
-#: How many bytes of a part an emitter holds for who writes, about.
+#: The approximate number of bytes of a part that an emitter buffers for the writer.
 MOST_HELD = 1 << 22
 
 
 def emitter_count() -> int:
-    """How many emitters an output has."""
+    """Return the number of emitters that an output has."""
     return min(workers(), _MOST_EMITTERS)
 
 
 def parts_of(events: range, at_once: int | None = None) -> Iterator[range]:
-    """Events in parts, each for one emitter."""
+    """Split events into parts, each for one emitter."""
     at_once = at_once or _EVENTS_AT_ONCE
     for at in events[::at_once]:
         yield range(at, min(at + at_once, events.stop))
 
 
 class BlockEmission(Generic[Emitter, Block]):
-    """Has emitters emit; each is at work on one part at a time."""
+    """Runs several emitters; each works on one part at a time."""
 
     def __init__(self, emitters: Sequence[Emitter]) -> None:
         self._work = OrderedWork(emitters)
@@ -43,16 +43,15 @@ class BlockEmission(Generic[Emitter, Block]):
         parts: Iterable[range],
         ground: Callable[[], int] = lambda: 0,
     ) -> Iterator[Block]:
-        """The blocks of all parts, one part's behind the other's.
+        """Return the blocks of all parts, in the order of the parts.
 
         Args:
-            emit: emits events of a part: the blocks, and the number of the event behind the last one, which can be the
-                next part's. What is left of a part is emitted with True: it follows all events whose blocks were
-                given so far. Then one event must be emitted.
-            parts: in order. What is emitted of one that was begun before is thrown away.
-            ground: what parts were emitted on: one that was begun on another than there is when its turn comes is
-                thrown away, too.
-
+            emit: emits events of a part; returns the blocks, and the number of the event after the last one, which can be
+                the first of the next part. The rest of a part is emitted with True, after all events whose blocks have
+                been returned so far; then it must emit at least one event.
+            parts: in order. If a part started before the previous one's rest was emitted over it, its output is discarded.
+            ground: returns the state that parts are emitted on. A part that was started on a state other than the one
+                when its turn comes is also discarded.
         """
         done = 0
         results = self._work.results(
@@ -71,5 +70,5 @@ class BlockEmission(Generic[Emitter, Block]):
                 yield from following
 
     def close(self) -> None:
-        """Wait for what has been begun."""
+        """Wait for the parts that have been started."""
         self._work.close()

@@ -1,4 +1,4 @@
-"""Decoding the columns of batches, several tables at once where the trace allows it."""
+"""Decodes the columns of batches, several tables in parallel if the trace allows it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.pool.workers import Work, Workers, workers
 
-#: Tables of fewer rows are not worth handing over: what they take is the interpreter's, which has one lock.
+#: Tables with fewer rows are not worth handing over: their cost is mostly the interpreter's, which has one lock.
 _WORTHWHILE = 1 << 12
 
 
 class Decoder:
-    """Decodes batches of a trace, with others beside the thread that asks.
+    """Decodes the batches of a trace, using other threads besides the caller's.
 
-    All that a batch holds is decoded when `decode` returns, so that strings are interned batch by batch, and what is
-    known of a batch does not depend on how many threads there are.
+    `decode` returns when all tables of the batch are decoded, so that strings are interned batch by batch, and what
+    is known of a batch does not depend on the number of threads.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -23,12 +23,12 @@ class Decoder:
         self._workers = Workers() if beside else None
 
     def close(self) -> None:
-        """There is nothing more to decode."""
+        """Release the threads; nothing more will be decoded."""
         if self._workers is not None:
             self._workers.close()
 
     def decode(self, batch: Batch) -> None:
-        """Decode all columns: from then on any thread may look at the batch."""
+        """Decode all columns; afterwards any thread may read the batch."""
         large = []
         for table in batch.tables.values():
             if self._workers is None or len(table) < _WORTHWHILE:
@@ -39,7 +39,7 @@ class Decoder:
         begun: list[Work[list[Column]]] = []
         if self._workers is not None:
             begun = [self._workers.submit(table.columns) for table in large]
-        # Others take the first ones meanwhile. Nothing is left under way, whatever fails.
+        # In reverse, as other threads take the first ones meanwhile. Nothing is left running, whatever fails.
         failures = [work.failure() for work in reversed(begun)]
         for error in filter(None, failures):
             raise error

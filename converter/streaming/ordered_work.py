@@ -1,4 +1,4 @@
-"""Work of several threads, whose results come in the order in which it was given."""
+"""Tasks of several threads whose results are returned in the order of submission."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ State = TypeVar("State")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Pieces that wait to be taken: who gives them is at one itself meanwhile, and other threads need the next.
+#: The number of tasks that are queued in addition: the submitter runs one itself meanwhile, and other threads need a
+#: next.
 _WAITING: Final = 2
 
 
 class OrderedWork(Generic[State]):
-    """Pieces of work, each of which has one of `states` to itself: what a kernel keeps between calls.
+    """Tasks, each of which has one of `states` to itself: the state that a kernel keeps between calls.
 
-    A piece that comes alone is worked on by who asks for it, as all are where there is one state. As many pieces as
-    there are states are under way, and few wait to be taken, so that memory stays bounded.
+    A task without others is run by the caller that requests its result; so are all tasks if there is only one
+    state. Otherwise as many tasks are in progress as there are states, and few more are queued, so that memory
+    stays bounded.
     """
 
     def __init__(self, states: Sequence[State]) -> None:
@@ -35,7 +37,9 @@ class OrderedWork(Generic[State]):
     def results(
         self, work: Callable[[State, Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
-        """What becomes of each item, in their order. Errors are raised where the result would have come."""
+        """Return the result of each item, in order. An error is raised at the position of the result
+        that it replaces.
+        """
         items = iter(items)
         first = list(islice(items, 2))
         if self._states == 1 or len(first) < 2:
@@ -44,7 +48,7 @@ class OrderedWork(Generic[State]):
             return
         if self._workers is None:
             self._workers = Workers()
-        # A thread that took a piece while all states are in use would stand still.
+        # A thread that took a task while all states are in use would be idle.
         most = self._states + (_WAITING if workers() <= self._states else 0)
         pending: deque[Work[Result]] = deque()
         try:
@@ -66,7 +70,7 @@ class OrderedWork(Generic[State]):
             self._idle.put(state)
 
     def close(self) -> None:
-        """Wait for what has been begun."""
+        """Wait for the tasks that have been started."""
         if self._workers is not None:
             self._workers.close()
             self._workers = None

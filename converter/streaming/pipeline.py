@@ -1,6 +1,6 @@
-"""Stages of a conversion: a batch is read while the one before is projected and the one before that is written.
+"""Stages of a conversion: one batch is read while the previous one is projected and the one before that is written.
 
-Most of each is done by kernels, which release the GIL.
+Most of the work of each stage is done by kernels, which release the GIL.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from converter.storage.pool.ahead import Ahead
 from converter.storage.pool.workers import Workers
 from converter.streaming.decoding import Decoder
 
-#: Traces of smaller batches are not worth threads.
+#: Traces with smaller batches are not worth a thread.
 _WORTHWHILE = 1 << 14
 
 
 class Pipeline:
-    """A context manager that gives a trace with the batches of another, which are made ahead.
+    """A context manager that returns a trace with the batches of another one, which are prepared ahead.
 
-    What is made ahead is bounded by one batch. Unless the stage only reads, all columns are decoded there (`Decoder`).
-    The tables and the lists of sidecars are copies that have what the other trace's had when the batch was made: what
-    comes behind does not depend on timing. Strings, which are safe to share, are shared. Errors are raised where the
-    batch that they prevent would have come. Leaving the context ends what is under way.
+    At most one batch is prepared ahead. Unless the stage only reads, all columns are decoded there (`Decoder`). The
+    tables and the lists of sidecars are copies, in the state that the other trace's had when the batch was made:
+    later stages do not depend on timing. Strings are safe to share, and shared. An error is raised where the batch
+    that it prevents would have been returned. Leaving the context ends the work in progress.
     """
 
     def __init__(self, source: Trace, *, decodes: bool = True) -> None:
@@ -73,7 +73,7 @@ class Pipeline:
                 self._workers = Workers(waits=True, worthwhile=True)
                 made = Ahead(self._made, self._workers)
                 yield batch
-                # Not to be kept while the next one comes.
+                # Do not keep it while the next one is prepared.
                 del batch
                 yield from self._made_ahead(made)
                 break
@@ -81,7 +81,7 @@ class Pipeline:
         self._tables.follow(self._tables.growth())
 
     def _made(self) -> tuple[Batch, _Growth] | None:
-        """The next batch, with what tables have become with it."""
+        """Return the next batch, with the growth of the tables that comes with it."""
         batch = next(self._source_batches, None)
         if batch is None:
             return None
@@ -98,7 +98,7 @@ class Pipeline:
 
 
 class _Growth(NamedTuple):
-    """What tables have become since the last time, and names that were filled in, by index."""
+    """The growth of the tables since the last time, and names that were filled in, by index."""
 
     processes: list[Process]
     threads: list[Thread]
@@ -106,7 +106,7 @@ class _Growth(NamedTuple):
     event_classes: list[EventClass]
     process_names: dict[int, str]
     thread_names: dict[int, str]
-    #: By format and name: what lists have got, and all other content.
+    #: By format and name: the new entries of lists, and all other content.
     sidecar: dict[str, dict[str, Any]]
 
 
@@ -115,7 +115,7 @@ class _Tables:
 
     def __init__(self, source: Trace) -> None:
         self._source = source
-        # Of the source: how much is known, and what has no name yet.
+        # Of the source: the number of entries that are known, and the entries that have no name yet.
         self._processes = self._threads = self._tracks = self._classes = 0
         self._unnamed_processes: set[int] = set()
         self._unnamed_threads: set[int] = set()
@@ -125,11 +125,11 @@ class _Tables:
         )
 
     def growth(self) -> _Growth:
-        """What is new in the source's tables."""
+        """Return what is new in the source's tables."""
         source = self._source
         process_names = _named(source.processes, self._unnamed_processes)
         thread_names = _named(source.threads, self._unnamed_threads)
-        # Copies: a name that is filled in later must not show before.
+        # Copies: a name that is filled in later must not appear earlier.
         processes = [replace(process) for process in source.processes[self._processes :]]
         threads = [replace(thread) for thread in source.threads[self._threads :]]
         tracks = source.tracks[self._tracks :]
@@ -161,7 +161,7 @@ class _Tables:
         return new
 
     def follow(self, growth: _Growth) -> None:
-        """Add it to the copies."""
+        """Apply the growth to the copies."""
         copy = self.copy
         copy.processes += growth.processes
         copy.threads += growth.threads
@@ -185,7 +185,7 @@ def _unnamed(table: Sequence[Process | Thread], start: int) -> set[int]:
 
 
 def _named(table: Sequence[Process | Thread], unnamed: set[int]) -> dict[int, str]:
-    """The names of what had none, which is struck off."""
+    """Return the names of entries that had none, and remove these from `unnamed`."""
     names = {index: table[index].name for index in sorted(unnamed) if table[index].name}
     unnamed -= names.keys()
     return names

@@ -1,4 +1,6 @@
-"""Windows of several streams, merged by time into batches of events; their contents stay where they were read."""
+"""Windows of several streams, merged by time into batches of events. The contents of events stay where
+they were read.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +17,21 @@ from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.batches.order import Merge
 
-#: Events of a batch: with more, memory is new more often and no longer in the caches; with fewer, there are more calls.
+#: The number of events of a batch. Larger batches allocate more and no longer fit the caches, smaller ones mean more
+#: calls.
 BATCH_SIZE: Final = 1 << 17
 
-#: The next events of a stream, as its reader has them.
+#: The next events of a stream, in the representation of its reader.
 Window = TypeVar("Window")
-#: What the contents of a window's events lie in.
+#: The memory that the contents of a window's events are in.
 Segment = TypeVar("Segment")
 
 
 class WindowColumns(NamedTuple):
     """The events of a window, in the order of their stream: the first `filled` entries of each column.
 
-    `ts` is int64, `class_id` and `thread` are int32; `start` and `size` (uint32) say where contents lie in the segment.
+    `ts` is int64, `class_id` and `thread` are int32; `start` and `size` (uint32) locate the contents in the
+    segment.
     """
 
     ts: NDArray[np.int64]
@@ -39,7 +43,7 @@ class WindowColumns(NamedTuple):
 
 
 class EventWindow(Generic[Segment]):
-    """Columns for the events of a window (`WindowColumns`), used again for others. Contents lie in `segment`."""
+    """Reusable columns for the events of a window (`WindowColumns`). Contents are in `segment`."""
 
     __slots__ = ("class_id", "count", "segment", "size", "start", "thread", "ts")
 
@@ -55,15 +59,16 @@ class EventWindow(Generic[Segment]):
 
     @property
     def columns(self) -> WindowColumns:
-        """The events, of which there are `count`."""
+        """The events; there are `count` of them."""
         return WindowColumns(self.ts, self.class_id, self.thread, self.start, self.size, self.count)
 
 
 @dataclass(slots=True)
 class MergedEvents(Generic[Segment]):
-    """The events of a batch, in stream order: int32 but for `ts` (int64), an entry for each event.
+    """The events of a batch, in stream order. Columns are int32, except `ts` (int64), with an entry for each event.
 
-    `locations` are theirs in `segments`: the segment's number above 32 bits that are the place in it.
+    `locations` point into `segments`: the segment's number in the upper 32 bits, the offset in it in the lower
+    ones.
     """
 
     ts: NDArray[np.int64]
@@ -71,14 +76,14 @@ class MergedEvents(Generic[Segment]):
     row: NDArray[np.int32]
     thread: NDArray[np.int32]
     cpu: NDArray[np.int32]
-    #: None where no stream has one.
+    #: None if no stream has a track.
     track: NDArray[np.int32] | None
     locations: Locations
     segments: list[Segment]
 
     @property
     def class_ids(self) -> list[int]:
-        """The classes that have events, ascending."""
+        """The classes that have events, in ascending order."""
         return [int(id) for id in np.flatnonzero(self.locations.counts)]
 
     def batch(
@@ -86,7 +91,7 @@ class MergedEvents(Generic[Segment]):
         tables: dict[int, Table],
         places: tuple[NDArray[np.int32], NDArray[np.int32] | None] | None = None,
     ) -> Batch:
-        """The batch with these tables; `places` are threads and tracks, where merging knew something else."""
+        """Return the batch with these tables; `places` are threads and tracks that replace those of the merge."""
         thread, track = (self.thread, self.track) if places is None else places
         return Batch(
             ts=self.ts,
@@ -100,10 +105,10 @@ class MergedEvents(Generic[Segment]):
 
 
 class StreamMerge(ABC, Generic[Window, Segment]):
-    """Streams merged by time; at equal times the lower stream goes first. A reader says how windows come by.
+    """Streams merged by time; at equal times the lower stream goes first. Subclasses say how to read windows.
 
-    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when it
-    holds more than `most_bytes`; with `trace`, at the events that its batches may have at most.
+    `cpus` and `tracks` are those of the events of each stream, -1 for none. A batch ends at 131,072 events, or when
+    it holds more than `most_bytes`; with `trace`, at the maximum number of events of that trace's batches.
     """
 
     def __init__(
@@ -125,26 +130,28 @@ class StreamMerge(ABC, Generic[Window, Segment]):
 
     @abstractmethod
     def next_window(self, stream: int, done: Window | None) -> Window | None:
-        """The next window of a stream with events, None after the last. The one before is `done`, and can be reused."""
+        """Return the next window of a stream with events, None after the last. `done` is the previous one and may be
+        reused.
+        """
 
     @abstractmethod
     def columns(self, window: Window) -> WindowColumns:
-        """The events of a window; the arrays are kept until its stream's next is asked for."""
+        """Return the events of a window; the arrays are kept until the next window of its stream is requested."""
 
     @abstractmethod
     def segment(self, window: Window) -> Segment:
-        """What the contents of a window's events lie in; kept as long as batches need it."""
+        """Return the segment that the contents of a window's events are in; it is kept as long as batches need it."""
 
     @abstractmethod
     def class_count(self) -> int:
-        """How many classes there are by now."""
+        """Return the number of classes known so far."""
 
     def size_of(self, segment: Segment) -> int:
-        """The bytes of a segment, where a batch may hold so many only."""
+        """Return the size of a segment in bytes, for batches that are limited by size."""
         return 0
 
     def next(self) -> MergedEvents[Segment] | None:
-        """The events of the next batch, None after the last."""
+        """Return the events of the next batch, None after the last."""
         if not self._begun:
             self._begun = True
             for stream in range(len(self._current)):
@@ -190,7 +197,7 @@ class StreamMerge(ABC, Generic[Window, Segment]):
             self.merge.feed(stream, *self.columns(window), self._hold(window))
 
     def _hold(self, window: Window) -> int:
-        """The number of the window's segment in the batch."""
+        """Return the number of the window's segment in the batch, adding it if needed."""
         segment = self.segment(window)
         self._segments.append(segment)
         self._bytes += self.size_of(segment)

@@ -86,11 +86,11 @@ class Machine:
 def machine_names(
     traces: Sequence[Trace], told: Mapping[int, str] | None = None
 ) -> tuple[str, ...]:
-    """Return the name of each input's machine, from `told` or else from the environment.
+    """Return the name of each input's machine: the given one, or else that of the environment.
 
-    If all inputs that name a machine name the same one, the others belong to it too, and it needs no name. If there
-    are several, an input without a name belongs to a machine without a name. A guest is a different machine from
-    its host and from other guests, even if their names are equal.
+    If all inputs that name a machine name the same one, the others belong to it too, and it needs no name. If there are
+    several, an input without a name belongs to a machine without a name. A guest is a different machine from its host
+    and from other guests, even if their names are equal.
     """
     told = told or {}
     stated = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]

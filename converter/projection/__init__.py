@@ -1,1 +1,3 @@
-"""A trace as a format can hold it: passes over its events, then each batch by its classes, with all losses counted."""
+"""Fits a trace to what a format can hold: passes over its events, then each batch class by class, counting
+all losses.
+"""

@@ -38,9 +38,9 @@ NAMED_BY_EVENT = frozenset(
 
 
 def lower_to_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """Anything as an instant with all its fields as arguments, named after its class.
+    """Lower any event to an instant with all its fields as arguments, named after its class.
 
-    Where the format has tracepoints but no instants, as one of those; None where it has neither.
+    If the format has tracepoints but no instants, it becomes one of those; return None if it has neither.
     """
     kinds = projection.capabilities.kinds
     kind = piece.event_class.kind
@@ -52,7 +52,7 @@ def lower_to_instant(piece: Piece, projection: Projection) -> list[Piece] | None
 
 
 def as_instant(piece: Piece, projection: Projection) -> Piece:
-    """An instant with all fields as arguments, named as the event is, or else after its class."""
+    """Return an instant with all fields as arguments, named as the event is, or else after its class."""
     event_class = piece.event_class
     if event_class.kind in NAMED_BY_EVENT and event_class.index_of(Role.NAME) is not None:
         return piece.as_kind(
@@ -66,7 +66,7 @@ def as_instant(piece: Piece, projection: Projection) -> Piece:
 
 
 def as_typed(piece: Piece) -> Piece:
-    """A tracepoint with all fields as arguments, named after its class."""
+    """Return a tracepoint with all fields as arguments, named after its class."""
     event_class = piece.event_class
     fields = tuple(
         field if field.role in CONTEXT_ROLES else replace(field, role=Role.NONE)

@@ -1,7 +1,7 @@
-"""Loss as a value: what did not fit.
+"""Losses as values: reports of what did not fit.
 
-`project` (in `project`) computes losses from the `Capabilities` that a format declares; no writer drops
-anything on its own. A report without entries means that reading the output back gives the same trace.
+`project` (in `project`) computes losses from the `Capabilities` that a format declares; no writer drops anything on its
+own. A report without entries means that reading the output back gives the same trace.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from converter.projection.engine.planned import LossTally
 
 @unique
 class LossKind(StrEnum):
-    """What became of the thing that did not fit."""
+    """The way in which something did not fit."""
 
     #: Not in the output at all.
     DROPPED = "dropped"
@@ -37,11 +37,12 @@ class LossKind(StrEnum):
 
 @unique
 class LossClass(StrEnum):
-    """Who would miss the thing that did not fit."""
+    """The users that a loss affects."""
 
-    #: Whoever opens the output in a viewer: it is not there, or not what it was.
+    #: Users who open the output in a viewer: it is missing there, or different.
     SHOWN = "shown"
-    #: Other programs that read the output: they find it in another form, or not where viewers do not show it either.
+    #: Other programs that read the output: they find it in another representation, or somewhere that viewers do not
+    #: show.
     KEPT = "kept"
     #: Only the tools of the source's format: declared types, native data, names that nothing shows.
     DETAIL = "detail"
@@ -49,11 +50,13 @@ class LossClass(StrEnum):
 
 @unique
 class Aspect(StrEnum):
-    """What of a trace losses are about that come once for each field or class: summaries give them as one."""
+    """The aspect of a trace that a group of losses is about, if they occur once per field or class: summaries combine
+    them.
+    """
 
     #: Whole events.
     EVENTS = "events"
-    #: Events that another kind stands for: an instant for a tracepoint, a slice for an interrupt.
+    #: Events that are represented by another kind: an instant for a tracepoint, a slice for an interrupt.
     FORMS = "events in another form"
     FLOWS = "arrows between slices"
     RENAMED_CLASSES = "names of events: the format has its own"
@@ -69,7 +72,7 @@ class Aspect(StrEnum):
     NATIVE = "settings and metadata of the recorder"
 
 
-#: Of losses that are counted without a class.
+#: For losses that are counted without a class.
 _CLASS_OF_KIND: Final = {
     LossKind.DROPPED: LossClass.SHOWN,
     LossKind.TRUNCATED: LossClass.SHOWN,
@@ -82,9 +85,10 @@ _CLASS_OF_KIND: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: `count` times, first at `first_ts` (ticks of the trace's clock; None for metadata).
+    """One kind of loss: its `count`, and the time of the first, `first_ts` (ticks of the trace's clock; None for
+    metadata).
 
-    `event_kinds` are those of the events that it is of; none where it is of the trace, or of events whatever they are.
+    `event_kinds` are the kinds of the affected events; empty for losses of the trace, or of events regardless of kind.
     """
 
     kind: LossKind
@@ -99,30 +103,31 @@ class Loss:
         return f"{self.kind}: {self.what} ({self.count:,})"
 
 
-#: What losses are summed by, and the sum: how many, when first, of which kinds of events.
+#: The key that losses are summed by, and the sum: count, first time, and kinds of events.
 _Key = tuple[LossKind, str, LossClass, Aspect | None]
 _Sum = tuple[int, int | None, frozenset[Kind]]
 _NOTHING: Final[_Sum] = (0, None, frozenset())
 
 
-#: Losses that a notebook shows.
+#: The number of losses that a notebook shows.
 _LISTED: Final = 20
 
-#: What one class loses at each of its events.
+#: The losses of one class at each of its events.
 PlannedLosses = tuple[tuple[LossKind, str, LossClass | None, Aspect | None], ...]
 
 
 @dataclass(slots=True, eq=False)
 class LossReport:
-    """The losses of one conversion, summed by kind and thing; complete once all batches have passed.
+    """The losses of one conversion, summed by kind and subject; complete once all batches have passed.
 
-    Any thread may add one: stages of a conversion run at once, and columns that lose something are decoded by several.
+    Any thread may add one: stages of a conversion run concurrently, and columns with losses are decoded by several
+    threads.
     """
 
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
     _repeated: dict[int, LossTally] = field(default_factory=dict)
     _adding: Lock = field(default_factory=Lock)
-    #: Whether losses are counted; those of what another process writes are not.
+    #: False for output that another process writes: its losses are not counted here.
     counts: bool = True
 
     def add(
@@ -138,14 +143,13 @@ class LossReport:
         """Count a loss.
 
         Args:
-            kind: what became of it.
+            kind: the way in which it did not fit.
             what: the thing that did not fit; equal ones are counted together.
-            count: how often.
+            count: the number of occurrences.
             first_ts: the ticks of the earliest one, None for metadata.
-            loss_class: who would miss it; by default as its kind says.
-            aspect: what it is about, where there is one for each field or class: summaries give them as one.
-            event_kinds: the kinds of the events that it happened to.
-
+            loss_class: the users that it affects; by default, as given by `kind`.
+            aspect: the subject, for losses that occur once per field or class: summaries combine them.
+            event_kinds: the kinds of the affected events.
         """
         if count <= 0 or not self.counts:
             return
@@ -169,7 +173,7 @@ class LossReport:
             self._entries[key] = (known + count, first, kinds | event_kinds)
 
     def __getstate__(self) -> dict[_Key, _Sum]:
-        """The sums, which may travel to another process."""
+        """Return the sums, which may be sent to another process."""
         self._settle()
         return self._entries
 
@@ -177,13 +181,13 @@ class LossReport:
         self.__init__(entries)  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        """One line: how many are of which class."""
+        """Return one line with the number of losses of each class."""
         counts = Counter(loss.loss_class for loss in self)
         classes = ", ".join(f"{counts[one]} {one}" for one in LossClass if counts[one])
         return f"<LossReport: {classes or 'no losses'}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the most frequent losses, by who would miss them."""
+        """Return HTML for notebooks: the most frequent losses, by the users that they affect."""
         from converter.ir.html import html_table
 
         losses = sorted(self, key=lambda loss: -loss.count)
@@ -196,8 +200,8 @@ class LossReport:
     def add_planned(
         self, losses: PlannedLosses, count: int, first_ts: int, event_kinds: frozenset[Kind]
     ) -> None:
-        """Count all of `losses`, the same object whenever they come again; `count`, `first_ts` and `event_kinds` are as
-        `add` takes them.
+        """Count all of `losses`, which must be the same object each time. `count`, `first_ts` and `event_kinds` are as
+        for `add`.
         """
         if not self.counts:
             return
@@ -211,7 +215,9 @@ class LossReport:
             self._repeated[id(losses)] = LossTally(losses, event_kinds)
 
     def tally(self, losses: PlannedLosses) -> LossTally:
-        """Where `losses` of events are counted that were `add`ed once, until the losses of events are forgotten."""
+        """Return the tally that counts `losses` of events, after one `add`, until the losses of events are
+        forgotten.
+        """
         repeated = self._repeated.get(id(losses))
         if repeated is None:
             repeated = self._repeated[id(losses)] = LossTally(losses, frozenset())
@@ -226,10 +232,10 @@ class LossReport:
                 self._add(kind, what, count, first_ts, loss_class, aspect)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same things were lost as often."""
+        """Return True if the same things were lost, with the same counts."""
         return isinstance(other, LossReport) and list(self) == list(other)
 
-    # It grows.
+    # It is mutable.
     __hash__ = None  # type: ignore[assignment]
 
     def include(self, other: LossReport) -> None:
@@ -264,12 +270,12 @@ class LossReport:
         return len(self._entries)
 
     def of_class(self, loss_class: LossClass) -> list[Loss]:
-        """The losses of the class `loss_class`."""
+        """Return the losses of the class `loss_class`."""
         return [loss for loss in self if loss.loss_class is loss_class]
 
     @property
     def events_not_shown(self) -> int:
-        """How many events nothing in the output shows."""
+        """The number of events that nothing in the output shows."""
         return sum(
             loss.count
             for loss in self.of_class(LossClass.SHOWN)
@@ -277,7 +283,7 @@ class LossReport:
         )
 
     def to_json(self) -> str:
-        """The report as JSON: {"losses": [{"kind", "what", "count", "first_ts", "class"}]}."""
+        """Return the report as JSON: {"losses": [{"kind", "what", "count", "first_ts", "class"}]}."""
         import json
 
         entries = [

@@ -1,7 +1,7 @@
-"""Lowering: what becomes of a kind that a format does not have.
+"""Lowering: replaces events of kinds that a format does not have.
 
-A rule rewrites the class and reuses the columns. It returns pieces of simpler kinds, which may be lowered in turn, or
-None where nothing simpler is left: the events are dropped, and counted.
+A rule rewrites the class and reuses the columns. It returns partitions of simpler kinds, which may be lowered in turn,
+or None if nothing simpler is left: the events are dropped, and counted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from converter.projection.instants import as_instant, as_typed, lower_to_instant
 
 
 def lower_message(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """An instant, which the message's flow is bound to where there are flows; else the tracepoint that it was."""
+    """Lower to an instant, which the message's flow is bound to if there are flows, else to the tracepoint
+    that it was.
+    """
     kinds = projection.capabilities.kinds
     if Kind.TYPED in kinds and Kind.FLOW_BEGIN not in kinds:
         return [as_typed(piece)]
@@ -37,20 +39,20 @@ LOWERINGS: Mapping[Kind, Lowering] = {
 
 
 def lowering_for(piece: Piece, projection: Projection) -> Lowering | None:
-    """The rule that a piece of the source needs though the format has its kind, or None."""
+    """Return the rule that a partition of the source needs though the format has its kind, or None."""
     if superseded(piece, projection):
         return lower_to_instant
     return lower_program_event if _is_of_program(piece, projection) else None
 
 
 def lower_program_event(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """An instant under the names of provider and tracepoint: the latter alone are as short as "end"."""
+    """Lower to an instant named by provider and tracepoint: the latter alone may be as short as "end"."""
     named = replace(piece.event_class, name=class_label(piece.event_class))
     return [as_instant(piece.rewritten(named, piece.lazy_columns()), projection)]
 
 
 def _is_of_program(piece: Piece, projection: Projection) -> bool:
-    """Whether these are tracepoints that no kernel has recorded, for a format whose viewers take them for such."""
+    """Return True for tracepoints of programs, if the format's viewers take tracepoints for those of a kernel."""
     if piece.event_class.kind is not Kind.TYPED or not projection.capabilities.program_instants:
         return False
     if piece.event_class in projection.source.of_programs:
@@ -59,6 +61,6 @@ def _is_of_program(piece: Piece, projection: Projection) -> bool:
 
 
 def native_records(piece: Piece, projection: Projection) -> str:
-    """How a report names records that only their own format has."""
+    """Return a report's name for records that only their own format has."""
     what = f"native records of {projection.source.format}"
     return f"{what} ({piece.event_class.name})" if piece.event_class.name else what

@@ -1,4 +1,4 @@
-"""What a target keeps of a trace besides events and tables: its clock, its environment, and native data."""
+"""The parts of a trace besides events and tables that a target keeps: its clock, its environment, and native data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_TICK: Final = (1 << 63) - 1
 
 
 def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
-    """The clock of a trace as a format of these capabilities declares it."""
+    """Return the clock of a trace as a format of these capabilities declares it."""
     if clock.ticks_per_second is None:
         report.add(LossKind.CHANGED, f"clock {clock.name!r} of unknown rate as nanoseconds")
         clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
@@ -29,7 +29,7 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
         report.add(LossKind.DROPPED, "wall-clock time of the trace")
         clock = replace(clock, epoch_ns=None)
     if kept.latest_ns is not None and (clock.epoch_ns or 0) > _LATEST_EPOCH:
-        # Times would have no room beside it.
+        # Adding such an epoch, times would not fit.
         report.add(LossKind.DROPPED, "wall-clock time after the year 2116")
         clock = replace(clock, epoch_ns=None)
     unit = kept.shown_epoch_unit
@@ -47,11 +47,11 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
 
 
 def latest_tick(clock: ClockDomain, kept: Capabilities) -> int | None:
-    """The last tick of a clock that viewers of a format do not refuse, None where there is none within 64 bits."""
+    """Return the last tick of a clock that viewers of a format accept; None if it does not fit 64 bits."""
     if kept.latest_ns is None:
         return None
     rate = clock.ticks_per_second or Fraction(_SECOND)
-    # Of a clock from before 1970 the ticks themselves must fit.
+    # If the epoch is before 1970, the ticks themselves must fit.
     since = max(clock.epoch_ns or 0, 0)
     latest = math.floor((kept.latest_ns - since) * rate / _SECOND)
     return latest if latest < _LAST_TICK else None
@@ -63,22 +63,21 @@ def is_json_document(sidecar: Mapping[str, Any]) -> bool:
 
 
 def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> None:
-    """Count what only the records said that events were read from."""
+    """Count information that only the records contained that events were read from."""
     for part, times in parts.items():
         report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
 
 
 class LeftBehind:
-    """Counts what a target has no place for of a source's sidecars and records.
+    """Counts the parts of a source's sidecars and records that a target cannot hold.
 
-    Readers may come to it between events and behind them; what has been counted stays.
+    Readers may add to these between and after events; what has been counted stays counted.
 
     Args:
         source: the trace.
-        formats: whose sidecars stay behind.
-        report: gets the losses.
-        where: words behind the name of each sidecar.
-
+        formats: whose sidecars are dropped.
+        report: receives the losses.
+        where: text after the name of each sidecar.
     """
 
     def __init__(
@@ -87,13 +86,13 @@ class LeftBehind:
         self._source = source
         self._report = report
         self._where = where
-        #: Of each sidecar: the parts that have been counted, and of what tools show how much.
+        #: By sidecar: the parts that have been counted, and of those that tools show, how much.
         self._counted: dict[str, set[str]] = {name: set() for name in formats}
         self._parts: defaultdict[tuple[str, LossClass], Counter[str]] = defaultdict(Counter)
         self._of_records: Counter[str] = Counter()
 
     def follow(self) -> None:
-        """Count what the source has come to have."""
+        """Count what is new in the source."""
         of_records = Counter(self._source.records_shown)
         lose_of_records(self._source, of_records - self._of_records, self._report)
         self._of_records = of_records
@@ -120,7 +119,7 @@ class LeftBehind:
 
 
 class TargetMetadata:
-    """The environment and the sidecars of a target, and the losses of those that it has no place for."""
+    """The environment and the sidecars of a target, and the losses of those that it cannot hold."""
 
     def __init__(
         self,
@@ -130,7 +129,7 @@ class TargetMetadata:
         format_name: str,
         report: LossReport,
     ) -> None:
-        #: Names of native records that only say how the recorder worked.
+        #: Names of native records that only describe how the recorder worked.
         self.bookkeeping = source.bookkeeping if source.format != format_name else frozenset[str]()
         if kept.environment:
             target.environment = dict(source.environment)
@@ -160,5 +159,5 @@ class TargetMetadata:
         self._left_behind = LeftBehind(source, sorted(others), report)
 
     def follow(self) -> None:
-        """Count what stays behind."""
+        """Count what is dropped."""
         self._left_behind.follow()

@@ -1,8 +1,8 @@
-"""project(): a trace as a format can hold it, and what that loses.
+"""project(): fits a trace to what a format can hold, and reports what that loses.
 
-Pure: the source is not changed, and the losses follow from the capabilities alone. What depends on other events is
-rewritten first (`preparation`). Then a batch is taken apart into pieces, one a class; each becomes what the format
-holds of it (`piece_projection`), or what its class is known to become (`class_plans`); all are put together again.
+Pure: the source is not changed, and the losses follow from the capabilities alone. Rewrites that depend on other events
+come first (`preparation`). Then a batch is split into partitions, one per class; each is projected by the rules
+(`piece_projection`), or by the cached plan of its class (`class_plans`); then all are assembled again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _Plans = dict[tuple[int, bool], ClassPlan | None]
 
 
 def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple[Trace, LossReport]:
-    """The trace as a format of these capabilities holds it, and the losses (complete once all batches have passed).
+    """Return the trace as a format of these capabilities holds it, and the losses (complete once all batches have
+    passed).
 
     Args:
         trace: any trace.
@@ -52,10 +53,9 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
         format_name: of the target: only its own sidecar survives.
 
     Returns:
-        The projected trace, streaming like its source, and the report. Columns are converted when they are asked for,
-        so the report counts values that change once somebody has read them, as any writer does. Reading the batches
-        again starts the losses of events anew.
-
+        The projected trace, streaming like its source, and the report. Columns are converted on demand, so the report
+        counts changed values only once their columns have been read, as any writer does. Reading the batches again
+        restarts the losses of events.
     """
     report = LossReport()
     trace = prepared(trace, capabilities, format_name, report)
@@ -65,7 +65,7 @@ def project(trace: Trace, capabilities: Capabilities, format_name: str) -> tuple
 def projected(
     prepared: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
-    """What `project` makes of a trace that is prepared: the stage that may be a batch behind that."""
+    """Return the result of `project` for a trace that is prepared; this later stage may lag a batch."""
     target = Projector(prepared, capabilities, format_name, report).target
     if capabilities.gap_reach is not None:
         from converter.projection.passes.gaps import before_events
@@ -75,7 +75,7 @@ def projected(
 
 
 class Projector:
-    """One projection under way; what `capabilities.Projection` describes."""
+    """A projection in progress; implements `capabilities.Projection`."""
 
     def __init__(
         self, source: Trace, capabilities: Capabilities, format_name: str, report: LossReport
@@ -107,7 +107,7 @@ class Projector:
         self.open_slices: dict[tuple[int, ...], int] = {}
         self._latest = latest_tick(self.target.clock, capabilities)
         self._task_states: TaskStates | None = None
-        # In what was read from the same format they were not shown, either.
+        # If the trace was read from the same format, they were not shown there either.
         self._too_deep: NestedTooDeep | None = None
         if capabilities.max_depth is not None and not self.is_own:
             from converter.projection.passes.slices.slice_depths import NestedTooDeep
@@ -118,17 +118,17 @@ class Projector:
             from converter.projection.passes.slices.end_names import EndNames
 
             self._end_names = EndNames(self.target, report)
-        # By what they were made by besides that; None for classes of which there is no plan.
+        # By the other inputs of the plans; None for classes that have no plan.
         self._plans: dict[tuple[Hashable, ...], _Plans] = {}
         self._rehearsal: Rehearsal | None = None
         self._by_value: dict[Hashable, ByValue] = {}
-        # Of the batch under way.
+        # Of the current batch.
         self._occurring: set[int] = set()
         self._tests: dict[Callable[[EventClass], bool], bool] = {}
         self._constants: dict[str | bytes, np.int32] = {}
         self._with_nul: list[int] = []
         self._nul_checked = 0
-        # Of a trace whose reader has not looked.
+        # For a trace whose reader has not collected them.
         self._task_names: LearnedNames | None = None
         if not source.names_from_events:
             self._task_names = LearnedNames(source)
@@ -137,7 +137,7 @@ class Projector:
         self._metadata.follow()
         self._tables.follow()
 
-    # What rules may ask (capabilities.Projection)
+    # The interface for rules (capabilities.Projection)
 
     def lose(
         self,
@@ -148,7 +148,7 @@ class Projector:
         loss_class: LossClass | None = None,
         aspect: Aspect | None = None,
     ) -> None:
-        """Count a loss at the rows of `piece` (at `count` of them when given)."""
+        """Count a loss at the rows of `piece` (at `count` of them if given)."""
         if count is None:
             count = len(piece)
         if self._rehearsal is not None:
@@ -158,27 +158,27 @@ class Projector:
             self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
     def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
-        """Count losses that are the same of all events of a class, at the rows of `piece`."""
+        """Count losses that are the same for all events of a class, at the rows of `piece`."""
         if self._rehearsal is not None:
             self._rehearsal.lose(losses, len(piece))
         if len(piece):
             self.report.add_planned(losses, len(piece), *self._first_of(piece))
 
     def _first_of(self, piece: Piece) -> tuple[int, frozenset[Kind]]:
-        """The time of the first row, and the kinds that the source and the piece have it as."""
+        """Return the time of the first row, and the kinds that it has in the source and in the partition."""
         first = piece.first
         own = self.source.event_classes[piece.batch.class_id[first]]
         return int(piece.batch.ts[first]), frozenset((own.kind, piece.event_class.kind))
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
-        """Whether events of a class that passes `test` have come so far, this batch included."""
+        """Return True if events of a class that passes `test` have occurred so far, including this batch."""
         if test not in self._tests:
             classes = self.source.event_classes
             self._tests[test] = any(test(classes[number]) for number in self._occurring)
         return self._tests[test]
 
     def strings_with_nul(self) -> NDArray[np.int32]:
-        """The ids of all strings so far with a NUL in them."""
+        """Return the ids of all strings so far with a NUL in them."""
         strings = self.source.strings
         for id in range(self._nul_checked, len(strings)):
             if b"\0" in strings[id]:
@@ -187,65 +187,65 @@ class Projector:
         return np.array(self._with_nul, np.int32)
 
     def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
-        """A string column of one value."""
+        """Return a string column of one value."""
         id = self._constants.get(text)
         if id is None:
-            # Once: interning waits for a reader that is interning what comes next.
+            # Cached: interning waits for a reader that is interning the strings of the next batch.
             id = self._constants[text] = np.int32(self.source.strings.intern(text))
         return constant_column(id, length)
 
     def threads_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The thread of each row, an index into the target's threads."""
+        """Return the thread of each row, an index into the target's threads."""
         return threads_of(piece)
 
     def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
-        """The CPU of each row."""
+        """Return the CPU of each row."""
         return cpus_of(piece)
 
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
-        """Numbers by value, remembered for all that ask for them by the same name."""
+        """Return a cache of numbers by value, shared by all callers with the same key `of`."""
         if of not in self._by_value:
             self._by_value[of] = ByValue(number)
         return self._by_value[of]
 
     def is_nowhere(self, condition: ComputedColumn) -> bool:
-        """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan."""
+        """Return True if no row matches; does not invalidate the cached plan."""
         if self._rehearsal is not None:
             return self._rehearsal.is_nowhere(condition)
         return not np.asarray(condition()).any()
 
     def is_on_threads(self, piece: Piece) -> bool:
-        """Whether all rows are known to be on threads without a look at them."""
+        """Return True if all rows are known to be on threads without reading the column."""
         return self._placing.is_on_threads(piece)
 
     def lazy_cpus_of(self, piece: Piece) -> Place:
-        """The CPU of each row, found on demand where the batch says it."""
+        """Return the CPU of each row, found on demand if it is in the batch."""
         return ComputedColumn(cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu
 
     def track(self, number: int) -> Track:
-        """A track that rows are on, which the target may not keep."""
+        """Return a track that rows are on, which the target may not keep."""
         return self._tables.tracks[number]
 
     def tids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The tids (as signed numbers) of threads, -1 where there is none."""
+        """Return the tids (as signed numbers) of threads, -1 for none."""
         return self._tables.tids(threads)
 
     def pids_of(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The ids (as signed numbers) of the processes of threads, -1 where there is none."""
+        """Return the ids (as signed numbers) of the processes of threads, -1 for none."""
         return self._tables.pids(threads)
 
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The thread that has each tid, -1 where none has."""
+        """Return the thread with each tid, -1 for none."""
         return self._tables.thread_of_tid(tids)
 
     def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """As `thread_of_tid`, where a format `adds_tasks` with threads for ids that none has."""
+        """Like `thread_of_tid`, but if the format `adds_tasks`, threads are added for ids without one."""
         if self.capabilities.adds_tasks:
             return self._tables.task_of_tid(tids)
         return self._tables.thread_of_tid(tids)
 
     def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
-        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
+        """Return keyword arguments for `rewritten` that put rows on the track "`name` Cpu N" of a CPU."""
 
         def track(cpu: int) -> int:
             if cpu < 0:
@@ -255,7 +255,7 @@ class Projector:
         return {"track": Everywhere(ByValue(track), (cpus,), piece)}
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
-        """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
+        """Return keyword arguments for `rewritten` that put rows on the track called `name` of each owner."""
         return {
             "track": map_distinct(
                 owners, lambda owner: self._tables.synthetic_track(Track(name, scope, owner))
@@ -321,7 +321,7 @@ class Projector:
         return self._end_names.named(batch) if self._end_names else batch
 
     def _known(self) -> tuple[int, ...]:
-        """How much is known of what rules ask besides classes and their events."""
+        """Return the sizes of the tables that rules depend on besides classes and their events."""
         target = self.target
         return (
             len(target.processes),
@@ -331,7 +331,7 @@ class Projector:
         )
 
     def _project_class(self, batch: Batch, number: int, plans: _Plans) -> list[Numbered]:
-        """What becomes by the rules of the events of a class in a batch: there is no plan, or an exception to it."""
+        """Project the events of a class in a batch by the rules: there is no plan, or a guard failed."""
         table = batch.tables[number]
         event_class = self.source.event_classes[number]
         places = Places(batch.union, number)
@@ -355,7 +355,9 @@ class Projector:
         return parts
 
     def _renumbered(self, batch: Batch) -> Batch:
-        """The batch with threads and tracks in the target's numbers, and times and CPUs that the format can hold."""
+        """Return the batch with threads and tracks as indices of the target, and times and CPUs that the
+        format can hold.
+        """
         kept = self.capabilities
         ts, cpu = batch.ts, batch.cpu
         first = int(ts.min()) if len(ts) else 0
@@ -385,7 +387,9 @@ class Projector:
         )
 
     def _lose_names(self, piece: Piece, held: Iterable[EventClass]) -> None:
-        """Functions that the source's symbols name are numbers alone where the format has no symbols."""
+        """Count functions that the source's symbols name and that become plain numbers, as the format has
+        no symbols.
+        """
         addresses = self._addresses(piece.event_class)
         by_style = self.capabilities.symbols
         lost = names_lost(piece.event_class, addresses, held, by_style=by_style)

@@ -1,6 +1,6 @@
 """Fields of timeline events that several formats have, each with one name, type and role.
 
-What a format's record has a place for, it lists among its parts; what it has none for becomes an argument.
+A format lists those that its record has a field for; the others become arguments.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ JSON_TEXT: Final = BytesClass("application/json")
 #: A spelling of the event's phase in the Trace Event Format that is not its kind's usual one.
 PHASE: Final = Field("phase", StringClass(), Role.TYPE)
 DURATION: Final = Field("duration", _TICKS, Role.DURATION)
-#: The CPU time of the thread at the event, and how much of it a complete slice took.
+#: The CPU time of the thread at the event, and the CPU time that a complete slice used.
 THREAD_TIME: Final = Field("thread_time", _TICKS, Role.THREAD_TIME)
 THREAD_DURATION: Final = Field("thread_duration", _TICKS, Role.THREAD_DURATION)
-#: How far an instant reaches: g (everything), p (its process) or t (its thread).
+#: The scope of an instant: g (everything), p (its process) or t (its thread).
 SCOPE: Final = Field("scope", StringClass(), Role.SCOPE)
 #: Ids of equal value in different scopes are different.
 ID_SCOPE: Final = Field("id_scope", StringClass(), Role.SCOPE)
-#: Names of an identity: of no stated reach, of the process, of all processes.
+#: Names of an identity: of unspecified scope, of the process, of all processes.
 ID_NAMES: Final = ("id", "id.local", "id.global")
 #: A slice in the middle of, at the end of, or at the start of the flow of this id.
 BIND_NAME: Final = "bind_id"
@@ -42,21 +42,21 @@ FLOW_IN: Final = Field("flow_in", BooleanClass(), Role.CONTEXT)
 FLOW_OUT: Final = Field("flow_out", BooleanClass(), Role.CONTEXT)
 #: A flow that ends at the slice around it and not at the next one.
 BINDS: Final = Field("binds_enclosing", BooleanClass(), Role.CONTEXT)
-#: Flows that an event begins or is in the middle of, and those that end at it: of all slices of an
-#: id each leads to the next.
+#: Flows that an event begins or is in the middle of, and those that end at it: each of the slices of an id leads to the
+#: next.
 FLOW_IDS: Final = Field("flow_ids", ArrayClass(IntegerClass(64)), Role.CONTEXT)
 TERMINATING_FLOW_IDS: Final = replace(FLOW_IDS, name="terminating_flow_ids")
-#: What several slices say that are of one thing.
+#: An id that several slices share if they belong to one operation.
 CORRELATION_ID: Final = Field("correlation_id", IntegerClass(64), Role.CONTEXT)
 #: Members of a JSON event that are not standard, as the text of an object.
 MEMBERS: Final = Field("members", JSON_TEXT, Role.PAYLOAD)
 
 
 def number_id(name: str) -> Field:
-    """The field of an id that is a number, or stands for one: ``0x1f``."""
+    """Return the field of an id that is a number, or is written as one: ``0x1f``."""
     return Field(name, _HEXADECIMAL, Role.ID)
 
 
 def text_id(name: str) -> Field:
-    """The field of an id that is any text."""
+    """Return the field of an id that is any text."""
     return Field(name, StringClass(), Role.ID)

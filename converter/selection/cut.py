@@ -214,7 +214,7 @@ class Cut:
         order = np.lexsort((moved, -reach[moved], batch.ts[moved]))
         return np.concatenate([moved[order], np.flatnonzero(keep & ~before)])
 
-    # Begun before the window
+    # State from before the window
 
     def _opening(self) -> list[Provenance]:
         """Return the events that restore the state at the start of the window."""

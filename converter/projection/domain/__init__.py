@@ -1,1 +1,1 @@
-"""Rules that know a domain: Linux scheduling, system calls, atrace, V8."""
+"""Rules with knowledge of a domain: Linux scheduling, system calls, atrace, V8."""

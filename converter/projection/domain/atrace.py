@@ -1,4 +1,4 @@
-"""Text that programs write into a kernel trace, as what Android's atrace means by it (see `kernels.markers`)."""
+"""Interprets text that programs write into a kernel trace by the rules of Android's atrace (see `kernels.markers`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from converter.projection.engine.pieces import Piece
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
 from converter.projection.losses import LossKind
 
-#: Android's name for the category of slices that come this way.
+#: Android's category name for these slices.
 _ATRACE = "atrace"
 
 _VALUE = Field("value", IntegerClass(64, True), Role.VALUE)
@@ -40,7 +40,7 @@ KIND_OF_PHASE = {
 
 
 class _Markers(NamedTuple):
-    """The parts of messages, one entry a row."""
+    """The fields of messages, one entry per row."""
 
     phase: NDArray[np.uint8]
     tgid: NDArray[np.int64]
@@ -53,7 +53,9 @@ class _Markers(NamedTuple):
 
 
 def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """Slices, counters and instants for messages of atrace; a log message, or else an instant, for any other."""
+    """Lower messages of atrace to slices, counters and instants; any other becomes a log message, or else
+    an instant.
+    """
     index = piece.event_class.index_of(Role.MESSAGE)
     if index is None or not isinstance(piece.event_class.fields[index].type, StringClass):
         return _text(piece, projection)
@@ -64,7 +66,7 @@ def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:
         markers = _Markers(*parse_marker_texts(strings, column.values, column.offsets))
     else:
         assert isinstance(column, np.ndarray)
-        # A message that has an id is likely to come again.
+        # A message that has a string id is likely to repeat.
         messages, inverse = distinct(column)
         markers = _Markers(*parse_marker_ids(strings, messages)).take(inverse)
     _name_ends(markers, projection.open_slices)
@@ -80,7 +82,7 @@ def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def _name_ends(markers: _Markers, open_slices: dict[tuple[int, ...], int]) -> None:
-    """Give the ends of slices on tracks by name (H without a name) the name that their begin (G) has.
+    """Name the ends of slices on named tracks: an H without a name gets the name of its begin (G).
 
     `open_slices` has the names of those that are open between batches, by tgid, track and cookie.
     """
@@ -98,7 +100,7 @@ def _name_ends(markers: _Markers, open_slices: dict[tuple[int, ...], int]) -> No
     latest = np.maximum.accumulate(np.where(begins | first, at, 0))
     starts = np.flatnonzero(first)
     keys = list(zip(*(column[starts].tolist() for column in columns), strict=True))
-    # What a slice is called at the start of each run of one slice's events, and then from begin to begin.
+    # The name of a slice at the start of each run of its events, and then from begin to begin.
     known = np.array([open_slices.get(one, 0) for one in keys], np.int32)
     carried = known[np.cumsum(first) - 1]
     names = np.where(begins[latest], markers.name[rows][latest], carried)
@@ -128,7 +130,7 @@ def _text(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def _part(piece: Piece, phase: str, markers: _Markers, projection: Projection) -> Piece:
-    """Rows of one letter as events of its kind. The process is that of the thread, or else lost."""
+    """Return the rows of one letter as events of its kind. The process is that of the thread; any other is lost."""
     kind = KIND_OF_PHASE[phase]
     threads = projection.threads_of(piece)
     leading: list[tuple[Field, Any]] = []

@@ -1,8 +1,8 @@
-"""Timeline events as text that programs write into a kernel trace (Android's atrace), for formats that have no better.
+"""Writes timeline events as text in a kernel trace (Android's atrace), for formats that have nothing better.
 
 The reverse of `atrace`: ``B|pid|name``, ``E|pid``, ``I|pid|name``, ``C|pid|name|value``, ``S|pid|name|cookie`` and
-``F|pid|name|cookie`` (perfetto, src/trace_processor/importers/systrace/systrace_parser.h). What a text has no place for
-stays beside it as an argument. Complete slices are begins and ends before they come here.
+``F|pid|name|cookie`` (perfetto, src/trace_processor/importers/systrace/systrace_parser.h). What the text cannot express
+becomes an argument. Complete slices have been turned into begins and ends before.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
 _MESSAGE = Field("message", StringClass(), Role.MESSAGE)
 
-#: What ends a text, and what ends a part that others follow.
+#: Characters that end a text, and those that end a field that others follow.
 _ENDS = b"\0\n"
 _SEPARATORS = b"\0\n|"
 
 
 def lower_slice_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``B|pid|name``."""
+    """Lower to ``B|pid|name``."""
     return [_text(piece, projection, b"B|", _name(piece, _ENDS))]
 
 
 def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``E|pid``: it ends the innermost slice of its thread, so that its name stays an argument.
+    """Lower to ``E|pid``: it ends the innermost slice of its thread, so its name stays an argument.
 
-    That may be one of the source's own marks, which are slices apart from those of the timeline.
+    That may be a slice of one of the source's own markers, which are separate from the slices of the timeline.
     """
     if projection.occurs(_is_mark):
         what = "ends of slices on threads with marks: they end the innermost of both"
@@ -51,22 +51,24 @@ def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def lower_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``I|pid|name``."""
+    """Lower to ``I|pid|name``."""
     return [_text(piece, projection, b"I|", _name(piece, _ENDS))]
 
 
 def lower_async_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``S|pid|name|cookie``."""
+    """Lower to ``S|pid|name|cookie``."""
     return _asynchronous(piece, projection, b"S|")
 
 
 def lower_async_end(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``F|pid|name|cookie``."""
+    """Lower to ``F|pid|name|cookie``."""
     return _asynchronous(piece, projection, b"F|")
 
 
 def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """``C|pid|name|value`` for each of the counter's values, under the counter's name and, of several, its own."""
+    """Lower to ``C|pid|name|value`` for each of the counter's values, under the counter's name and, if
+    several, its own.
+    """
     fields = piece.event_class.fields
     numbers = (IntegerClass, FloatClass, BooleanClass)
     series = [
@@ -83,7 +85,7 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
             own = fields[index].name.encode("utf-8", "surrogateescape")
             name.append(b" " + own.translate(bytes.maketrans(_SEPARATORS, b"___")))
         value = _whole(piece, piece.table.column(index), projection)
-        # What else there is goes with the first.
+        # All other fields go with the first value.
         rest = frozenset({Role.NAME, Role.VALUE}) if after == 0 else frozenset(Role)
         part = _text(piece, projection, b"C|", [*name, b"|", value], without=rest)
         if after:
@@ -93,7 +95,7 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def lower_log(piece: Piece, _: Projection) -> list[Piece] | None:
-    """The message as it is."""
+    """Lower to the message as it is."""
     return [piece.as_kind(Kind.MARK, roles={Role.MESSAGE: Role.MESSAGE})]
 
 
@@ -129,7 +131,7 @@ def _text(
     *,
     without: frozenset[Role] = frozenset({Role.NAME}),
 ) -> Piece:
-    """The piece as marks whose message is the letter, the process and the parts."""
+    """Return the partition as markers whose message consists of the letter, the process and the fields."""
     pids = np.maximum(projection.pids_of(projection.threads_of(piece)), 0)
     joined = [letter, np.ascontiguousarray(pids), *([b"|", *parts] if parts else [])]
 
@@ -142,14 +144,14 @@ def _text(
 
 
 def _message(projection: Projection) -> Field:
-    """The field of the format's marks, so that its name is right."""
+    """Return the message field of the format's markers, so that it has the right name."""
     support = projection.capabilities.kinds.get(Kind.MARK)
     fields = support.fields if support is not None else ()
     return next((field for field in fields if field.role is Role.MESSAGE), _MESSAGE)
 
 
 def _name(piece: Piece, forbidden: bytes) -> list[Part]:
-    """The event's name, without what would end it."""
+    """Return the event's name, without the characters that would end it."""
     index = piece.event_class.index_of(Role.NAME)
     if index is None:
         name = piece.event_class.name.encode("utf-8", "surrogateescape")
@@ -164,7 +166,7 @@ def _name(piece: Piece, forbidden: bytes) -> list[Part]:
 
 
 def _cookie(piece: Piece, projection: Projection) -> Part:
-    """The id that ties begin and end together; of text a checksum."""
+    """Return the id that ties begin and end together; for text, a checksum."""
     number = piece.integers(Role.ID)
     if number is not None:
         return _contiguous(number)
@@ -186,7 +188,7 @@ def _contiguous(number: NDArray[np.generic]) -> Part:
 
 
 def _whole(piece: Piece, column: Column, projection: Projection) -> Part:
-    """A counter's values as integers: markers have no others."""
+    """Return a counter's values as integers: markers have no others."""
     assert isinstance(column, np.ndarray)
     if column.dtype.kind != "f":
         return _contiguous(column)

@@ -1,4 +1,4 @@
-"""Call stacks of samples, from tables that say of each stack its innermost function and the stack around that."""
+"""Call stacks of samples, from tables with the innermost function of each stack and the stack around it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.ir.kinds import Kind, Role
 
-#: Frames of a call stack beyond these are left out.
+#: The maximum depth of a call stack; further frames are dropped.
 MAX_DEPTH: Final = 1 << 10
 _BATCH_SIZE: Final = 1 << 14
-#: A sample of functions by their names, innermost first.
+#: A sample of function names, innermost first.
 SAMPLE: Final = EventClass(
     Kind.SAMPLE, fields=(Field("frames", ArrayClass(StringClass()), Role.FRAMES),)
 )
@@ -31,7 +31,7 @@ def sample_batches(
     thread: NDArray[np.int32],
     cpu: NDArray[np.int32],
 ) -> Iterator[Batch]:
-    """Samples in the order of time, of the class `SAMPLE` under its number; `tables` are those of `call_stacks`."""
+    """Return samples in time order, of the class `SAMPLE` under its number; `tables` are those of `call_stacks`."""
     for first in range(0, len(ts), _BATCH_SIZE):
         at = slice(first, first + _BATCH_SIZE)
         count = len(ts[at])
@@ -48,7 +48,7 @@ def sample_batches(
 def call_stacks(
     stack: NDArray[np.int64], prefix: NDArray[np.int64], function: NDArray[np.int32]
 ) -> ListColumn:
-    """The functions of each stack: each walks from the innermost frame outwards, all at a time.
+    """Return the functions of each stack; all stacks are walked at once, from the innermost frame outwards.
 
     By the number of a stack, `prefix` has the one around it (-1: none) and `function` its innermost function.
     """

@@ -1,4 +1,4 @@
-"""Tasks that exit leave their CPUs, for formats whose viewers show them as running until a switch says otherwise.
+"""Lets exiting tasks leave their CPUs, for formats whose viewers show them as running until a switch says otherwise.
 
 A tracer that follows tasks is gone with the task: the last switch, from a task that is dead, is not recorded.
 """
@@ -31,14 +31,14 @@ _NOBODY: Final[_Running] = (UNKNOWN_TASK, -1)
 
 
 def leaving_at_exit(trace: Trace, report: LossReport) -> Trace:
-    """The trace with a switch in front of the exit of each task that has the CPU, where switches name one task."""
+    """Return the trace with a switch before the exit of each task that has the CPU, if switches name one task only."""
     result = dataclasses.replace(trace)
     result.make_batches = lambda: _batches(trace, report)
     return result
 
 
 def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
-    #: By CPU: what its last switch was to.
+    #: By CPU: the task that its last switch was to.
     running: dict[int, _Running] = {}
     for batch in trace.batches():
         switches, exits = [], []
@@ -48,7 +48,7 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
                 switches.append(number)
             elif kind is Kind.TASK_EXIT and len(table):
                 exits.append(number)
-        # Only switches that name one task leave anything to be found out.
+        # If all switches name both tasks, nothing is missing.
         partial = any(may_name_one(trace.event_classes[number]) for number in switches)
         if partial or (running and (switches or exits)):
             scheduled = _Batch(trace, batch, switches, running)
@@ -58,7 +58,7 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
 
 
 class _Batch:
-    """What ran on each CPU when, by the switches of a batch and `running`, which is brought up to date."""
+    """The tasks that ran on each CPU over time, by the switches of a batch and `running`, which is updated."""
 
     def __init__(
         self, trace: Trace, batch: Batch, switches: list[int], running: dict[int, _Running]
@@ -67,7 +67,7 @@ class _Batch:
         for number in switches:
             event_class = trace.event_classes[number]
             at = batch.positions(number)
-            # Switches that name both tasks are a tracer's of CPUs, which has the last one too.
+            # Switches that name both tasks are from a tracer of CPUs, which also records the last one.
             got = np.full(len(at), UNKNOWN_TASK, np.int64)
             if may_name_one(event_class):
                 got = _column(batch.tables[number], event_class, Role.NEXT_TID)
@@ -83,7 +83,7 @@ class _Batch:
             running[int(cpus[last])] = int(self._tasks[last]), int(self._classes[last])
 
     def running(self, cpus: NDArray[np.int32], positions: NDArray[Any]) -> tuple[_Int64s, _Int64s]:
-        """The tasks that had these CPUs at these positions, and the classes of the switches to them."""
+        """Return the tasks that had these CPUs at these positions, and the classes of the switches to them."""
         places = _places(cpus, positions)
         last = np.searchsorted(self._places, places) - 1
         known = last >= 0
@@ -98,7 +98,7 @@ _NO_NUMBERS = np.zeros(0, np.int64)
 
 
 def _places(cpus: NDArray[np.int32], positions: NDArray[Any]) -> _Int64s:
-    """Numbers in the order of CPUs, and of positions on each."""
+    """Return numbers that sort by CPU, and by position within each."""
     places: _Int64s = (cpus.astype(np.int64) << 32) + positions
     return places
 
@@ -118,7 +118,7 @@ def _with_switches(
         whole = Piece(batch, event_class, table, batch.positions(number))
         told = whole.integers(Role.TID)
         if told is None:
-            # It does not say whose exit it is.
+            # It does not say which task exits.
             placed.append((number, number, whole))
             continue
         tids = told.astype(np.int64)
@@ -151,7 +151,7 @@ def _with_switches(
 
 
 def _plain(trace: Trace, classes: _Int64s) -> list[int]:
-    """Those of the classes whose fields are all numbers: what else a switch has is 0."""
+    """Return the classes whose fields are all numbers: the other fields of a switch are set to 0."""
     return [
         number
         for number in sorted(set(classes.tolist()))
@@ -163,7 +163,7 @@ def _plain(trace: Trace, classes: _Int64s) -> list[int]:
 
 
 def _switch(event_class: EventClass, tids: _Int64s) -> Table:
-    """Switches from tasks that are dead."""
+    """Return switches from tasks that are dead."""
     columns: list[Any] = []
     for field in event_class.fields:
         assert isinstance(field.type, IntegerClass)

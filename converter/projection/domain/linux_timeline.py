@@ -1,7 +1,7 @@
-"""Linux kernel events as a timeline: slices, instants and counters under the names that Perfetto's UI gives them.
+"""Turns Linux kernel events into a timeline: slices, instants and counters, named as Perfetto's UI names them.
 
-Each rule runs only where the target does not hold the kind. The names are those of Perfetto's ftrace importer
-(perfetto, src/trace_processor/importers/ftrace/ftrace_parser.cc), so that a trace looks the same whichever way it came.
+A rule runs only if the target does not hold the kind. The names are those of Perfetto's ftrace importer (perfetto,
+src/trace_processor/importers/ftrace/ftrace_parser.cc), so a trace looks the same however it was converted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SOFTIRQ_NAMES = (
     "RCU",
 )
 
-#: Kinds that end a slice; the others of these rules begin one.
+#: Kinds that end a slice; the other kinds of these rules begin one.
 _ENDS = frozenset(
     {
         Kind.SYSCALL_EXIT,
@@ -56,16 +56,16 @@ _ENDS = frozenset(
 
 
 def has_slices(projection: Projection) -> bool:
-    """Whether the target holds slices as begin and end."""
+    """Return True if the target holds slices as begin and end."""
     kinds = projection.capabilities.kinds
     return Kind.SLICE_BEGIN in kinds and Kind.SLICE_END in kinds
 
 
 def superseded(piece: Piece, projection: Projection) -> bool:
-    """Whether other events of the source say the same better, so that these stay instants.
+    """Return True if other events of the source say the same better, so that these remain instants.
 
-    A wakeup is recorded twice: sched_waking by the waker, sched_wakeup where the task is enqueued. Where the target
-    has one record for both, it is made of the first.
+    A wakeup is recorded twice: sched_waking by the waker, sched_wakeup where the task is enqueued. If the target has
+    one record for both, it is made from the first.
     """
     kinds = projection.capabilities.kinds
     return (
@@ -87,7 +87,7 @@ def _slice(
     category: str,
     **places: Any,
 ) -> Piece:
-    """The begin or end of a slice, by the kind of the piece."""
+    """Return the begin or end of a slice, by the kind of the partition."""
     kind = Kind.SLICE_END if piece.event_class.kind in _ENDS else Kind.SLICE_BEGIN
     category = piece.event_class.category or category
     leading: list[tuple[Field, Any]] = []
@@ -102,7 +102,7 @@ def _instant(piece: Piece, projection: Projection, names: Place) -> Piece:
 
 
 def _naming(piece: Piece, projection: Projection, names: Place) -> list[tuple[Field, Any]]:
-    """Name and category fields, the latter where the class has one."""
+    """Return the name and category fields; the latter only if the class has one."""
     leading: list[tuple[Field, Any]] = [(NAME, names)]
     if piece.event_class.category:
         leading.append((CATEGORY, projection.constant(piece.event_class.category, len(piece))))
@@ -121,10 +121,10 @@ def _names_syscalls_by_number(event_class: EventClass) -> bool:
 
 
 def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice "sys_<name>" on the thread.
+    """Lower to a slice "sys_<name>" on the thread.
 
-    An event of its own for each system call (syscalls:sys_enter_read) stays an instant where the trace has
-    raw_syscalls too. So does what never returns: rt_sigreturn, and exits of no system call.
+    An event class of its own for each system call (syscalls:sys_enter_read) remains an instant if the trace has
+    raw_syscalls too. So do events that never return: rt_sigreturn, and exits without a system call.
     """
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
@@ -191,7 +191,7 @@ def _on_cpu_track(
 
 
 def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice "IRQ (<name>)" on the CPU's track "Irq"; an exit does not say the name."""
+    """Lower to a slice "IRQ (<name>)" on the CPU's track "Irq"; an exit does not carry the name."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     strings = projection.source.strings
@@ -201,7 +201,7 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
     if handlers is not None:
         names = lazy_names(piece, handlers, lambda id: b"IRQ (" + strings[id] + b")", strings)
     elif _vector_name(piece):
-        # An event of its own for each vector (irq_vectors:thermal_apic_entry).
+        # An event class of its own for each vector (irq_vectors:thermal_apic_entry).
         names = projection.constant(f"IRQ ({_vector_name(piece)})", len(piece))
     elif numbers is not None and piece.event_class.kind is Kind.IRQ_ENTRY:
         called = piece.names_of_numbers(Role.IRQ)
@@ -212,7 +212,7 @@ def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def _vector_name(piece: Piece) -> str:
-    """LocalTimer for irq_vectors:local_timer_entry; empty for events whose class is of no vector."""
+    """Return LocalTimer for irq_vectors:local_timer_entry, and "" for events whose class has no vector."""
     event_class = piece.event_class
     own, prefix, name = event_class.name.rpartition("irq_vectors_")
     if event_class.category != "irq_vectors" and (event_class.category or not prefix):
@@ -224,7 +224,7 @@ def _vector_name(piece: Piece) -> str:
 
 
 def lower_softirq(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice with the name of the vector on the CPU's track "SoftIrq"."""
+    """Lower to a slice with the name of the vector on the CPU's track "SoftIrq"."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     vectors = piece.lazy_integers(Role.VECTOR)
@@ -239,7 +239,9 @@ def _softirq_name(vector: int) -> str:
 
 
 def lower_timer(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice named by the function on the CPU's track "Hrtimer" or "Timer"; interrupts of timers on "Irq"."""
+    """Lower to a slice with the name of the function on the CPU's track "Hrtimer" or "Timer"; timer
+    interrupts on "Irq".
+    """
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     name = piece.event_class.name
@@ -253,7 +255,7 @@ def lower_timer(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def lower_ipi(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice "IPI (<reason>)" on the CPU's track "Irq"."""
+    """Lower to a slice "IPI (<reason>)" on the CPU's track "Irq"."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     strings = projection.source.strings
@@ -272,7 +274,7 @@ def lower_ipi(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def lower_work(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice on the thread, named by the function that does the work."""
+    """Lower to a slice on the thread, with the name of the function that does the work."""
     if not has_slices(projection):
         return lower_to_instant(piece, projection)
     names: Place | None = function_names(piece, Role.FUNCTION, projection)
@@ -291,7 +293,7 @@ _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
 def lower_function_call(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A slice named by the function, on the thread; on the CPU's track where the thread is the idle task.
+    """Lower to a slice with the name of the function on the thread, or on the CPU's track for the idle task.
 
     All CPUs' idle tasks are thread 0, so calls of several would mix there.
     """
@@ -313,7 +315,7 @@ def lower_function_call(piece: Piece, projection: Projection) -> list[Piece] | N
 
 
 def lower_function(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """An instant named by the function, its caller as the argument "parent"."""
+    """Lower to an instant with the name of the function; its caller is the argument "parent"."""
     names = function_names(piece, Role.FUNCTION, projection)
     if names is None or Kind.INSTANT not in projection.capabilities.kinds:
         return lower_to_instant(piece, projection)
@@ -328,7 +330,7 @@ def lower_function(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def _counter(piece: Piece, projection: Projection, names: Place, track: str) -> Piece:
-    """A counter of the CPU in the field TARGET_CPU, which becomes its id, or of the event's own CPU."""
+    """Return a counter of the CPU in the field TARGET_CPU, which becomes its id, or of the event's own CPU."""
     cpus: Thunk | Place | None = piece.lazy_integers(Role.TARGET_CPU)
     leading = _naming(piece, projection, names)
     if cpus is None:
@@ -348,7 +350,7 @@ def _counter(piece: Piece, projection: Projection, names: Place, track: str) -> 
 
 
 def lower_cpu_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A counter "cpufreq" (kHz) or "cpuidle" (depth; 4294967295 is awake) of the CPU."""
+    """Lower to a counter "cpufreq" (kHz) or "cpuidle" (depth; 4294967295 is awake) of the CPU."""
     if Kind.COUNTER not in projection.capabilities.kinds:
         return lower_to_instant(piece, projection)
     name = "cpuidle" if piece.event_class.kind is Kind.CPU_IDLE else "cpufreq"
@@ -356,7 +358,7 @@ def lower_cpu_counter(piece: Piece, projection: Projection) -> list[Piece] | Non
 
 
 def lower_frequency_limits(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A counter with the two series "Min Freq Limit" and "Max Freq Limit" (kHz) of the CPU."""
+    """Lower to a counter with the two series "Min Freq Limit" and "Max Freq Limit" (kHz) of the CPU."""
     if Kind.COUNTER not in projection.capabilities.kinds:
         return lower_to_instant(piece, projection)
     series = {Role.MINIMUM: "Min Freq Limit", Role.MAXIMUM: "Max Freq Limit"}
@@ -370,7 +372,7 @@ def lower_frequency_limits(piece: Piece, projection: Projection) -> list[Piece] 
 
 
 def lower_clock_rate(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A counter "<clock> Frequency" (Hz), or "<clock> State" of clock_enable and clock_disable."""
+    """Lower to a counter "<clock> Frequency" (Hz), or "<clock> State" for clock_enable and clock_disable."""
     strings = projection.source.strings
     clocks = piece.texts(Role.NAME, strings)
     if Kind.COUNTER not in projection.capabilities.kinds or clocks is None:
@@ -394,7 +396,7 @@ def lower_clock_rate(piece: Piece, projection: Projection) -> list[Piece] | None
 
 
 def lower_waking(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A wakeup, where the target has one record for waking and wakeup."""
+    """Lower to a wakeup, if the target has one record for waking and wakeup."""
     if Kind.SCHED_WAKEUP not in projection.capabilities.kinds:
         return lower_to_instant(piece, projection)
 
@@ -405,14 +407,14 @@ def lower_waking(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def lower_wakeup_new(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A wakeup, unless the trace says those better by sched_waking."""
+    """Lower to a wakeup, unless the trace has better ones from sched_waking."""
     if superseded(piece, projection):
         return lower_to_instant(piece, projection)
     return lower_waking(piece, projection)
 
 
 def lower_signal_generate(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """An instant on the thread that the signal goes to; who sends it is the argument "sender_tid"."""
+    """Lower to an instant on the thread that receives the signal; the sender is the argument "sender_tid"."""
     targets = piece.integers(Role.TID)
     if targets is None:
         return lower_to_instant(piece, projection)

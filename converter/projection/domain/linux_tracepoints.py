@@ -1,4 +1,4 @@
-"""What the Linux kernel's tracepoints mean: kinds and roles, by system and name.
+"""The meanings of the Linux kernel's tracepoints: kinds and roles, by system and name.
 
 For every format that records them: trace.dat, Perfetto's ftrace events, LTTng's kernel channels. Names and fields are
 those of the kernel's include/trace/events/*.h and kernel/trace/trace_entries.h.
@@ -30,7 +30,7 @@ TEXT_ROLES: Final = frozenset(
 )
 ARRAY_ROLES: Final = frozenset({Role.SYSCALL_ARGUMENTS})
 
-#: Which fields name a task: the roles of its tid and of its name.
+#: Fields that identify a task: the roles of its tid and of its name.
 NAMING_ROLES: Final = (
     (Role.PREV_TID, Role.PREV_COMM),
     (Role.NEXT_TID, Role.NEXT_COMM),
@@ -132,7 +132,7 @@ MEANINGS: dict[tuple[str, str], Meaning] = {
     ("ftrace", "fgraph_retaddr_entry"): Meaning(Kind.FUNCTION_ENTRY, _GRAPH),
     ("ftrace", "funcgraph_exit"): Meaning(Kind.FUNCTION_EXIT, _GRAPH),
     ("ftrace", "print"): Meaning(Kind.MARK, {"ip": Role.INSTRUCTION, "buf": Role.MESSAGE}),
-    # The message of these two is a field of its own, made of the stored format text and the arguments.
+    # The message of these two is a synthesized field, made from the stored format text and the arguments.
     ("ftrace", "bprint"): Meaning(Kind.MARK, {"ip": Role.INSTRUCTION}),
     ("ftrace", "bputs"): Meaning(Kind.MARK, {"ip": Role.INSTRUCTION}),
     ("power", "cpu_frequency"): Meaning(Kind.CPU_FREQUENCY, _CPU_VALUE),
@@ -183,7 +183,7 @@ KINDS: Final = frozenset(
 
 
 def meaning(system: str, event: str) -> Meaning:
-    """What an event means; TYPED when nothing is known."""
+    """Return the meaning of an event; TYPED if it is not known."""
     known = MEANINGS.get((system, event))
     if known is not None:
         return known
@@ -201,7 +201,7 @@ def meaning(system: str, event: str) -> Meaning:
 
 
 def checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
-    """The kind, if an event has the fields that it needs, in types that suit: kernels differ. Otherwise TYPED."""
+    """Return the kind if an event has the fields that it needs, in suitable types: kernels differ. Otherwise TYPED."""
     roles = {field.role for field in fields}
     if not REQUIRED_ROLES.get(known.kind, frozenset()) <= roles:
         return Kind.TYPED
@@ -209,7 +209,7 @@ def checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
 
 
 def _suits(field: Field) -> bool:
-    """Whether a field can play its role."""
+    """Return True if a field can have its role."""
     if field.role is Role.NONE:
         return True
     if field.role in TEXT_ROLES:

@@ -1,7 +1,7 @@
-"""Samples that a format lists beside its events, in the members of the file: `samples` and `stackFrames` of JSON.
+"""Samples that a format lists next to its events, in members of the file: `samples` and `stackFrames` of JSON.
 
-A sample has a time, a thread, and the number of a frame, which names the one around it. The members stay; viewers of
-formats with call stacks need samples.
+A sample has a time, a thread, and the number of a frame, which refers to the one around it. The members stay; viewers
+of formats with call stacks need samples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _MAX_TIME: Final = 1 << 62
 
 
 def with_listed_samples(trace: Trace, report: LossReport) -> Trace:
-    """The trace with the samples behind all events: those between the first and the last, since it may be a part."""
+    """Return the trace with the samples after all events: those between the first and the last, since it
+    may be a part.
+    """
     result = dataclasses.replace(trace, event_classes=[])
 
     def batches() -> Iterator[Batch]:
@@ -45,7 +47,7 @@ def with_listed_samples(trace: Trace, report: LossReport) -> Trace:
 def _samples(
     trace: Trace, result: Trace, report: LossReport, within: tuple[int, int]
 ) -> Iterator[Batch]:
-    """The samples of the members of a trace, in the order of time."""
+    """Return the samples in the members of a trace, in time order."""
     members = trace.sidecar.get(trace.format, {}).get("members", {})
     listed, frames = members.get("samples"), members.get("stackFrames")
     if not isinstance(listed, list) or not isinstance(frames, dict):
@@ -90,7 +92,7 @@ def _samples(
 def _tables(
     trace: Trace, frames: dict[str, Any], number: dict[str, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Of each frame the one around it (-1: none), and the text of its name."""
+    """Return, for each frame, the one around it (-1: none) and the string id of its name."""
     prefix, function = [], []
     for frame in frames.values():
         of = frame if isinstance(frame, dict) else {}
@@ -102,7 +104,7 @@ def _tables(
 
 
 def _number(item: Any, name: str) -> Fraction | None:
-    """A number that an object has under a name, as it is written."""
+    """Return a number that an object has under a name, exactly as written."""
     value = item.get(name) if isinstance(item, dict) else None
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MAX_TIME:
         return Fraction(value)

@@ -1,7 +1,7 @@
-"""Counts of lost events: what is known of them, and what a format can say of a number that nobody knows.
+"""Counts of lost events: normalizes known and unknown counts, and replaces those that a format cannot express.
 
-A count is unknown where a class has no field for it, or where it is negative. A record of no lost events says nothing,
-and in formats whose records always stand for lost events it would say something wrong.
+A count is unknown if a class has no field for it, or if it is negative. A record of zero lost events carries no
+information, and would be wrong in formats whose records always mean lost events.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from converter.projection.capabilities import Adapter, Projection
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossClass, LossKind
 
-#: The field of how many events were lost, of all formats that can leave it open.
+#: The field with the number of lost events, for all formats that can leave it open.
 COUNT: Final = Field("count", IntegerClass(64, signed=True), Role.COUNT)
-#: Its value where nobody knows.
+#: Its value if the number is unknown.
 UNKNOWN: Final = -1
 #: The largest number that it holds.
 MOST: Final = (1 << 63) - 1
@@ -31,13 +31,12 @@ _NONE: Final = "records of 0 lost events"
 
 
 def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) -> Adapter:
-    """Return an adapter of DISCARDED that gives each row a count, in the field `COUNT` where a class has none.
+    """Return an adapter of DISCARDED that gives each row a count, in the field `COUNT` if a class has none.
 
     Args:
-        most: the largest number that the format has room for; others are cut to it, which is counted as a loss.
-        unknown: what stands for a number that is not known; anything but `UNKNOWN` is a guess, and counted as a loss.
-        zeros: whether the format can say that no events were lost; otherwise such records are dropped and counted.
-
+        most: the largest number that the format can hold; others are cut to it, which is counted as a loss.
+        unknown: the value for an unknown number; anything but `UNKNOWN` is a guess, and counted as a loss.
+        zeros: True if the format can say that no events were lost; otherwise such records are dropped and counted.
     """
 
     def adapt(piece: Piece, projection: Projection) -> Piece:
@@ -67,12 +66,12 @@ def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) ->
 def _held(
     counts: NDArray[Any], piece: Piece, projection: Projection, most: int, unknown: int
 ) -> NDArray[Any]:
-    """Counts as a format holds them, in their own type; the same array where it holds all."""
+    """Return counts as a format holds them, in their own type; the same array if it holds all."""
     open_ones, many = counts < 0, counts > most
     if many.any():
         what = f"numbers of lost events over {most:,} are cut to it"
         projection.lose(LossKind.CHANGED, what, piece, int(np.count_nonzero(many)))
-        # The type has room for `most` where something is above it.
+        # The type can represent `most` if some value is above it.
         counts = np.where(many, counts.dtype.type(most), counts)
     if open_ones.any():
         odd = int(np.count_nonzero(counts < UNKNOWN))

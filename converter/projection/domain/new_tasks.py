@@ -1,4 +1,4 @@
-"""New tasks as Linux tells them: whether they are threads stands in flags, which other systems do not have."""
+"""New tasks as Linux describes them: flags say whether they are threads. Other systems do not have these flags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLONE_THREAD: Final = 0x10000
 
 
 def with_clone_flags(piece: Piece, projection: Projection) -> Piece:
-    """Tasks without flags are threads, where the trace has them in a process that has another number."""
+    """Add flags to tasks without any: they are threads if the trace has them in a process with another number."""
     tids = piece.integers(Role.TID)
     if tids is None or piece.event_class.index_of(Role.CLONE_FLAGS) is not None:
         return piece

@@ -1,7 +1,7 @@
-"""Conventions of scheduling records that formats outside Linux share: states in one vocabulary, weights, wakers.
+"""Conventions of scheduling records that formats outside Linux share: one vocabulary of states, weights, wakers.
 
 For `Capabilities.adapters` of formats whose records are those of the Fuchsia trace format ("Context switch record").
-Perfetto takes a thread whose weight is the least Int32 for the idle thread, shows other weights as priorities, and
+Perfetto treats a thread whose weight is the lowest Int32 as the idle thread, shows other weights as priorities, and
 drops records without weights.
 """
 
@@ -38,7 +38,8 @@ OUTGOING_WEIGHT: Final = Field("outgoing_weight", IntegerClass(32, True))
 WEIGHT: Final = Field("weight", IntegerClass(32, True))
 WAKER: Final = Field("waker", IntegerClass(64, False, Style.OBJECT_ID), Role.WAKER_TID)
 
-#: What Linux calls the parts of its scheduling events that such records have no place for: arguments of these names.
+#: Linux's names for fields of its scheduling events that such records cannot hold: they become arguments of these
+#: names.
 _ROLES_OF_TEXTS: Final = {
     "prev_comm": Role.PREV_COMM,
     "next_comm": Role.NEXT_COMM,
@@ -54,7 +55,7 @@ _ROLES_OF_NUMBERS: Final = {
 
 
 def argument_role(field: Field) -> Role:
-    """The role of an argument of a scheduling record, by its name and type."""
+    """Return the role of an argument of a scheduling record, by its name and type."""
     match field.type:
         case StringClass():
             return _ROLES_OF_TEXTS.get(field.name, Role.NONE)
@@ -65,7 +66,7 @@ def argument_role(field: Field) -> Role:
 
 
 def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
-    """Thread states as `THREAD_STATES`, the scheduler's own as an argument, and weights; what is there stays."""
+    """Convert thread states to `THREAD_STATES`, keep the scheduler's own as an argument, and add missing weights."""
     piece = _with_thread_state(piece, projection)
     for field, role, priority in (
         (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
@@ -77,9 +78,9 @@ def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
 
 
 def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
-    """The weight of the woken thread, and who wakes it, which is the thread of the event.
+    """Add the weight of the woken thread, and its waker, which is the thread of the event.
 
-    A piece has wakers or none (`wakeups.of_sleepers`).
+    A partition has wakers in all rows or in none (`wakeups.of_sleepers`).
     """
     if not _has(piece, WAKER) and _has_wakers(piece, projection):
 
@@ -107,7 +108,7 @@ def _has(piece: Piece, wanted: Field) -> bool:
 
 
 def _weights(piece: Piece, role: Role, priority: Role) -> ComputedColumn:
-    """The weights of threads: their priorities, as which Perfetto shows them, where these are known."""
+    """Return the weights of threads: their priorities, where known, which Perfetto shows as such."""
     tids = piece.lazy_integers(role)
     weights: Column | Thunk | None = piece.lazy_integers(priority)
     if weights is None:
@@ -167,9 +168,9 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
 
 
 def with_linux_state(piece: Piece) -> Piece:
-    """A switch whose state is one of `THREAD_STATES` with the scheduler's own number instead.
+    """Replace a state of `THREAD_STATES` in a switch with the scheduler's own number.
 
-    That is the argument of the same name, where the record came from Linux; else the number that Linux has for it.
+    That is the argument of the same name if the record came from Linux, else the number that Linux has for it.
     """
     event_class = piece.event_class
     index = event_class.index_of(Role.PREV_STATE)

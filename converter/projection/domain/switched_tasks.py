@@ -1,6 +1,6 @@
-"""Switches that name both tasks, for formats whose viewers take the one that a switch does not name for a task.
+"""Fills in the missing task of a context switch, for formats whose viewers would treat it as a real task.
 
-A tracer that follows tasks says which one got a CPU or left it, not who had it before or has it then.
+A tracer that follows tasks records which one got a CPU or left it, but not which had it before or has it next.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converter.ir.trace import Trace
 from converter.projection.domain.task_names import UNKNOWN_NAME
 from converter.projection.losses import LossKind, LossReport
 
-#: Of a field of a switch: which number stands for a task that is not known. Other classes name all tasks.
+#: The number in a field of a switch that means an unknown task. Other classes name all tasks.
 UNKNOWN_TASK: Final = -1
 UNKNOWN_LABEL: Final = Label(UNKNOWN_TASK, UNKNOWN_TASK, "unknown")
 _IDLE: Final = 0
@@ -31,7 +31,7 @@ _Int64s = NDArray[np.int64]
 
 
 def naming_both(trace: Trace, report: LossReport) -> Trace:
-    """The trace with a task for each that a switch does not name."""
+    """Return the trace with the missing task of each switch filled in."""
     result = dataclasses.replace(trace)
     result.make_batches = lambda: _batches(trace, report)
     return result
@@ -48,7 +48,7 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
 
 
 def may_name_one(event_class: EventClass) -> bool:
-    """Whether switches of a class may name one of their tasks alone."""
+    """Return True if switches of a class may name only one of their tasks."""
     return event_class.kind is Kind.SCHED_SWITCH and any(
         field.role in _ROLES
         and isinstance(field.type, IntegerClass)
@@ -58,9 +58,9 @@ def may_name_one(event_class: EventClass) -> bool:
 
 
 def naming_left(trace: Trace, report: LossReport) -> Trace:
-    """Return the trace with a task for each -1 that a switch of the kernel has for the one that leaves its CPU.
+    """Return the trace with a task for each -1 that a kernel's switch has for the task that leaves its CPU.
 
-    That is the task that recorded the event before it on its CPU; where there is none, the idle one under the name of
+    That is the task that recorded the previous event on its CPU or, if there is none, the idle task under the name of
     an unknown task.
     """
     result = dataclasses.replace(trace)
@@ -88,9 +88,9 @@ def _naming_left(trace: Trace, batch: Batch, report: LossReport) -> Batch:
 
 
 def _recorded_before(trace: Trace, batch: Batch) -> NDArray[np.int32]:
-    """The thread that recorded the last event before each on its CPU, -1 where a switch or a gap is between.
+    """Return the thread that recorded the previous event on each event's CPU, -1 if a switch or a gap is in between.
 
-    Of events that say which thread recorded them, as those that are drained compactly do not.
+    Only of events whose recording thread is known; events that were drained compactly do not say it.
     """
     kinds = [one.kind for one in trace.event_classes]
     ends = np.array([kind in (Kind.SCHED_SWITCH, Kind.DISCARDED) for kind in kinds])[batch.class_id]
@@ -105,7 +105,7 @@ def _recorded_before(trace: Trace, batch: Batch) -> NDArray[np.int32]:
 
 
 def _name(trace: Trace, thread: int) -> str:
-    """The name of a thread, or that of its process; empty for none."""
+    """Return the name of a thread, or that of its process; empty for none."""
     if thread < 0:
         return ""
     held = trace.threads[thread]
@@ -119,7 +119,7 @@ def _with_left(
     rows: NDArray[Any],
     threads: NDArray[np.int32],
 ) -> Table:
-    """A table with the tasks of these threads, and their names, as those that leave the CPU in some rows."""
+    """Return a table in which these threads, with their names, are the tasks that leave the CPU in some rows."""
     columns: list[Any] = table.lazy_columns()
     place = event_class.index_of(Role.PREV_TID)
     assert place is not None, "the kind requires it"
@@ -169,7 +169,9 @@ def _tids(trace: Trace, batch: Batch, number: int, role: Role) -> _Int64s:
 def _tasks_before(
     positions: NDArray[Any], cpus: NDArray[np.int32], got: _Int64s, running: dict[int, int]
 ) -> _Int64s:
-    """The task that the switch before each on its CPU was to; `running` says it of the first, then behind the last."""
+    """Return the task that the previous switch on each CPU was to. `running` has it for the first ones,
+    and is updated.
+    """
     order = np.lexsort((positions, cpus))
     cpu, task = cpus[order], got[order]
     first = np.append(True, cpu[1:] != cpu[:-1])

@@ -1,4 +1,4 @@
-"""Names of functions: which fields are addresses of some, and columns of names from columns of addresses."""
+"""Names of functions: finds the fields with addresses of functions, and computes columns of names from addresses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.engine.pieces import Piece
 
-#: What addresses of functions are in an event.
+#: Roles of fields with addresses of functions.
 SYMBOL_ROLES: Final = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
 
 
-#: What a kernel's format prints the name of a function with, and what it calls fields that it prints so, apart from
-#: those that have a role.
+#: The conversions with which a kernel's format prints the name of a function, and the names of fields that are printed
+#: so and have no role.
 _PRINTS_NAMES: Final = re.compile(rb"%p[sSfFB]")
 _PRINTED_NAMES: Final = frozenset(
     {
@@ -34,7 +34,7 @@ _PRINTED_NAMES: Final = frozenset(
 
 
 def addresses_of(event_class: EventClass) -> tuple[Field, ...]:
-    """The fields that are addresses of functions, or stacks of such."""
+    """Return the fields that are addresses of functions, or stacks of such."""
     printed = _PRINTED_NAMES if _PRINTS_NAMES.search(event_class.native) else ()
     return tuple(
         field
@@ -44,7 +44,7 @@ def addresses_of(event_class: EventClass) -> tuple[Field, ...]:
 
 
 def addresses_by_style(event_class: EventClass) -> tuple[Field, ...]:
-    """Those of them of which only their style says it."""
+    """Return those of these fields that only their style identifies."""
     return tuple(
         one for one in event_class.fields if _is_address(one) and one.role not in SYMBOL_ROLES
     )
@@ -57,10 +57,10 @@ def names_lost(
     *,
     by_style: bool = False,
 ) -> list[str]:
-    """Which of the addresses of a class are numbers still in what a format holds of it.
+    """Return the addresses of a class that remain plain numbers in what a format holds of it.
 
-    With `by_style` a style says that a number is the address of a function.
-    A slice, or an instant, that was made of the event has the name of its function.
+    With `by_style`, a style identifies a number as the address of a function. A slice, or an instant, that was made
+    from the event has the name of its function.
     """
     classes = list(held)
     lowered = any(one.kind is not event_class.kind for one in classes)
@@ -83,13 +83,14 @@ def _is_address(field: Field) -> bool:
 
 
 def _number(field: Field) -> IntegerClass | None:
-    """The type of a number, or of a list of such."""
+    """Return the type of a number, or of the elements of a list of numbers."""
     held = field.type.element if isinstance(field.type, ArrayClass) else field.type
     return held if isinstance(held, IntegerClass) else None
 
 
 def function_names(piece: Piece, role: Role, projection: Projection) -> ComputedColumn | None:
-    """The functions in the field with `role`: text as it is, addresses by their symbols; None without such a field.
+    """Return the functions in the field with `role`: text as it is, addresses by their symbols; None without such a
+    field.
 
     They are looked up on demand.
     """

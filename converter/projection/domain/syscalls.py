@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-#: What raw_syscalls:sys_exit gives for a system call that is none, or that a tracer cancelled.
+#: The number in raw_syscalls:sys_exit for an invalid system call, or one that a tracer cancelled.
 NO_SYSCALL = -1
 
-#: Class names that carry the name of a system call: ftrace's syscalls system, LTTng's kernel tracer.
+#: Prefixes of class names that contain the name of a system call: ftrace's syscalls system, LTTng's kernel tracer.
 _PREFIXES = (
     "sys_enter_",
     "sys_exit_",
@@ -35,7 +35,7 @@ def _architectures() -> Mapping[str, Any]:
 
 @cache
 def syscall_names(machine: str) -> Mapping[int, str]:
-    """The names by number for what ``uname -m`` prints; none for a machine that is not known."""
+    """Return the names by number for the output of ``uname -m``; empty for an unknown machine."""
     for architecture in _architectures().values():
         if any(fnmatchcase(machine, pattern) for pattern in architecture["machines"]):
             return {int(number): name for number, name in architecture["names"].items()}
@@ -43,12 +43,12 @@ def syscall_names(machine: str) -> Mapping[int, str]:
 
 
 def syscall_name(machine: str, number: int) -> str:
-    """``sys_<name>``, or ``sys_<number>`` where the architecture or the number is not known."""
+    """Return ``sys_<name>``, or ``sys_<number>`` for an unknown architecture or number."""
     return f"sys_{syscall_names(machine).get(number, number)}"
 
 
 def name_in_class(class_name: str) -> str | None:
-    """The name that the name of an event class gives its system call (sys_enter_openat: openat), or None."""
+    """Return the name of the system call in the name of an event class (sys_enter_openat: openat), or None."""
     for prefix in _PREFIXES:
         if class_name.startswith(prefix):
             return class_name.removeprefix(prefix)

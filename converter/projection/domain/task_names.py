@@ -1,4 +1,4 @@
-"""Names of tasks in events of the kernel, and whether new tasks are threads: where tables say so and events do not.
+"""Adds names of tasks to events of the kernel, and marks new tasks as threads, where only the tables know it.
 
 Viewers of kernel traces name a task by the events about it, and show the text of an event as it is there.
 """
@@ -19,7 +19,7 @@ from converter.projection.domain.new_tasks import with_clone_flags
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossKind
 
-#: Which name goes with which task, under the names of the kernel's fields.
+#: The field of the name that belongs to each task, under the kernel's names.
 _NAMES: Final = (
     (Role.PREV_TID, Field("prev_comm", StringClass(), Role.PREV_COMM)),
     (Role.NEXT_TID, Field("next_comm", StringClass(), Role.NEXT_COMM)),
@@ -39,19 +39,18 @@ _KINDS: Final[dict[Kind, tuple[Role, ...]]] = {
 }
 #: Kinds whose events have fields for names of tasks.
 NAMED_KINDS: Final = frozenset(_KINDS)
-#: What the kernel calls the idle task of each CPU, which are all number 0, and what its tools call one without a name.
+#: The kernel's name for the idle task of each CPU, which all have number 0, and its tools' name for one without a name.
 IDLE_NAME: Final = "swapper"
 UNKNOWN_NAME: Final = "<...>"
 
 
 def with_tasks(piece: Piece, projection: Projection, unknown: str | None = None) -> Piece:
-    """Return a piece of one of `NAMED_KINDS` with the names of its tasks, where it has none, and flags of new ones.
+    """Return a partition of one of `NAMED_KINDS` with the names of its tasks, where it has none, and flags of new ones.
 
     Args:
         piece: the events.
         projection: it knows the threads.
-        unknown: the name of a task that has none, and no process with one; None: it stays without.
-
+        unknown: the name for a task that has none, nor a process with one; None: it stays without.
     """
     event_class = piece.event_class
     present = {field.role for field in event_class.fields}
@@ -76,7 +75,7 @@ def _with_name(
     threads, processes = target.threads, target.processes
     found = projection.thread_of_tid(tids)
     if piece.event_class.kind is Kind.TASK_NEW:
-        # Until it says another it has the name of the task that made it.
+        # Until it gets another one, it has the name of the task that created it.
         named = map_distinct(found, lambda one: one >= 0 and bool(threads[one].name))
         found = np.where(named, found, projection.threads_of(piece))
 
@@ -96,7 +95,7 @@ def _with_name(
 def _with_idle_tasks(
     names: NDArray[np.int32], idle: NDArray[np.bool_], cpus: NDArray[Any], projection: Projection
 ) -> NDArray[np.int32]:
-    """Names in which each idle task has that of its CPU."""
+    """Return names in which each idle task has that of its CPU."""
     strings = projection.source.strings
     names = names.copy()
     names[idle] = map_distinct(

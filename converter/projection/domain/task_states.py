@@ -1,7 +1,8 @@
-"""What a tracer's state dump says of tasks, and what programs call their threads, as slices on tracks of the threads.
+"""Turns the task states of a tracer's state dump, and the names that programs give their threads, into slices on tracks
+of the threads.
 
-Viewers show the states of tasks from switches and wakeups alone: of a task that sleeps from the beginning they show
-none, though the dump says so. The events of the dump stay what they are; the slices are made beside them.
+Viewers show the states of tasks from switches and wakeups alone: for a task that sleeps from the start they show none,
+though the dump says so. The events of the dump stay as they are; the slices are added.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BRAND_TRACK: Final = "Brand"
 
 _BEGIN: Final = EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY))
 _END: Final = EventClass(Kind.SLICE_END)
-#: Events that say in which state a task is from then on, by the roles of those that they say it of.
+#: Events that set the state of a task, by the roles of the fields with the task.
 _SAYING: Final = {
     Kind.SCHED_SWITCH: (Role.PREV_TID, Role.NEXT_TID),
     Kind.SCHED_WAKING: (Role.TID,),
@@ -37,9 +38,9 @@ _SAYING: Final = {
     Kind.TASK_EXIT: (Role.TID,),
     Kind.TASK_FREE: (Role.TID,),
 }
-#: Where LTTng's kernels put the dump: version 1.0 of its first format, and those that write CTF.
+#: The names of the dump's events in LTTng: version 1.0 of its first format, and those that write CTF.
 _PREFIXES: Final = ("list_", "lttng_statedump_")
-#: Of a task of which the tracer knows nothing.
+#: For a task of which the tracer knows nothing.
 _NO_STATE: Final = "unnamed"
 _NOWHERE: Final = np.iinfo(np.int64).max
 _Int64s = NDArray[np.int64]
@@ -47,21 +48,21 @@ _NONE: Final = np.zeros(0, np.int64)
 
 
 class TaskStates:
-    """The slices that are made of the batches of a trace, one after the other."""
+    """The slices for the batches of a trace, which must be passed in order."""
 
     def __init__(self, projection: Projection) -> None:
         self._projection = projection
         self._is_dump = ByClass(_is_dump)
         self._is_brand = ByClass(_is_brand)
-        #: Tasks whose state is open, and those of which other events have said one; ascending.
+        #: Tasks whose state is open, and those whose state other events have set, in ascending order.
         self._open = self._settled = _NONE
         self._branded = _NONE
-        #: How many classes were looked at for such events, and whether there are any.
+        #: The number of classes that were checked for such events, and whether there are any.
         self._seen = 0
         self._occur = False
 
     def pieces(self, batch: Batch) -> list[Piece]:
-        """The begins and ends of slices behind the events of a batch."""
+        """Return the begins and ends of slices that follow the events of a batch."""
         classes = self._projection.source.event_classes
         new, self._seen = classes[self._seen :], len(classes)
         self._occur |= any(self._is_dump(one) or self._is_brand(one) for one in new)
@@ -82,7 +83,7 @@ class TaskStates:
     # States
 
     def _states(self, batch: Batch, dumps: list[Piece], saying: list[Piece]) -> list[Piece]:
-        """From the dump's word until that of another event."""
+        """Return slices from the dump's state to the next event that sets one."""
         said, said_at = _first_of_each(*_words(saying))
         tids, at, names = self._dumped(dumps)
         threads = self._projection.thread_of_tid(tids)
@@ -105,7 +106,7 @@ class TaskStates:
         return made
 
     def _dumped(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
-        """Tasks of the dump, each once; where it says their state, and how that is called."""
+        """Return the tasks of the dump, each once, the positions of their states, and the names of these."""
         tids, at, names = [_NONE], [_NONE], [np.zeros(0, np.int32)]
         for piece in dumps:
             fields = [field.name for field in piece.event_class.fields]
@@ -128,7 +129,7 @@ class TaskStates:
     # Brands
 
     def _brands(self, batch: Batch, piece: Piece) -> list[Piece]:
-        """From one name of a thread to its next."""
+        """Return slices from one name of a thread to its next."""
         index = _text_of(piece.event_class)
         assert index is not None
         threads = self._projection.threads_of(piece)
@@ -154,7 +155,7 @@ class TaskStates:
         owners: NDArray[np.int32],
         names: NDArray[np.int32] | None,
     ) -> Piece:
-        """Begins of slices with these names behind events, or, in front of those, ends."""
+        """Return begins of slices with these names after events, or, without names, ends before them."""
         projection, count = self._projection, len(at)
         nowhere = constant_column(np.int32(-1), count)
         event_class, columns = _END, []
@@ -200,13 +201,13 @@ def _is_brand(event_class: EventClass) -> bool:
 
 
 def _text_of(event_class: EventClass) -> int | None:
-    """The first field that is a text."""
+    """Return the first field that is a text."""
     fields = enumerate(event_class.fields)
     return next((i for i, field in fields if isinstance(field.type, StringClass)), None)
 
 
 def _words(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
-    """The tasks that events say a state of, and where."""
+    """Return the tasks whose state events set, and the positions of these events."""
     tids, at = [_NONE], [_NONE]
     for piece in saying:
         for role in _SAYING[piece.event_class.kind]:
@@ -218,14 +219,14 @@ def _words(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
 
 
 def _first_of_each(tids: _Int64s, at: _Int64s) -> tuple[_Int64s, _Int64s]:
-    """Each number once, ascending, and the first place of each."""
+    """Return each distinct number in ascending order, with its first position."""
     order = np.argsort(at, kind="stable")
     found, first = np.unique(tids[order], return_index=True)
     return found, at[order][first]
 
 
 def _looked_up(tids: _Int64s, known: _Int64s, values: _Int64s) -> _Int64s:
-    """The values of numbers among the known, which ascend; `_NOWHERE` of others."""
+    """Return the values of numbers among the known, which ascend; `_NOWHERE` for others."""
     if not len(known):
         return np.full(len(tids), _NOWHERE, np.int64)
     at = np.minimum(np.searchsorted(known, tids), len(known) - 1)

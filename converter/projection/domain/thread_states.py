@@ -15,7 +15,7 @@ from converter.ir.field_classes import IntegerClass, Label
 
 @unique
 class ThreadState(IntEnum):
-    """The state that a thread is left in; NEW is also that of one that could run on."""
+    """The state in which a thread leaves the CPU; NEW is also that of a thread that is still runnable."""
 
     NEW = 0
     RUNNING = 1
@@ -62,7 +62,7 @@ _STATE_OF_NAME: Mapping[str, ThreadState] = {
     **{state.name.lower(): state for state in ThreadState},
 }
 
-#: What sched_switch records since Linux 4.14: __trace_sched_switch_state in include/trace/events/sched.h.
+#: The bits that sched_switch records since Linux 4.14: __trace_sched_switch_state in include/trace/events/sched.h.
 _BITS = (
     (0x01, ThreadState.BLOCKED),  # S
     (0x02, ThreadState.BLOCKED),  # D
@@ -76,30 +76,29 @@ _BITS = (
 
 
 def thread_state(prev_state: NDArray[Any], field_class: IntegerClass) -> NDArray[np.uint8]:
-    """The states in a column of a scheduler's own numbers.
+    """Return the thread states for a column of a scheduler's own numbers.
 
     Args:
         prev_state: the column; integers.
-        field_class: its class. Its labels say what the numbers mean; where they do not, Linux 4.14 and later do.
-
+        field_class: its class. The numbers mean what its labels say, or without labels what Linux 4.14 and later mean.
     """
     values, inverse = distinct(prev_state)
     states = [_state(number, field_class) for number in values.tolist()]
     return np.array(states, np.uint8)[inverse]
 
 
-#: What Linux 4.14 and later record of a thread in each state: TASK_INTERRUPTIBLE of one that is blocked.
+#: The numbers that Linux 4.14 and later record for each state: TASK_INTERRUPTIBLE for a blocked thread.
 _NUMBERS = np.array([0, 0, 0x04, 0x01, 0x20, 0x10], np.int64)
 
 
 def linux_state(states: NDArray[Any]) -> NDArray[np.int64]:
-    """Linux's numbers for a column of thread states; 0, running, for those that are none."""
+    """Return Linux's numbers for a column of thread states; 0, running, for invalid ones."""
     known = states < len(_NUMBERS)
     return np.where(known, _NUMBERS[np.where(known, states, 0)], 0)
 
 
 def number_of_dead(field_class: IntegerClass) -> int:
-    """The number for a dead task in a column of a scheduler's own: by its labels, else Linux's."""
+    """Return the number for a dead task in a column of a scheduler's own: by its labels, else Linux's."""
     named = (
         label.low
         for label in field_class.labels
@@ -109,7 +108,7 @@ def number_of_dead(field_class: IntegerClass) -> int:
 
 
 def state_of_name(name: str) -> ThreadState | None:
-    """The state that a scheduler calls `name` (a letter of ps, a constant of the kernel), or None."""
+    """Return the state that a scheduler calls `name` (a letter of ps, a constant of the kernel), or None."""
     return _STATE_OF_NAME.get(name)
 
 
@@ -120,9 +119,9 @@ def _state(number: int, field_class: IntegerClass) -> ThreadState:
         if label.text in _STATE_OF_NAME and _is_labelled(number, label, flags=field_class.flags)
     ]
     if named:
-        # Of several bits the one counts from which there is the least way back.
+        # Of several bits, the state that is hardest to leave counts.
         return max(named)
-    # In this order, so that the last that is set is the one that counts.
+    # In this order, so that the last bit that is set wins.
     state = ThreadState.NEW
     for bit, meaning in _BITS:
         if number & bit:

@@ -1,7 +1,7 @@
-"""Profiles of V8 as samples: their call stacks travel as trees and times in the arguments of events of phase P.
+"""Profiles of V8 as samples: their call stacks are stored as trees and times in the arguments of events of phase P.
 
-`Profile` says when a profile begins, each `ProfileChunk` brings new nodes of its tree, and samples as their numbers
-with the time since the one before, in microseconds. The events stay; viewers of formats with call stacks need samples.
+`Profile` starts a profile; each `ProfileChunk` adds nodes to its tree, and samples as node numbers with the time since
+the previous one, in microseconds. The events stay; viewers of formats with call stacks need samples.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MICROSECONDS: Final = 10**6
 
 
 def with_samples(trace: Trace, report: LossReport) -> Trace:
-    """The trace with the samples of V8's profiles behind the events that bring them."""
+    """Return the trace with the samples of V8's profiles after the events that contain them."""
     result = dataclasses.replace(trace, event_classes=[])
     result.make_batches = _Profiles(trace, result, report).batches
     return result
@@ -59,7 +59,7 @@ class _Profile:
     def add(
         self, data: dict[str, Any], trace: Trace
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Take in what an event says: times of samples and their nodes."""
+        """Add the contents of an event, and return the times and nodes of its samples."""
         self.now = _whole(data.get("startTime"), self.now)
         tree = data.get("cpuProfile")
         tree = tree if isinstance(tree, dict) else {}
@@ -101,7 +101,7 @@ class _Profiles:
         self._source = source
         self._result = result
         self._report = report
-        #: By the number of a class in the source: its number in the result, and which fields profiles' events have.
+        #: By the number of a class in the source: its number in the result, and the fields of profile events.
         self._numbers: list[int] = []
         self._fields: list[tuple[int, int, int, int | None] | None] = []
         self._sample = -1
@@ -117,7 +117,7 @@ class _Profiles:
                 yield from self._samples(batch, profiles)
 
     def _samples(self, batch: Batch, profiles: dict[tuple[int, Any], _Profile]) -> Iterator[Batch]:
-        """The samples that a batch's events bring, a batch for each."""
+        """Return the samples in a batch's events, one batch per event."""
         found: list[tuple[int, dict[str, Any], tuple[int, Any]]] = []
         for number, table in batch.tables.items():
             if self._fields[number] is not None and len(table):
@@ -126,7 +126,7 @@ class _Profiles:
                     thread = int(batch.thread[positions[row]])
                     process = self._source.threads[thread].process if thread >= 0 else -1
                     found.append((int(positions[row]), data, (process, id)))
-        # Chunks count on those before them.
+        # Chunks continue those before them.
         for at, data, key in sorted(found, key=lambda one: (int(batch.ts[one[0]]), one[0])):
             profile = profiles.setdefault(key, _Profile())
             ts, stack = profile.add(data, self._source)
@@ -136,7 +136,7 @@ class _Profiles:
     def _events(
         self, number: int, table: Table
     ) -> Iterator[tuple[int, tuple[Any, dict[str, Any]]]]:
-        """Rows of profiles' events, each with the profile's id and what it says."""
+        """Return the rows of profile events, each with the profile's id and its contents."""
         fields, strings = self._source.event_classes[number].fields, self._source.strings
         places = self._fields[number]
         assert places is not None
@@ -170,7 +170,7 @@ class _Profiles:
 
 
 def _fields(event_class: EventClass) -> tuple[int, int, int, int | None] | None:
-    """The fields of phase, name, argument and id of an event that may be of a profile."""
+    """Return the fields of phase, name, argument and id of an event class that may belong to a profile."""
     name = event_class.index_of(Role.NAME)
     named = {field.name: index for index, field in enumerate(event_class.fields)}
     if event_class.kind is not Kind.INSTANT or PHASE not in event_class.fields or name is None:
@@ -182,7 +182,7 @@ def _fields(event_class: EventClass) -> tuple[int, int, int, int | None] | None:
 
 
 def _plain(item: Any, field_class: FieldClass) -> Any:
-    """A value of `ir.columns.value` as JSON has it."""
+    """Convert a value of `ir.columns.value` to its JSON representation."""
     match field_class:
         case StructureClass(members):
             parts = zip(item, members, strict=True)

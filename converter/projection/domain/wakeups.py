@@ -1,4 +1,4 @@
-"""Wakeups of threads that sleep, for formats whose viewers take a wakeup for the end of running.
+"""Wakeups of sleeping threads, for formats whose viewers take a wakeup for the end of running.
 
 Linux also records a wakeup of a thread that is about to sleep and still runs, which changes nothing.
 """
@@ -21,16 +21,16 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.domain.running_threads import RunningThreads
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
-#: What an event is to `RunningThreads`.
+#: The meaning of an event to `RunningThreads`.
 _SWITCH, _WAKEUP = 1, 2
-#: Wakeups are divided by whether they are of running threads, and by known wakers.
+#: Wakeups are divided by whether they wake running threads, and whether their waker is known.
 _RUNNING, _DIVISIONS = 2, 4
 
 
 def of_sleepers(trace: Trace) -> Trace:
-    """The trace with wakeups of running threads as events that nothing interprets.
+    """Return the trace with wakeups of running threads as events that nothing interprets.
 
-    Wakeups whose waker is not known have a class of their own: it has no waker.
+    Wakeups with an unknown waker have a class of their own, without a waker.
     """
     result = dataclasses.replace(trace, event_classes=[])
     wakeups = _Wakeups(trace, result)
@@ -51,7 +51,9 @@ class _Wakeups:
             yield self._divided(batch, threads)
 
     def _divided(self, batch: Batch, threads: RunningThreads) -> Batch:
-        """The batch with its wakeups in classes by whether they are of running threads, and by known wakers."""
+        """Return the batch with its wakeups in classes by whether they wake running threads, and whether
+        wakers are known.
+        """
         count = max(batch.tables, default=-1) + 1
         step, first = np.zeros(count, np.uint8), np.zeros(count + 1, np.int64)
         columns: list[NDArray[Any] | None] = [None] * (2 * count)
@@ -75,7 +77,7 @@ class _Wakeups:
         for source, table in batch.tables.items():
             whole = _DIVISIONS * source
             if source not in divided:
-                # Its events stay what they are.
+                # Its events stay as they are.
                 key = (source, 0)
                 number = self._numbers[key] if key in self._numbers else self._number(*key)
                 numbers[whole] = number
@@ -105,7 +107,7 @@ class _Wakeups:
         return constant_column(np.int64(-1), len(batch.tables[number]))
 
     def _number(self, source: int, division: int) -> int:
-        """The number in the result of a division of a class of the source."""
+        """Return the number in the result of a division of a class of the source."""
         key = (source, division)
         number = self._numbers.get(key)
         if number is None:

@@ -1,1 +1,1 @@
-"""Projects one batch: partitions by class, lowered, fitted and assembled again."""
+"""Projects one batch: partitions it by class, lowers and fits the partitions, and assembles them again."""

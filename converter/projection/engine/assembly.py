@@ -1,4 +1,4 @@
-"""Putting a batch together again from the pieces that it was taken apart into."""
+"""Assembles a batch from the partitions that it was split into."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.in_place import JoinedColumn, by_target, classes_and_rows, places
 from converter.projection.engine.pieces import Piece
 
-#: A piece with the number of the class that its rows had and that of the class that they have.
+#: A partition with the former and the new class number of its rows.
 Placed = tuple[int, int, Piece]
 
 
 def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
-    """The events of the pieces in the order of `batch`, additional ones behind those whose positions they have."""
+    """Return the events of the partitions in the order of `batch`, added events after those whose
+    positions they have.
+    """
     by_class, several, size, are_behind = by_target(placed)
     tables = {target: pieces[0].table for target, pieces in by_class.items()}
     for target in several:
         tables[target] = _joined(by_class[target], strings)
     if size != len(batch) or are_behind:
         return _sorted(batch, by_class, tables)
-    # Each event of the batch is one event of the pieces.
+    # Each event of the batch is exactly one event of the partitions.
     classes = max(batch.tables, default=0)
     class_id, row = classes_and_rows(batch.class_id, batch.row, classes, placed, by_class)
     thread, cpu, track = places(batch, classes, placed)
@@ -43,7 +45,7 @@ def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
 
 
 def _sorted(batch: Batch, by_class: dict[int, list[Piece]], tables: dict[int, Table]) -> Batch:
-    """Some events are gone, or have company."""
+    """Assemble a batch in which events were removed or added."""
     classes, rows, positions, afters = [], [], [], []
     threads, cpus, tracks = [], [], []
     for target, pieces in by_class.items():
@@ -81,7 +83,7 @@ NO_EVENTS = Batch(
 
 
 def _joined(pieces: list[Piece], strings: StringTable) -> Table:
-    """The rows of pieces of one class, one piece after the other."""
+    """Concatenate the rows of partitions of one class."""
     if len(pieces) == 1:
         return pieces[0].table
     tables = [piece.table for piece in pieces]
@@ -94,7 +96,7 @@ def _joined(pieces: list[Piece], strings: StringTable) -> Table:
 
 
 def stored_alike(columns: Sequence[Column], strings: StringTable) -> list[Column]:
-    """Columns of one field class, with strings as lists of bytes in all of them where they are in any."""
+    """Return columns of one field class; if strings are lists of bytes in any of them, they are in all."""
     first = columns[0]
     match first:
         case np.ndarray() | ListColumn() if len({type(column) for column in columns}) > 1:

@@ -1,7 +1,7 @@
-"""The buffers that tracepoints were recorded in: tracks beside the threads that they are on.
+"""The buffers that tracepoints were recorded in: tracks in addition to the threads that they are on.
 
-A format has them as tracks, or as buffers of a recording, or not at all: then they are an argument of the event, of
-which they come back.
+A format has them as tracks, or as buffers of a recording, or not at all. In the last case they are an argument of the
+event, from which they are restored.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from converter.ir.trace import Track
 from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.pieces import Piece
 
-#: What the buffer of an event is called where it is an argument: the kernel's own fields do not begin so.
+#: The argument with the name of an event's buffer: no field of the kernel has a name of this kind.
 ARGUMENT: Final = Field("common_buffer", StringClass())
-#: Names of directories in tracefs are no longer.
+#: The maximum length of directory names in tracefs.
 _LONGEST_NAME: Final = 255
 
 
 def may_have_buffers(kind: Kind) -> bool:
-    """Whether events of a kind are recorded in buffers, or may be ones that were."""
+    """Return True if events of a kind are recorded in buffers, or may have been made from ones that were."""
     return kind in TRACEPOINT_KINDS or kind in (Kind.DISCARDED, Kind.INSTANT)
 
 
 def place_of_argument(piece: Piece) -> int | None:
-    """Which field says the buffer of the events of a class."""
+    """Return the index of the field with the buffer of the events of a class."""
     for place, field in enumerate(piece.event_class.fields):
         if field.name == ARGUMENT.name and isinstance(field.type, StringClass):
             return place
@@ -43,7 +43,8 @@ def place_of_argument(piece: Piece) -> int | None:
 class Buffers:
     """The buffers of a trace that has no other tracks: those of `tracks`.
 
-    Until a batch is complete, an event in one has a track below -1, which no rule takes for one of the source's.
+    Until a batch is complete, an event in one has a track below -1, so that no rule mistakes it for a track of the
+    source.
     """
 
     def __init__(self, tracks: list[Track], most: int) -> None:
@@ -52,7 +53,7 @@ class Buffers:
         self._numbers: dict[str, int] = {}
 
     def code(self, name: str) -> int:
-        """What stands for the buffer of this name, -1 where there can be none."""
+        """Return the code of the buffer with this name, -1 if there can be none."""
         if name not in self._numbers:
             size = len(name.encode("utf-8", "surrogateescape"))
             if not 0 < size <= _LONGEST_NAME or "\0" in name or len(self._tracks) >= self._most:
@@ -62,7 +63,7 @@ class Buffers:
         return self._numbers[name]
 
     def of_tracks(self, tracks: Sequence[Track], column: NDArray[np.int32]) -> NDArray[np.int32]:
-        """What stands for the buffers that tracks are, -1 for tracks that are none."""
+        """Return the codes of the buffers that tracks are, -1 for other tracks."""
 
         def code(number: int) -> int:
             track = tracks[number] if number >= 0 else None
@@ -71,7 +72,7 @@ class Buffers:
         return map_distinct(column, code)
 
     def of_argument(self, piece: Piece, strings: StringTable) -> NDArray[np.int32] | None:
-        """What stands for the buffers that an argument of the events says; None where they have none."""
+        """Return the codes of the buffers that an argument of the events names; None if they have no such argument."""
         place = place_of_argument(piece)
         if place is None:
             return None
@@ -83,5 +84,5 @@ class Buffers:
 
     @staticmethod
     def tracks(column: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The tracks of events, of what stands for them."""
+        """Return the tracks of events, given the codes."""
         return np.where(column < -1, -2 - column, -1).astype(np.int32)

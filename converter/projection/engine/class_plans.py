@@ -1,8 +1,8 @@
-"""Plans of classes: what becomes of events whose values nobody looks at while they are projected.
+"""Plans of classes: how to project events whose values are not read while they are projected.
 
-How most classes are lowered, placed and fitted follows from what they are. Such a class is projected as any other when
-it first comes. What came of it is kept, as columns that are columns of the source's, constants, or computed of these;
-they are made so of each batch's table from then on, and no rule is asked again.
+The class alone decides how most events are lowered, placed and fitted. The first events of such a class are projected
+by the rules, in a tracing run. Its result is kept: columns that are columns of the source's, constants, or computed
+from these. From then on the columns are made from each batch's table in the same way, without running a rule.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from converter.projection.losses import LossReport, PlannedLosses
 if TYPE_CHECKING:
     from converter.ir.tables import RecipePart
 
-#: A rehearsal takes so many: one row does not tell a constant from a column.
+#: The number of rows that a tracing run needs: with a single row, every column looks constant.
 FEWEST_ROWS: Final = 2
 
-#: What a class became: the number of the class in the target, and the piece.
+#: The result for a class: the number of the class in the target, and the partition.
 Numbered = tuple[int, Piece]
 
 
 class Rehearsal:
-    """The rows of a class while they are projected without a plan: notes what is lost, and what is looked at."""
+    """The rows of a class during a tracing run, without a plan: records what is lost, and what is read."""
 
     def __init__(self, piece: Piece, places: Places) -> None:
         self._original = piece
-        # A table and places of its own, which only who projects it asks for anything.
+        # A table and placement of its own, which only the rules read.
         self.table = Table(len(piece), piece.lazy_columns())
         self._places = places
         #: The rows, as they are to be projected.
         self.piece = Piece(
             piece.batch, piece.event_class, self.table, places, derived=piece.derived
         )
-        #: Whether there is a row that the plan would not know of.
+        #: True if there is a row that the plan would not handle.
         self.is_exception = False
         self._exceptions: tuple[RecipePart, ...] = ()
         self._losses: PlannedLosses = ()
         self._of_all = True
 
     def lose(self, losses: PlannedLosses, count: int) -> None:
-        """Note losses at so many of the rows."""
+        """Record losses at `count` rows."""
         self._of_all &= count in (0, len(self.table))
         if count:
             self._losses += losses
 
     def is_nowhere(self, condition: ComputedColumn) -> bool:
-        """Note a condition that must hold for no row, and say whether it is so here."""
+        """Record a guard, a condition that must hold for no row; return True if that is so here."""
         part = self._of(condition)
         if part is None:
             return not _holds(condition)
@@ -64,7 +64,7 @@ class Rehearsal:
         return not holds
 
     def plan(self, parts: Sequence[Numbered], report: LossReport) -> ClassPlan | None:
-        """The plan by which the class became these; None where that depended on what its events hold."""
+        """Return the plan that reproduces these partitions, or None if they depend on the contents of events."""
         looked = self._places.asked or not self.table.is_undecoded
         if looked or not self._of_all:
             return None
@@ -93,7 +93,7 @@ class Rehearsal:
         return PlannedPart(number, piece.event_class, tuple(recipe), on, piece.after)
 
     def _of_column(self, table: Table, index: int) -> RecipePart | None:
-        """How a column is made of those of the rehearsed table, None where that is not known."""
+        """Return how a column is computed from those of the traced table, or None if that is not known."""
         if table is self.table:
             return index
         stored = table.stored(index)
@@ -101,7 +101,7 @@ class Rehearsal:
         if isinstance(stored, ComputedColumn) and _is_of_constant(made):
             (of,) = stored.columns
             given = _settled(of)
-            # What comes back as it is does so whenever it is asked for.
+            # A column that is passed through unchanged will be so every time.
             return _constant(given) if table.column(index) is given else made
         return made
 
@@ -127,11 +127,11 @@ def _settled(place: Any) -> Any:
 
 
 def _holds(condition: Any) -> bool:
-    """Whether a condition holds for any row."""
+    """Return True if a condition holds for any row."""
     return bool(np.any(_settled(condition)))
 
 
 def _constant(column: Any) -> Constant | None:
-    """What a column is that is the same in all rows by its looks, else None."""
+    """Return the constant that a column is if its strides show that all rows are equal, else None."""
     is_constant = isinstance(column, np.ndarray) and column.strides == (0,)
     return Constant(column[0]) if is_constant else None

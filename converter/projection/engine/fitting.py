@@ -1,6 +1,7 @@
-"""Fitting: the fields of a piece as the ones that a format's record has, then arguments of types that it can hold.
+"""Fitting: converts the fields of a partition to those of a format's record, then the rest to arguments of types that
+it can hold.
 
-How is planned once a class; every step that reading back cannot undo is counted.
+The conversions are planned once per class; every one that reading back cannot undo is counted.
 """
 
 from __future__ import annotations
@@ -40,28 +41,28 @@ from converter.projection.engine.types import converted, converts, fitted_class,
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
 
-#: Fields of slices that viewers show as arrows, as long as these have their meaning.
+#: Fields of slices that viewers show as arrows, as long as they keep their meaning.
 _ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
-#: Makes of a piece's column one of another field class.
+#: Converts a partition's column to another field class.
 _Conversion = Callable[[Piece, Any], Column]
 
 
 @dataclass(slots=True)
 class _Step:
-    """One field of the result: that number of the source's, converted, or a default where there is none."""
+    """One field of the result: a converted field of the source, by its number, or a default if there is none."""
 
     index: int | None
     source: FieldClass
     target: FieldClass
     what: str
-    #: None where all values of the source's are the target's.
+    #: None if the target holds all values of the source unchanged.
     convert: _Conversion | None = dataclass_field(init=False)
 
     def __post_init__(self) -> None:
         self.convert = None
 
     def decide(self, projection: Projection) -> None:
-        """How its columns are converted: once, for those of all batches."""
+        """Choose the conversion of its columns, once for those of all batches."""
         source, target, what = self.source, self.target, self.what
         numeric = isinstance(source, IntegerClass | FloatClass | BooleanClass)
         if numeric and source == target:
@@ -83,7 +84,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Plan:
-    """How the events of one class become those of another, and what that loses."""
+    """The conversion of the events of one class to those of another, and its losses."""
 
     event_class: EventClass
     steps: list[_Step]
@@ -101,7 +102,7 @@ class _Plan:
 
 
 def is_value(field: Field) -> bool:
-    """Whether a fitted argument of a counter is one of its values, and no reference to something else."""
+    """Return True if a fitted argument of a counter is one of its values, rather than a reference to something else."""
     return field.role is Role.VALUE and getattr(field.type, "style", None) not in _REFERENCES
 
 
@@ -109,7 +110,7 @@ _REFERENCES = frozenset({Style.POINTER, Style.OBJECT_ID})
 
 
 class Fitter:
-    """Fits pieces to capabilities; what it finds out about a class it does not find out again."""
+    """Fits partitions to capabilities; plans are cached per class."""
 
     def __init__(self, projection: Projection) -> None:
         self._projection = projection
@@ -117,7 +118,7 @@ class Fitter:
         self._plans = ByClass(self._plan)
 
     def fit(self, piece: Piece) -> Piece:
-        """The piece with the fields that the format's record of its kind has, then arguments that it can hold."""
+        """Return the partition with the fields of the format's record for its kind, then arguments that it can hold."""
         plan = self._plans(piece.event_class)
         if plan.losses:
             self._projection.lose_planned(plan.losses, piece)
@@ -133,14 +134,14 @@ class Fitter:
         return piece.rewritten(plan.event_class, columns)
 
     def _plan(self, event_class: EventClass) -> _Plan:
-        # What an adapter makes of a class that is held, as lists of a counter that are text then, is held as its kind.
+        # A class that an adapter makes from a supported one (lists of a counter as text, say) is held by its kind.
         support = self._capabilities.support(event_class)
         support = support or self._capabilities.kinds[event_class.kind]
         name = class_label(event_class)
         source = event_class.fields
         fields: list[Field] = []
         plan = _Plan(event_class, [], ())
-        # The numbers of the fields that are in the result, in its order; None for one that the source lacks.
+        # The indices of the fields that are in the result, in its order; None for one that the source lacks.
         kept: list[int | None] = []
         optional = _optional_parts(source, support)
         for part in support.fields:
@@ -184,7 +185,7 @@ class Fitter:
     def _part(
         self, index: int | None, wanted: Field, event_class: EventClass, plan: _Plan
     ) -> int | None:
-        """Plan a field of the format's own; the number of the field that is wholly in it, if any."""
+        """Plan a field of the format's own; return the index of the field that it holds completely, if any."""
         if index is None or not converts(event_class.fields[index].type, wanted.type):
             plan.steps.append(_Step(None, wanted.type, wanted.type, ""))
             return None
@@ -209,7 +210,7 @@ class Fitter:
         what: str,
         plan: _Plan,
     ) -> Field:
-        """One argument, behind others, in a type that the format has."""
+        """Plan one argument, after `others`, in a type that the format has."""
         capabilities = support.holds or self._capabilities
         fitted = fitted_class(field.type, capabilities)
         name = fit_identifier(field.name, capabilities)
@@ -217,7 +218,7 @@ class Fitter:
             name = _distinct(name, others)
         role = field.role if support.roles else Role.NONE
         if support.argument_role is not None:
-            # Readers know it by the name that is written.
+            # Readers identify it by the name that is written.
             role = support.argument_role(replace(field, name=name, type=fitted))
         if support.numeric_values and isinstance(fitted, IntegerClass | FloatClass):
             if field.role is Role.VALUE or event_class.index_of(Role.VALUE) is None:
@@ -249,7 +250,7 @@ class Fitter:
         support: KindSupport,
         plan: _Plan,
     ) -> EventClass:
-        """The class with other fields, and what the format keeps of the rest."""
+        """Return the class with other fields, and with those of its other properties that the format keeps."""
         name = category = ""
         if support.named:
             name = fit_identifier(event_class.name, self._capabilities)
@@ -277,7 +278,7 @@ class Fitter:
     def _lose_name(
         self, event_class: EventClass, name: str, support: KindSupport, plan: _Plan
     ) -> None:
-        """The name of a class is shown only where the format's record has a place for it."""
+        """Plan the loss of a class name that the format's record has no field for."""
         what = f"name of the events {class_label(event_class)}"
         if not name:
             plan.lose(LossKind.DROPPED, what, LossClass.DETAIL, Aspect.CLASS_NAMES)
@@ -287,7 +288,7 @@ class Fitter:
 
 
 def _distinct(name: str, fields: Sequence[Field]) -> str:
-    """A name, or what is made of it, that none of these fields has."""
+    """Return a name that none of these fields has, derived from the given one."""
     taken = {field.name for field in fields}
     if name not in taken:
         return name
@@ -295,7 +296,7 @@ def _distinct(name: str, fields: Sequence[Field]) -> str:
 
 
 def index_of(part: Field, fields: Sequence[Field]) -> int | None:
-    """The first field that plays a part; of parts without a role the first of the same name."""
+    """Return the first field that has a role; for a role of none, the first of the same name."""
     for index, field in enumerate(fields):
         if field.role is part.role and (part.role is not Role.NONE or field.name == part.name):
             return index
@@ -303,7 +304,7 @@ def index_of(part: Field, fields: Sequence[Field]) -> int | None:
 
 
 def _optional_parts(fields: Sequence[Field], support: KindSupport) -> list[int]:
-    """Which fields are optional parts of the format's record, in the order in which it has them."""
+    """Return which fields are optional parts of the format's record, in the order of the record."""
     parts: list[int] = []
     seen: set[str] = set()
     for wanted in support.optional:

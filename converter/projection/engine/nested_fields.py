@@ -1,7 +1,7 @@
-"""Fields with others in them, where a format has only flat ones.
+"""Flattens nested fields, for formats that have only flat ones.
 
 Structures and short fixed arrays become fields of their own. Optionals and variants become classes of their own, one
-for each combination that occurs: there, the shape of an event's arguments is its class.
+for each combination that occurs: in such a format, the shape of an event's arguments is its class.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from converter.projection.capabilities import Capabilities
 from converter.projection.engine.pieces import Piece, Thunk
 from converter.projection.engine.types import converts, is_stack
 
-#: Fixed arrays of at most this many elements become one field an element.
+#: Fixed arrays of at most this many elements become one field per element.
 MAX_FLATTENED = 16
 
 _Part = tuple[Field, Thunk]
 
 
 def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the class has structures or arrays that `flattened` takes apart."""
+    """Return True if the class has structures or arrays that `flattened` splits."""
     return any(
         _is_taken_apart(field, capabilities) and not _is_held(field, event_class, capabilities)
         for field in event_class.fields
@@ -53,7 +53,7 @@ def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
 
 
 def is_varying(event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the class has optionals or variants that `split_by_presence` resolves."""
+    """Return True if the class has optionals or variants that `split_by_presence` resolves."""
     return any(_is_resolved(field, capabilities) for field in event_class.fields)
 
 
@@ -64,7 +64,7 @@ def _is_resolved(field: Field, capabilities: Capabilities) -> bool:
 
 
 def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
-    """The piece with structures and short arrays taken apart where the format has none."""
+    """Return the partition with structures and short arrays split into fields, if the format has none."""
     parts: list[_Part] = []
     for index, field in enumerate(piece.event_class.fields):
         column = piece.table.lazy(index)
@@ -80,7 +80,7 @@ def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
 
 
 def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) -> bool:
-    """Whether the format's record has a place for the field as it is."""
+    """Return True if the format's record has a field for this one as it is."""
     support = capabilities.support(event_class)
     return support is not None and any(
         part.role is field.role
@@ -141,7 +141,7 @@ def _element(column: Thunk, index: int, length: int, piece: Piece) -> Thunk:
 
 
 def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
-    """One piece for each combination of present optionals and chosen options."""
+    """Return one partition for each combination of present optionals and chosen options."""
     varying = [
         index
         for index, field in enumerate(piece.event_class.fields)
@@ -150,7 +150,7 @@ def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
     shape = np.zeros(len(piece), np.int32)
     for index in varying:
         column = piece.table.column(index)
-        # Numbered anew at each step, so that no number of options makes it overflow.
+        # Renumbered at each step, so that no number of options makes it overflow.
         if isinstance(column, OptionalColumn):
             _, shape = distinct(shape * 2 + column.valid)
         elif isinstance(column, UnionColumn):
@@ -164,7 +164,7 @@ def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
 
 
 def _resolve(piece: Piece, varying: set[int]) -> Piece:
-    """Replace optionals and variants, the same in all rows, by what is there."""
+    """Replace optionals and variants, which are the same in all rows, by their values."""
     fields: list[Field] = []
     columns: list[Column | Thunk] = []
     for index, field in enumerate(piece.event_class.fields):

@@ -1,7 +1,7 @@
-"""One piece as the pieces that a format holds of it.
+"""Projects one partition to those that a format holds of it.
 
-It is lowered until the format knows its kind; fields with others in them are taken apart; it goes to its place, and its
-fields are fitted. What the format's record has no room for goes to instants right behind.
+It is lowered until the format knows its kind, nested fields are flattened, rows are moved to where the format can have
+them, and fields are fitted. What the format's record cannot hold goes to instants right after it.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_i
 from converter.projection.losses import Aspect, LossClass, LossKind
 from converter.projection.lowering import LOWERINGS, lowering_for, native_records
 
-#: Lowering ends: no rule gives back a kind that it came from. This bounds it all the same.
+#: Lowering terminates, as no rule returns a kind that its input was made from. This limit enforces it.
 MAX_LOWERINGS = 6
 
 
 class PieceProjection:
-    """What becomes of pieces, one after the other.
+    """Projects partitions.
 
     Args:
-        projection: what the rules may ask.
-        placing: puts rows in their places.
-        support: what the format holds of a class, None for one of a kind that it lacks.
-        bookkeeping: names of native records that only say how the recording was made.
-
+        projection: the interface for the rules.
+        placing: moves rows to where the format can have them.
+        support: returns how the format holds a class, None for one of a kind that it lacks.
+        bookkeeping: names of native records that only describe the recording itself.
     """
 
     def __init__(
@@ -58,11 +57,11 @@ class PieceProjection:
         self._has_required = ByClass(self._required_are_there)
 
     def of(self, piece: Piece) -> list[Piece]:
-        """The pieces that the format holds of one of any kind."""
+        """Return the partitions that the format holds of one of any kind."""
         return self._fit(piece, 0)
 
     def _fit(self, piece: Piece, depth: int) -> list[Piece]:
-        """Those of one that so many rules have made of the source's."""
+        """Return those of a partition that `depth` rules have made from the source's."""
         event_class = piece.event_class
         if event_class.kind is Kind.NATIVE and event_class.name in self._bookkeeping:
             what = f"{class_label(event_class)} (bookkeeping)"
@@ -100,7 +99,7 @@ class PieceProjection:
         return result
 
     def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
-        """A piece of a kind that the format holds, as it holds it."""
+        """Return a partition of a kind that the format holds, as it holds it."""
         adapter = self._capabilities.adapters.get(piece.event_class.kind)
         if adapter is not None:
             kind = piece.event_class.kind
@@ -121,7 +120,7 @@ class PieceProjection:
         return support is not None and support.required <= roles
 
     def _holds(self, event_class: EventClass) -> Capabilities:
-        """What arguments of a class can be."""
+        """Return the capabilities for arguments of a class."""
         support = self._support(event_class)
         return self._capabilities if support is None else support.holds or self._capabilities
 
@@ -133,7 +132,7 @@ class PieceProjection:
             what = f"events {class_label(piece.event_class)}"
             self._projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
             return []
-        # What viewers make of a record they make of its format's own alone.
+        # Viewers interpret only records of their own format.
         unread = piece.event_class.kind is Kind.NATIVE and bool(self._bookkeeping)
         for part in lowered:
             if unread:
@@ -146,7 +145,7 @@ class PieceProjection:
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
     def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """What the format's record holds of a fitted piece, and the rest in instants right behind."""
+        """Split a fitted partition into what the format's record holds, and the rest as instants right after it."""
         if not support.values_only:
             return self._limit(piece, support)
         fields = piece.event_class.fields
@@ -163,7 +162,7 @@ class PieceProjection:
         return [*self._limit(kept, support), *self._fit(as_instant(rest, self._projection), 1)]
 
     def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """Arguments beyond the format's number go to instants right behind."""
+        """Move arguments beyond the format's limit to instants right after."""
         limit = (support.holds or self._capabilities).max_arguments
         fields = piece.event_class.fields
         last = len(fields) - len(support.trailing)
@@ -179,7 +178,7 @@ class PieceProjection:
         parts = [_part(piece, piece.event_class, which, piece.after)]
         instants = self._capabilities.kinds.get(Kind.INSTANT)
         is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
-        # Where an instant has no place for its name, that is an argument too.
+        # If an instant has no field for its name, that is an argument too.
         room = limit if is_named else limit - 1
         kinds = self._capabilities.kinds.keys() | self._capabilities.lowerings.keys()
         if Kind.INSTANT not in kinds or room < 1:
@@ -197,7 +196,7 @@ class PieceProjection:
 
 
 def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
-    """The same rows as a class of some of the fields, so many places behind."""
+    """Return the same rows as a class of some of the fields, `after` positions later."""
     fields = tuple(piece.event_class.fields[i] for i in which)
     columns = [piece.table.lazy(i) for i in which]
     return piece.rewritten(replace(event_class, fields=fields), columns, after=after)

@@ -1,7 +1,7 @@
-"""Pieces: the unit in which a projection rewrites a batch.
+"""Partitions: the unit in which a projection rewrites a batch.
 
-A piece is some rows of one event class, with columns and, where they change, places. Rules take a piece and give
-pieces; they work on classes and whole columns, never on single events.
+A partition is some rows of one event class, with their columns and, where these change, their thread, CPU and track.
+Rules accept and return partitions; they work on classes and whole columns, never on single events.
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ from converter.projection.engine.rows import Rows
 Thunk = Callable[[], Column]
 Known = TypeVar("Known")
 
-#: Roles that mean the same in every kind.
+#: Roles with the same meaning in every kind.
 CONTEXT_ROLES = frozenset({Role.CONTEXT, Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
 
 
 class Everywhere(ComputedColumn):
-    """Places that all rows have: none of them is -1."""
+    """An index column without nulls: no entry is -1."""
 
 
-#: Places of rows (int32, one a row), as a column or as what computes them.
+#: The index of a thread, CPU or track for each row (int32), as a column or as what computes it.
 Place = NDArray[np.int32] | ComputedColumn
 
-#: Event classes by the class that they were made of and what was changed, with the former.
+#: Derived event classes with their origin, by the id of the origin and the change.
 Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
 
 class Piece(Rows):
-    """Rows of one class, and what rules do with them."""
+    """Rows of one class, and the operations of rules on them."""
 
     __slots__ = ()
 
     def column(self, role: Role) -> Column | None:
-        """The column of the first field with `role`, or None."""
+        """Return the column of the first field with `role`, or None."""
         index = self.event_class.index_of(role)
         return None if index is None else self.table.column(index)
 
     def integers(self, role: Role) -> NDArray[Any] | None:
-        """The column of the first field with `role` where it is one of integers, or None."""
+        """Return the column of the first field with `role` if it is one of integers, or None."""
         index = self.event_class.index_of(role)
         if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
             return None
@@ -59,40 +59,40 @@ class Piece(Rows):
         return column
 
     def lazy_integers(self, role: Role) -> Thunk | None:
-        """As `integers`, still decoded on demand."""
+        """Like `integers`, but still decoded on demand."""
         index = self.event_class.index_of(role)
         if index is None or not isinstance(self.event_class.fields[index].type, IntegerClass):
             return None
         return self.table.lazy(index)
 
     def names_of_numbers(self, role: Role) -> dict[int, str]:
-        """What the values of the first field with `role` are called by the labels of its type."""
+        """Return the labels of the values of the first field with `role`, by value."""
         index = self.event_class.index_of(role)
         held = None if index is None else self.event_class.fields[index].type
         labels = held.labels if isinstance(held, IntegerClass) else ()
         return {label.low: label.text for label in labels if label.low == label.high}
 
     def texts(self, role: Role, strings: StringTable) -> NDArray[np.int32] | None:
-        """The column of the first field with `role` as ids where it is one of strings, or None."""
+        """Return the column of the first field with `role` as ids if it is one of strings, or None."""
         index = self.event_class.index_of(role)
         if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
             return None
         return string_ids(self.table.column(index), strings)
 
     def lazy_texts(self, role: Role, strings: StringTable) -> ComputedColumn | None:
-        """As `texts`, still decoded on demand."""
+        """Like `texts`, but still decoded on demand."""
         index = self.event_class.index_of(role)
         if index is None or not isinstance(self.event_class.fields[index].type, StringClass):
             return None
         return self.lazy_text(index, strings)
 
     def lazy_text(self, index: int, strings: StringTable) -> ComputedColumn:
-        """A column of strings as ids, still decoded on demand."""
+        """Return a column of strings as ids, still decoded on demand."""
         column = self.table.lazy(index)
         return ComputedColumn(lambda _, column: string_ids(column, strings), (column,), self)
 
     def select(self, rows: NDArray[np.integer[Any]]) -> Piece:
-        """Some of the rows, in order."""
+        """Return some of the rows, in order."""
 
         def some(column: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if column is None else column[rows]
@@ -111,7 +111,7 @@ class Piece(Rows):
         )
 
     def split(self, condition: NDArray[np.bool_]) -> tuple[Piece | None, Piece | None]:
-        """The rows where `condition` holds, and the others; None for no rows."""
+        """Return the rows where `condition` holds, and the others; None for no rows."""
         count = int(np.count_nonzero(condition))
         if count == len(self):
             return self, None
@@ -129,7 +129,9 @@ class Piece(Rows):
         track: Place | None = None,
         after: int | None = None,
     ) -> Piece:
-        """The same rows as another class with other columns, and other places where given."""
+        """Return the same rows as another class with other columns and, where given, on another thread,
+        CPU or track.
+        """
         return Piece(
             self.batch,
             event_class,
@@ -150,7 +152,7 @@ class Piece(Rows):
         cpu: Place | None = None,
         track: Place | None = None,
     ) -> Piece:
-        """The same rows elsewhere."""
+        """Return the same rows on another thread, CPU or track."""
         return Piece(
             self.batch,
             self.event_class,
@@ -165,7 +167,7 @@ class Piece(Rows):
         )
 
     def with_argument(self, field: Field, column: Column | Thunk, *, first: bool = False) -> Piece:
-        """The same rows with one more field: the last, or the first."""
+        """Return the same rows with one more field: the last, or the first."""
 
         def extended() -> EventClass:
             fields = self.event_class.fields
@@ -178,7 +180,7 @@ class Piece(Rows):
         )
 
     def without_field(self, place: int) -> Piece:
-        """The same rows without one of the fields."""
+        """Return the same rows without one of the fields."""
 
         def shorter() -> EventClass:
             fields = self.event_class.fields
@@ -190,16 +192,18 @@ class Piece(Rows):
         )
 
     def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:
-        """The class that `make` makes of this one: `how` tells it from others that are made of it."""
+        """Return the class that `make` makes from this one; `how` distinguishes it from others that are
+        made from it.
+        """
         key = (id(self.event_class), *how)
         known = self.derived.get(key)
-        # An id may have been another object's.
+        # The id may have belonged to another object.
         if known is None or known[0] is not self.event_class:
             known = self.derived[key] = (self.event_class, make())
         return known[1]
 
     def lazy_columns(self) -> list[Column | Thunk]:
-        """All columns, still decoded on demand."""
+        """Return all columns, still decoded on demand."""
         return self.table.lazy_columns()
 
     def as_kind(
@@ -211,15 +215,14 @@ class Piece(Rows):
         without: frozenset[Role] = frozenset(),
         **places: Any,
     ) -> Piece:
-        """The same rows as `kind`: `leading` fields first, then all present ones, which give up their roles.
+        """Return the same rows as `kind`: `leading` fields first, then all existing ones, which lose their roles.
 
         Args:
             kind: the kind.
             leading: new fields.
-            roles: what becomes of roles that are not given up.
-            without: roles whose fields are left out, because `leading` says the same.
-            places: as `rewritten` takes them.
-
+            roles: the new roles of fields whose roles are not lost.
+            without: roles whose fields are dropped, because `leading` says the same.
+            places: as for `rewritten`.
         """
         roles = roles or {}
 
@@ -246,9 +249,9 @@ class Piece(Rows):
 
 
 class ByClass(Generic[Known]):
-    """What is found out about event classes, once for each: `make` is called with the class.
+    """A cache of results by event class: `make` is called once for each class.
 
-    Found by identity, which costs nothing, or else by value, which hashes all fields.
+    Looked up by identity, which is cheap, or else by value, which hashes all fields.
     """
 
     __slots__ = ("_by_id", "_by_value", "_make")
@@ -266,6 +269,6 @@ class ByClass(Generic[Known]):
             known = self._by_value[event_class]
         else:
             known = self._by_value[event_class] = self._make(event_class)
-        # The entry keeps the class alive, so that its id stays its own.
+        # The entry keeps the class alive, so that its id is not reused.
         self._by_id[id(event_class)] = (event_class, known)
         return known

@@ -1,7 +1,7 @@
-"""Where events are: threads, tracks, CPUs and buffers of a trace as those that a format has.
+"""Placement of events: maps threads, tracks, CPUs and buffers of a trace to those that a format has.
 
-CPUs become arguments, tracks become threads, where it has neither; tracepoints go to the buffers that they were
-recorded in, where it has such.
+CPUs become arguments, tracks become threads, if the format has neither; tracepoints go to the buffers that they were
+recorded in, if it has buffers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from converter.projection.engine.tables import TargetTables
 from converter.projection.losses import LossKind
 
 _CPU = Field("cpu", IntegerClass(32, True))
-#: Where the event has a field of that name.
+#: If the event has a field of that name.
 _TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
 
 
 class Placing:
-    """Puts the rows of pieces in their places, batch by batch."""
+    """Places the rows of partitions, batch by batch."""
 
     def __init__(
         self,
@@ -45,15 +45,15 @@ class Placing:
         self._tables = tables
         self._capabilities = capabilities
         self._support = support
-        # Of the batch under way.
+        # Of the current batch.
         self._all_on_cpus = False
-        #: Of that, too: classes with events on no thread; None: all are.
+        #: Of the current batch, too: classes with events on no thread. None: all may have some.
         self.off_threads: frozenset[int] | None = None
-        # Of the class whose pieces come.
+        # Of the class of the next partitions.
         self._is_on_threads = False
 
     def begin(self, batch: Batch) -> tuple[Hashable, ...]:
-        """Look at a batch whose pieces come next: what of it decides where they go."""
+        """Start a batch whose partitions come next; return the properties of it that decide the placement."""
         self.off_threads = _off_threads(batch)
         self.begin_class(None)
         self._all_on_cpus = not len(batch) or int(batch.cpu.min()) >= 0
@@ -64,23 +64,23 @@ class Placing:
         )
 
     def begin_class(self, number: int | None) -> bool:
-        """Say which class of that batch the next pieces are of, or None: of any; whether all are on threads."""
+        """Set the class of the next partitions, or None for any; return True if all of its events are on threads."""
         off = self.off_threads
         self._is_on_threads = off is not None and (not off if number is None else number not in off)
         return self._is_on_threads
 
     def is_on_threads(self, piece: Piece) -> bool:
-        """Whether all rows are known to be on threads without a look at them."""
+        """Return True if all rows are known to be on threads without reading the column."""
         if piece.on_thread is None:
             return self._is_on_threads
         return isinstance(piece.on_thread, Everywhere)
 
     def in_buffers(self, piece: Piece) -> list[Piece]:
-        """Tracepoints in the buffers that they were recorded in, where the format has such."""
+        """Return tracepoints in the buffers that they were recorded in, if the format has buffers."""
         return [one for part in self._by_having_cpus(piece) for one in self._in_buffers(part)]
 
     def _by_having_cpus(self, piece: Piece) -> list[Piece]:
-        """Tracepoints on CPUs and on none apart, where they become different things."""
+        """Split tracepoints by whether they are on a CPU, if they are lowered differently then."""
         if (
             not self._capabilities.program_instants
             or piece.event_class.kind is not Kind.TYPED
@@ -122,7 +122,7 @@ class Placing:
         return [*parts, *self._on_threads(piece)]
 
     def _on_threads(self, piece: Piece) -> list[Piece]:
-        """A tracepoint on a thread that is on a global track too stays on its thread where it cannot be on both.
+        """Keep a tracepoint on its thread if it is also on a global track and cannot be on both.
 
         Such a track is the buffer that it was recorded in.
         """
@@ -150,7 +150,7 @@ class Placing:
         return [kept] if off is None else [off, kept]
 
     def place(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        """Put rows where the format can: CPUs become arguments, tracks become threads, where it has neither."""
+        """Place rows as the format can: CPUs become arguments, tracks become threads, if it has neither."""
         batch = piece.batch
         if not support.track and isinstance(piece.on_track, Everywhere):
             piece = self._off_tracks(piece, piece.on_track, support)
@@ -169,7 +169,7 @@ class Placing:
         return [piece if self._capabilities.cpuless else self._with_cpu(piece)]
 
     def _off_tracks(self, piece: Piece, tracks: Everywhere, support: KindSupport) -> Piece:
-        """As `_without_track` what is on tracks in all rows, which takes no look at them."""
+        """Like `_without_track` for rows that are all on tracks, which requires no reading of the column."""
         absent = constant_column(np.int32(-1), len(piece))
         dropped = f"track of {class_label(piece.event_class)}"
         if not support.thread:
@@ -211,7 +211,7 @@ class Placing:
         return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
 
     def _in_one_place(self, piece: Piece) -> Piece:
-        """Threads of events on tracks are dropped; one that owns the track goes without saying."""
+        """Drop the threads of events on tracks; a thread that owns the track is implied."""
         tracks = piece.batch.track if piece.track is None else piece.track
         if is_absent(tracks) or is_absent(
             piece.batch.thread if piece.thread is None else piece.thread
@@ -318,5 +318,5 @@ def _off_threads(batch: Batch) -> frozenset[int] | None:
 
 
 def is_absent(column: NDArray[np.int32]) -> bool:
-    """Whether a column is -1 throughout, by its looks: a constant costs nothing to check."""
+    """Return True if a column is -1 throughout, checking only constants, which costs nothing."""
     return column.strides == (0,) and (not len(column) or int(column[0]) < 0)

@@ -1,4 +1,4 @@
-"""The projected trace's processes, threads and tracks: those of the source, and synthetic ones for what has no place.
+"""The projected trace's processes, threads and tracks: those of the source, and synthetic ones.
 
 A format without tracks shows each as a thread. A format in which every event is on a thread gets threads for the rest.
 """
@@ -21,14 +21,14 @@ from converter.projection.engine.buffers import Buffers
 from converter.projection.engine.texts import fit_name
 from converter.projection.losses import LossKind, LossReport
 
-#: Where the ids of synthetic processes and threads start: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
+#: The first id of synthetic processes and threads: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
 SYNTHETIC_ID = 0x7FFF_0000
-#: Ids below are common: what is left of a longer one is then taken for another.
+#: Ids below are common, so that a longer id that was truncated to one would be mistaken for it.
 _COMMON_IDS = 1 << 16
 
 
 class TargetTables:
-    """Follows the source's tables as they grow, and keeps the numbers of the source apart from those of the target."""
+    """Follows the source's tables as they grow, and maps the indices of the source to those of the target."""
 
     def __init__(
         self, source: Trace, target: Trace, capabilities: Capabilities, report: LossReport
@@ -38,14 +38,14 @@ class TargetTables:
         self._capabilities = capabilities
         self._report = report
         self._mask = (1 << capabilities.id_bits) - 1
-        #: All tracks in the target's numbers; the target has them only where its format does.
+        #: All tracks by the indices of the target, which contains them only if its format has tracks.
         self.tracks: list[Track] = target.tracks if capabilities.tracks else []
         self.buffers = Buffers(target.tracks, capabilities.buffers)
-        # By the number in the source: the number in the target.
+        # By the index in the source: the index in the target.
         self._processes: list[int] = []
         self._threads: list[int] = []
         self._tracks: list[int] = []
-        # Of the source: those that may get a name yet.
+        # Of the source: entries that may still get a name.
         self._unnamed_processes: list[int] = []
         self._unnamed_threads: list[int] = []
         self._synthetic_tracks: dict[Track, int] = {}
@@ -53,10 +53,10 @@ class TargetTables:
         self._threads_of_cpus: dict[int, int] = {}
         self._synthetic_processes: dict[str, int] = {}
         self._thread_of_tid: dict[int, int] = {}
-        #: Those of threads that the source does not have, or not yet.
+        #: Threads by tid that the source does not have, or not yet.
         self._added: dict[int, int] = {}
         self._ids: set[int] = set()
-        # Of each process in the target; those that were cut.
+        # By process of the target; ids that were truncated.
         self._own_tids: set[tuple[int, int]] = set()
         self._cut_tids: set[tuple[int, int]] = set()
         self._next_id = min(SYNTHETIC_ID, 3 << max(capabilities.id_bits - 2, 0))
@@ -64,7 +64,7 @@ class TargetTables:
         self._pids = np.zeros(0, np.int64)
 
     def follow(self) -> None:
-        """Take over what the source's tables have become."""
+        """Add what is new in the source's tables."""
         source, target = self._source, self._target
         # A name may be filled in later than its owner.
         self._unnamed_processes = self._still_unnamed(
@@ -96,7 +96,7 @@ class TargetTables:
             self.tracks.append(self._fitted_track(track))
 
     def _join(self, thread: Thread, number: int) -> None:
-        """Take a thread of the source for the one that events have named before, which is in a process of its own."""
+        """Identify a thread of the source with one that events named earlier, which has a process of its own."""
         process = self._processes[thread.process]
         held = self._target.threads[number]
         if self._target.processes[process].pid != self._target.processes[held.process].pid:
@@ -109,7 +109,7 @@ class TargetTables:
         self._threads.append(number)
 
     def name_tasks(self, names: Mapping[int, str]) -> None:
-        """Give names, by tid, to the threads of the source that have none."""
+        """Name the threads of the source that have no name, by tid."""
         for tid, name in names.items():
             number = self._thread_of_tid.get(tid)
             if number is not None and not self._target.threads[number].name:
@@ -122,7 +122,9 @@ class TargetTables:
         target: Sequence[Process | Thread],
         numbers: list[int],
     ) -> list[int]:
-        """Those without a name; what has one now gives it to the target's, if that has none."""
+        """Return the entries still without a name; an entry that has one now passes it to the target's, if
+        that has none.
+        """
         named = [one for one in unnamed if source[one].name]
         for one in named:
             held = target[numbers[one]]
@@ -132,7 +134,7 @@ class TargetTables:
     def _fitted_process(self, process: Process) -> Process:
         pid = self._fitted_id(process.pid, "process")
         if pid != process.pid:
-            # What is left of a longer id may be another process's.
+            # A truncated id may be another process's.
             pid = self._new_id()
         fitted = replace(process, pid=pid)
         if not self._capabilities.command_lines:
@@ -145,7 +147,7 @@ class TargetTables:
         return fitted
 
     def _fitted_tid(self, tid: int, owner: int) -> int:
-        # What is left of a longer id is what events say of it, unless that is another thread of the process.
+        # Events refer to the thread by its truncated id, unless that is another thread of the process.
         fitted = self._fitted_id(tid, "thread")
         if fitted != tid and tid >> 62 == 1 and fitted < _COMMON_IDS:
             fitted = self._new_id()
@@ -189,27 +191,27 @@ class TargetTables:
         self._report.add(LossKind.CHANGED, "names of processes, threads and tracks", fitted != name)
         return fitted
 
-    # From the numbers of the source to those of the target.
+    # From the indices of the source to those of the target
 
     def renumber_threads(self, threads: NDArray[np.int32]) -> NDArray[np.int32]:
-        """A column of the source's threads in the numbers of the target."""
+        """Return a column of the source's threads as indices of the target."""
         return renumbered(threads, self._threads)
 
     def renumber_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
-        """A column of the source's tracks in the numbers of the target."""
+        """Return a column of the source's tracks as indices of the target."""
         if not self._tracks:
             return constant_column(np.int32(-1), len(tracks))
         return renumbered(tracks, self._tracks)
 
-    # Questions about threads of the target.
+    # Queries about threads of the target
 
     def tids(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The tids of threads as signed numbers, -1 where there is none."""
+        """Return the tids of threads as signed numbers, -1 for none."""
         self._learn_ids()
         return self._tids[threads]
 
     def pids(self, threads: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The ids of the processes of threads as signed numbers, -1 where there is none."""
+        """Return the ids of the processes of threads as signed numbers, -1 for none."""
         self._learn_ids()
         return self._pids[threads]
 
@@ -226,11 +228,11 @@ class TargetTables:
     _none = 0xFFFF_FFFF_FFFF_FFFF
 
     def thread_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The thread that has each tid, -1 where none has."""
+        """Return the thread with each tid, -1 for none."""
         return map_distinct(tids, lambda tid: self._thread_of_tid.get(tid, -1))
 
     def task_of_tid(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The thread that has each tid, made where none has; -1 for what is no number of a task."""
+        """Return the thread with each tid, adding those that do not exist; -1 for numbers that are not tids."""
         return map_distinct(tids, self._task_of_tid)
 
     def _task_of_tid(self, tid: int) -> int:
@@ -246,21 +248,21 @@ class TargetTables:
         self._added[tid] = self._thread_of_tid[tid] = len(self._target.threads) - 1
         return self._added[tid]
 
-    # Places that the source does not have.
+    # Tracks and threads that the source does not have
 
     def synthetic_track(self, track: Track) -> int:
-        """The track of that description, added when new; its owner in the numbers of the target."""
+        """Return the track of that description, adding it if new; its owner is an index of the target."""
         if track not in self._synthetic_tracks:
             self._synthetic_tracks[track] = len(self.tracks)
             self.tracks.append(replace(track, name=fit_name(track.name, self._capabilities)))
         return self._synthetic_tracks[track]
 
     def threads_of_tracks(self, tracks: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The threads that stand for tracks, -1 where there is no track."""
+        """Return the threads that represent tracks, -1 for no track."""
         return map_distinct(tracks, self.thread_of_track)
 
     def thread_of_track(self, number: int) -> int:
-        """The thread that stands for a track, -1 for none."""
+        """Return the thread that represents a track, -1 for none."""
         if number < 0:
             return -1
         if number not in self._threads_of_tracks:
@@ -276,7 +278,7 @@ class TargetTables:
         return self._threads_of_tracks[number]
 
     def threads_of_cpus(self, cpus: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The threads that stand for CPUs, and for none (-1), of events that are on no thread."""
+        """Return the threads that represent CPUs, and no CPU (-1), for events that are on no thread."""
         return map_distinct(cpus, self._thread_of_cpu)
 
     def _thread_of_cpu(self, cpu: int) -> int:

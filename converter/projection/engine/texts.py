@@ -1,4 +1,6 @@
-"""Texts that a format can hold: cut to its limit, cleaned of what is not UTF-8, and made of values of other types."""
+"""Texts that a format can hold: cut to its limit, cleaned of bytes that are not UTF-8, and rendered from
+other types.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +31,14 @@ from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossKind
 
-#: Numbers of a column that are looked at, and of how many different ones among them the texts are interned.
+#: The number of values of a column that are sampled, and the number of distinct ones up to which texts are interned.
 _SAMPLE: Final = 1 << 12
 _FEW: Final = 1 << 10
 _NOT_IN_IDENTIFIERS: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
 def fit_text(text: bytes, capabilities: Capabilities) -> bytes:
-    """One text as the format holds it."""
+    """Return one text as the format holds it."""
     if capabilities.utf8_only:
         text = text.decode("utf-8", "replace").encode()
     limit = capabilities.max_string_bytes
@@ -44,26 +46,26 @@ def fit_text(text: bytes, capabilities: Capabilities) -> bytes:
 
 
 def fit_name(name: str, capabilities: Capabilities) -> str:
-    """One name of a field, member or event class as the format holds it."""
+    """Return one name of a field, member or event class as the format holds it."""
     data = name.encode("utf-8", "surrogateescape")
     return fit_text(data, capabilities).decode("utf-8", "surrogateescape")
 
 
 def fit_identifier(name: str, capabilities: Capabilities) -> str:
-    """One name of a field, member or event class as the format holds it, of the letters that it allows."""
+    """Return one name of a field, member or event class as the format holds it, in the characters that it allows."""
     if capabilities.identifier is not None:
         name = capabilities.identifier(name)
     return fit_name(name, capabilities)
 
 
 def plain_identifier(name: str) -> str:
-    """A name of letters, digits and underscores: what others stand for is one underscore, none at the ends."""
+    """Return a name of letters, digits and underscores: runs of others become one underscore, and none at the ends."""
     cleaned = _NOT_IN_IDENTIFIERS.sub("_", name)
     return (cleaned if cleaned == name else cleaned.strip("_")) or "unnamed"
 
 
 def cut_utf8(text: bytes, limit: int) -> bytes:
-    """At most `limit` bytes of a text, not ending inside a character."""
+    """Return at most `limit` bytes of a text, not ending inside a character."""
     if len(text) <= limit:
         return text
     end = limit
@@ -74,7 +76,7 @@ def cut_utf8(text: bytes, limit: int) -> bytes:
 
 
 def fit_strings(column: Column, what: str, piece: Piece, projection: Projection) -> Column:
-    """Strings that are UTF-8 and not too long for the format; others replaced or cut, and counted."""
+    """Return strings that are UTF-8 and not too long for the format; others are replaced or cut, and counted."""
     capabilities = projection.capabilities
     limit = -1 if capabilities.max_string_bytes is None else capabilities.max_string_bytes
     strings = projection.source.strings
@@ -128,7 +130,7 @@ def _clean(text: bytes, what: str, piece: Piece, projection: Projection, count: 
 
 
 def column_texts(column: Column, projection: Projection) -> list[bytes]:
-    """The texts of a column of strings."""
+    """Return the texts of a column of strings."""
     strings = projection.source.strings
     if isinstance(column, np.ndarray):
         known = {id: strings[id] for id in set(column.tolist())}
@@ -139,10 +141,10 @@ def column_texts(column: Column, projection: Projection) -> list[bytes]:
 def rendered(
     column: Column, field_class: FieldClass, what: str, piece: Piece, projection: Projection
 ) -> Column:
-    """A column of another type as text: numbers in decimal, bytes in hexadecimal, call stacks as
-    names of functions, all else as JSON.
+    """Return a column of another type as text: numbers in decimal, bytes in hexadecimal, call stacks as names of
+    functions, all else as JSON.
 
-    Arrays of integers, which traces are full of, are rendered by a kernel.
+    Arrays of integers, which are common in traces, are rendered by a kernel.
     """
     strings = projection.source.strings
     match field_class, column:
@@ -179,10 +181,12 @@ def rendered(
 
 
 def stack_texts(column: ListColumn, trace: Trace) -> NDArray[np.int32]:
-    """Call stacks as the names of their functions, the innermost first; an address without a name as it is."""
+    """Return call stacks as the names of their functions, the innermost first; an address without a name
+    stays a number.
+    """
     assert isinstance(column.values, np.ndarray)
     frames = np.ascontiguousarray(column.values, np.uint64)
-    # Stacks repeat, so that they are put together once a kind of stack.
+    # Stacks repeat, so each distinct stack is rendered once.
     kinds, which = StringTable(), np.empty(len(column), np.int32)
     starts, sizes = column.offsets[:-1] * frames.itemsize, np.diff(column.offsets) * frames.itemsize
     kinds.intern_spans(frames.view(np.uint8), starts, sizes, which)
@@ -205,10 +209,10 @@ def _bits(column: NDArray[np.floating[Any]]) -> NDArray[np.unsignedinteger[Any]]
 
 
 def _floats(column: NDArray[np.floating[Any]]) -> ListColumn:
-    """Numbers that hardly repeat: their texts are not interned, so that memory stays bounded by a batch."""
+    """Return texts of numbers that hardly repeat: they are not interned, so that memory stays bounded by a batch."""
     texts = list(map(repr, column.tolist()))
     for row in np.flatnonzero(~np.isfinite(column)).tolist():
-        # JSON's spelling of what is no number.
+        # JSON's spelling of NaN and infinities.
         texts[row] = _dumps(float(column[row]))
     return list_of_bytes(list(map(str.encode, texts)))
 
@@ -222,7 +226,7 @@ def _by_value(
 
 
 def _dumps(item: Any, **options: Any) -> str:
-    # Imported only now: most fields have a place of their own.
+    # Imported only here: most fields are not rendered.
     import json
 
     return json.dumps(item, **options)
@@ -240,7 +244,7 @@ def _jsonable(item: Any, field_class: FieldClass) -> Any:
         case BytesClass():
             return item.hex()
         case IntegerClass(64, False, Style.HEXADECIMAL | Style.POINTER):
-            # As recorders of JSON write what their numbers do not hold.
+            # As recorders of JSON write integers that its numbers cannot hold.
             return f"{item:#x}"
         case ArrayClass(element):
             return [_jsonable(part, element) for part in item]
@@ -249,7 +253,7 @@ def _jsonable(item: Any, field_class: FieldClass) -> Any:
                 (name, _jsonable(part, member.type))
                 for (name, part), member in zip(item, members, strict=True)
             ]
-            # Names may repeat, which an object cannot.
+            # Names may repeat, which an object cannot represent.
             return dict(parts) if len({name for name, _ in parts}) == len(parts) else parts
         case VariantClass(options):
             name, part = item

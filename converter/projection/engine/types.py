@@ -1,6 +1,6 @@
-"""Field classes that a format can hold, and columns converted to them.
+"""Field classes that a format can hold, and the conversion of columns to them.
 
-`fitted_class` says what becomes of a field class, down to the leaves of nested ones; `converted` makes the column.
+`fitted_class` maps a field class, down to the leaves of nested ones; `converted` converts the column.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from converter.projection.losses import LossKind
 
 
 def is_stack(field_class: FieldClass) -> bool:
-    """Whether values are lists of addresses of functions: a call stack, which only its names make readable."""
+    """Return True if values are lists of addresses of functions: a call stack, which only names make readable."""
     match field_class:
         case ArrayClass(IntegerClass(style=Style.SYMBOL)):
             return True
@@ -47,7 +47,7 @@ def is_stack(field_class: FieldClass) -> bool:
 
 
 def fitted_class(field_class: FieldClass, capabilities: Capabilities) -> FieldClass:
-    """The class in which a format holds values of `field_class`; text is the last resort."""
+    """Return the class in which a format holds values of `field_class`; text is the last resort."""
     match field_class:
         case IntegerClass():
             return fit_integer(field_class, capabilities)
@@ -86,7 +86,7 @@ def _fitted_members(members: tuple[Member, ...], capabilities: Capabilities) -> 
 
 
 def fit_integer(field_class: IntegerClass, capabilities: Capabilities) -> IntegerClass:
-    """The narrowest integer class of the format that holds every value of `field_class`."""
+    """Return the narrowest integer class of the format that holds every value of `field_class`."""
     style = field_class.style if field_class.style in capabilities.styles else Style.DECIMAL
     labels = field_class.labels if capabilities.labels else ()
     flags = field_class.flags and bool(labels)
@@ -106,7 +106,7 @@ def fit_integer(field_class: IntegerClass, capabilities: Capabilities) -> Intege
 
 
 def converts(source: FieldClass, target: FieldClass) -> bool:
-    """Whether `converted` can make a column of `target` from one of `source`."""
+    """Return True if `converted` can convert a column of `source` to `target`."""
     match source, target:
         case (
             (IntegerClass() | BooleanClass() | StringClass(), IntegerClass())
@@ -132,12 +132,12 @@ def converts(source: FieldClass, target: FieldClass) -> bool:
 
 
 def keeps_all(source: FieldClass, target: FieldClass) -> bool:
-    """Whether a value of `source` can be told from the converted one, as far as it is in the range of `target`."""
+    """Return True if conversion is injective: each value of `source` in the range of `target` can be restored."""
     match source, target:
         case (IntegerClass(), IntegerClass()):
             if source.labels:
                 return not target.labels or target.labels == source.labels
-            # What no value can be says nothing of any.
+            # Labels of values outside the range do not matter.
             return all(
                 label.high < source.least or label.low > source.most for label in target.labels
             )
@@ -154,7 +154,7 @@ def converted(
     piece: Piece,
     projection: Projection,
 ) -> Column:
-    """A column of `source` as one of `target`, which `converts` allows; values that change are counted."""
+    """Convert a column of `source` to `target`, which `converts` must allow; values that change are counted."""
     match source, target, column:
         case (StringClass(), StringClass(), _):
             return fit_strings(column, what, piece, projection)
@@ -203,7 +203,7 @@ def _cast(
     piece: Piece,
     projection: Projection,
 ) -> Column:
-    """Numbers as another type, integers modulo its range; values that do not come back are counted as changed."""
+    """Cast numbers to another type, integers modulo its range; values that do not round-trip are counted as changed."""
     if column.dtype == dtype:
         return column
     if column.dtype.kind != "f" and np.can_cast(column.dtype, dtype):
@@ -212,14 +212,14 @@ def _cast(
         held = np.iinfo(dtype)
         if held.min <= int(column.min()) and int(column.max()) <= held.max:
             return column.astype(dtype)
-    # NaNs that signal do so when they are converted.
+    # Converting signalling NaNs raises these.
     with np.errstate(over="ignore", invalid="ignore"):
         result = column.astype(dtype)
     if np.can_cast(column.dtype, dtype):
         return result
     if len(column):
         with np.errstate(invalid="ignore"):
-            # Exact when it comes back the same and with the same sign.
+            # Exact if it round-trips with the same sign.
             same = (result.astype(column.dtype) == column) & ((result < 0) == (column < 0))
         if column.dtype.kind == "f":
             same |= np.isnan(column)
@@ -235,7 +235,7 @@ def _cast(
 def _hashed(
     column: Column, dtype: np.dtype[Any], what: str, piece: Piece, projection: Projection
 ) -> Column:
-    """Text identities as numbers: text of a number as its value, other text as a hash."""
+    """Return text identities as numbers: text of a number as its value, other text as a hash."""
     texts = column_texts(column, projection)
     numbers = {text: _number(text) & 0xFFFF_FFFF_FFFF_FFFF for text in set(texts)}
     projection.lose(LossKind.CHANGED, f"{what}: text as a number", piece)
@@ -246,7 +246,7 @@ def _number(text: bytes) -> int:
     try:
         return int(text, 16) if text[:2].lower() == b"0x" else int(text)
     except ValueError:
-        # Imported only now: it loads OpenSSL, and few traces have such identities.
+        # Imported only here: it loads OpenSSL, and few traces have such identities.
         from hashlib import blake2b
 
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")

@@ -1,1 +1,1 @@
-"""Passes over the batch stream: what depends on other events than the one at hand."""
+"""Passes over the batch stream, for rewrites that depend on more than the event itself."""

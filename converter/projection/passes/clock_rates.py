@@ -1,4 +1,4 @@
-"""Times in ticks of another rate: in nanoseconds, for formats whose clock has no other."""
+"""Converts times to ticks of another rate: to nanoseconds, for formats whose clock has no other."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _HIGHEST = np.iinfo(np.int64).max
 
 
 def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
-    """The trace with its times, and fields that count ticks, rounded down to nanoseconds, which is reported.
+    """Return the trace with its times, and fields that count ticks, rounded down to nanoseconds, which is reported.
 
-    A clock of unknown rate is left alone: nobody can say what its ticks are.
+    A clock of unknown rate is left alone, as the length of its ticks is unknown.
     """
     rate = trace.clock.ticks_per_second
     if rate is None or rate == _NANOSECONDS:
@@ -36,7 +36,9 @@ def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
 
 
 def at_rate(trace: Trace, rate: Fraction, own: Fraction) -> Trace:
-    """The trace with its times, and fields that count ticks, rounded down to ticks of another rate than its own."""
+    """Return the trace with its times, and fields that count ticks, rounded down to ticks of another rate
+    than its own.
+    """
     result = dataclasses.replace(
         trace, clock=dataclasses.replace(trace.clock, ticks_per_second=rate)
     )
@@ -76,13 +78,13 @@ def _rescaled(table: Table, ticking: set[int], factor: Fraction) -> Table:
 
 
 def scaled(ticks: NDArray[Any], factor: Fraction) -> NDArray[Any]:
-    """``floor(ticks * factor)`` exactly, in the same type; what leaves its range becomes its end."""
+    """Return ``floor(ticks * factor)`` exactly, in the same type; results outside its range are clamped."""
     if not len(ticks):
         return ticks
     number, divisor = factor.numerator, factor.denominator
     limits = np.iinfo(ticks.dtype)
     ends = [int(ticks.min()) * number // divisor, int(ticks.max()) * number // divisor]
-    # (quotient * number) + (remainder * number // divisor), neither of which may leave 64 bits.
+    # (quotient * number) + (remainder * number // divisor), neither of which may overflow 64 bits.
     if limits.min <= ends[0] and ends[1] <= limits.max and divisor * number <= _HIGHEST:
         wide = ticks.astype(np.uint64 if ticks.dtype == np.uint64 else np.int64, copy=False)
         kind = wide.dtype.type

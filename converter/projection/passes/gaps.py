@@ -1,7 +1,7 @@
-"""Lost events right before the event that follows them, for formats whose readers see a gap only there.
+"""Moves lost events right before the event that follows them, for formats whose readers see a gap only there.
 
 The kernel marks a page as following lost events, and readers report that with the page's first record, as long as its
-time counts from the page's own: a later time takes a record of its own first, and the mark is passed over.
+time is relative to the page's own. A later time first needs a record of its own, and the marker is skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOVED: Final = "gaps are marked shortly before the event that follows on their 
 def before_events(trace: Trace, reach: int, report: LossReport) -> Trace:
     """Return the trace with each gap at most `reach` ticks before the next event of its CPU and track.
 
-    A gap whose event comes in a later batch is put before that batch, so that one a CPU and track is held back at most.
+    A gap whose event is in a later batch is moved before that batch, so at most one per CPU and track is held back.
     """
     result = dataclasses.replace(trace)
     result.make_batches = lambda: _Gaps(trace, reach, report).batches()
@@ -39,12 +39,12 @@ class _Gaps:
         self._trace = trace
         self._reach = reach
         self._report = report
-        #: By CPU and track: a batch of the gap that no event has followed so far.
+        #: By CPU and track: a batch with the gap that no event has followed so far.
         self._held: dict[int, Batch] = {}
         self._is_gap: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
     def batches(self) -> Iterator[Batch]:
-        """The batches, with the gaps where they can be seen."""
+        """Return the batches, with the gaps where readers see them."""
         for batch in self._trace.batches():
             gaps = self._gaps(batch)
             if not len(gaps) and not self._held:
@@ -63,7 +63,7 @@ class _Gaps:
         return np.zeros(0, np.intp)
 
     def _followed(self, batch: Batch, streams: _Int64s) -> Iterator[Batch]:
-        """The gaps of batches before that the first event of their stream follows in this one."""
+        """Return the gaps of earlier batches whose next event is in this one."""
         if not self._held:
             return
         present, first = np.unique(streams, return_index=True)
@@ -73,7 +73,7 @@ class _Gaps:
                 yield _at(held, self._times(held.ts, batch.ts[[position]]))
 
     def _moved(self, batch: Batch, streams: _Int64s, gaps: NDArray[Any]) -> Batch:
-        """The batch with its gaps at their times; the last of a stream is held back."""
+        """Return the batch with its gaps at their times; the last of a stream is held back."""
         if not len(gaps):
             return batch
         order = np.lexsort((np.arange(len(streams)), streams))
@@ -93,8 +93,8 @@ class _Gaps:
         )
 
     def _times(self, ts: _Int64s, events: _Int64s) -> _Int64s:
-        """The times of gaps, each before its event."""
-        # Differences of any two times have 64 bits without a sign.
+        """Return the times of gaps, each before its event."""
+        # The difference of any two times fits 64 unsigned bits.
         far = (ts < events) & (
             events.astype(np.uint64) - ts.astype(np.uint64) > np.uint64(self._reach)
         )
@@ -112,13 +112,13 @@ class _Gaps:
 
 
 def _streams(batch: Batch) -> _Int64s:
-    """A number for each event's CPU and track."""
+    """Return a number for each event's CPU and track."""
     numbers: _Int64s = (batch.cpu.astype(np.int64) << 32) + batch.track
     return numbers
 
 
 def _at(batch: Batch, ts: _Int64s) -> Batch:
-    """The same events at other times."""
+    """Return the same events at other times."""
     return Batch(
         ts=ts,
         class_id=batch.class_id,

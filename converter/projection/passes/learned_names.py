@@ -1,4 +1,4 @@
-"""Names of tasks that only events say: of each the one that the latest event has."""
+"""Names of tasks that only events contain; the latest name of each task counts."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from converter.ir.trace import Trace
 from converter.kernels.tables.task_names import TaskNames
 from converter.projection.domain.linux_tracepoints import NAMING_ROLES
 
-#: All CPUs' idle tasks are one thread; events name them after their CPUs, which it is not.
+#: The idle tasks of all CPUs are one thread; events name them after their CPUs, which would be wrong for it.
 _IDLE: Final = 0
 _IDLE_NAME: Final = b"swapper"
 
 
 def task_name(tid: int, name: bytes) -> str:
-    """The name of a task as a table has it that events name so."""
+    """Return the name of a task for a table, given its name in events."""
     if tid == _IDLE and name.startswith(_IDLE_NAME + b"/"):
         name = _IDLE_NAME
     return name.decode("utf-8", "surrogateescape")
 
 
 class LearnedNames:
-    """What the events of a trace call its tasks."""
+    """The names of tasks in the events of a trace."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._names = TaskNames()
-        #: By class: the indexes of the fields with a task's tid and name.
+        #: By class: the indices of the fields with a task's tid and name.
         self._places: list[list[tuple[int, int]]] = []
 
     def forget(self) -> None:
-        """Begin a pass over the events."""
+        """Start a pass over the events."""
         self._names = TaskNames()
 
     def note(self, batch: Batch) -> None:
-        """Learn what the events of a batch say."""
+        """Collect the names in the events of a batch."""
         classes = self._trace.event_classes
         self._places += map(_naming_fields, classes[len(self._places) :])
         for number, table in batch.tables.items():
@@ -60,7 +60,7 @@ class LearnedNames:
                 self._names.note_texts(tids, offsets, texts, ts, self._trace.strings)
 
     def names(self) -> dict[int, str]:
-        """The names that were learned, by tid."""
+        """Return the names that were learned, by tid."""
         strings = self._trace.strings
         return {tid: task_name(tid, strings[name]) for tid, name in self._names.names()}
 

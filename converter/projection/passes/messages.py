@@ -1,6 +1,6 @@
-"""Messages as flows, from where one is sent to the call that handles it.
+"""Turns messages into flows, from the sending event to the call that handles the message.
 
-Who receives a message says so before it calls what handles it: in between there may be more events, and without a call
+A receive is recorded before the call that handles the message. There may be more events in between, and without a call
 there is nothing that a flow could end at.
 """
 
@@ -25,7 +25,7 @@ from converter.projection.passes.message_flows import MessageFlows
 from converter.projection.passes.renumbering import in_classes, with_events_behind
 from converter.projection.timeline_fields import number_id
 
-#: What an event is to `MessageFlows`.
+#: The meaning of an event to `MessageFlows`.
 _STEPS: Final = {
     Kind.MESSAGE_SEND: 1,
     Kind.MESSAGE_RECEIVE: 2,
@@ -34,7 +34,7 @@ _STEPS: Final = {
 }
 _SEND, _CALL = _STEPS[Kind.MESSAGE_SEND], _STEPS[Kind.FUNCTION_ENTRY]
 MESSAGES: Final = frozenset({Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE})
-#: Flows of all messages have one name, as their ends can be told apart by ids alone.
+#: Flows of all messages have the same name, as their ends can be distinguished by ids alone.
 _TEXT: Final = b"message"
 _FIELDS: Final = (number_id("id"), NAME, CATEGORY)
 _BEGIN: Final = EventClass(Kind.FLOW_BEGIN, fields=_FIELDS)
@@ -44,9 +44,9 @@ _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def with_flows(trace: Trace, report: LossReport, *, forks: bool) -> Trace:
-    """The trace with a flow's begin behind each message that is sent, and its end in the call that handles it.
+    """Return the trace with a flow's begin after each message that is sent, and its end in the call that handles it.
 
-    Unless flows fork, only that of the first who receives it.
+    Unless flows fork, a flow ends at the first receiver only.
     """
     result = dataclasses.replace(trace, event_classes=[])
     result.make_batches = _Messages(trace, result, report, forks=forks).batches
@@ -59,7 +59,7 @@ class _Messages:
         self._result = result
         self._report = report
         self._forks = forks
-        #: By the number of a class in the source: its number in the result, and what its events are.
+        #: By the number of a class in the source: its number in the result, and the meaning of its events.
         self._numbers: list[int] = []
         self._steps: list[int] = []
         self._flows: dict[Kind, int] = {}
@@ -100,7 +100,7 @@ class _Messages:
     def _identities(
         self, batch: Batch, present: list[int], step: NDArray[np.int32]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Scope and id of each message; what receives none is no step any more."""
+        """Return scope and id of each message; events that turn out to be none are removed from `step`."""
         scope, id = np.zeros(len(batch), np.uint64), np.zeros(len(batch), np.uint64)
         for number in present:
             at = batch.positions(number)
@@ -113,7 +113,7 @@ class _Messages:
         return scope, id
 
     def _first(self, batch: Batch, flow: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The flows without those to others than the first who received the message."""
+        """Return the flows without those to receivers after the first."""
         further = np.flatnonzero(flow < 0)
         if not len(further):
             return flow
@@ -124,7 +124,7 @@ class _Messages:
     def _with_flows(
         self, batch: Batch, at: NDArray[np.intp], flow: NDArray[np.int64], step: NDArray[np.int32]
     ) -> Batch:
-        """The batch with the begin or end of a flow behind each event at these places."""
+        """Return the batch with the begin or end of a flow after each event at these positions."""
         added = {}
         text = np.int32(self._source.strings.intern(_TEXT))
         for event_class, which in ((_BEGIN, step == _SEND), (_END, step == _CALL)):
@@ -142,7 +142,9 @@ class _Messages:
 def identities(
     trace: Trace, batch: Batch, number: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.bool_]] | None:
-    """Of the messages of a class: scopes, ids, and which are any; None where nothing tells one from another."""
+    """Return scopes and ids of the messages of a class, and which rows are messages; None if nothing
+    identifies them.
+    """
     ids = _integers(trace, batch, number, Role.ID)
     if ids is None:
         return None
@@ -166,7 +168,7 @@ def _integers(trace: Trace, batch: Batch, number: int, role: Role) -> NDArray[np
 
 
 def _pids(trace: Trace, threads: NDArray[np.int32]) -> NDArray[np.uint64]:
-    """The ids of the threads' processes."""
+    """Return the ids of the threads' processes."""
     distinct, which = np.unique(threads, return_inverse=True)
     pids = [
         0 if one < 0 else trace.processes[trace.threads[one].process].pid

@@ -1,4 +1,4 @@
-"""Steps in front of a projection that add classes: batches in the numbers of the result, and events behind others."""
+"""Helpers for passes that add classes: renumber the classes of batches, and insert events."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from converter.kernels.batches.union import looked_up
 def in_classes(
     batch: Batch, numbers: Sequence[int], tables: Mapping[int, Table] | None = None
 ) -> Batch:
-    """The batch with its classes in other numbers, by those that they have.
+    """Return the batch with the number of each class replaced by its entry in `numbers`.
 
-    `tables` are put in place of its own, by the numbers that these have.
+    `tables` replace the batch's own, by the new numbers.
     """
     same = [numbers[number] for number in batch.tables] == list(batch.tables)
     if same and tables is None:
@@ -40,14 +40,13 @@ def with_events_behind(
     added: Mapping[int, tuple[NDArray[np.integer[Any]], Table]],
     track: NDArray[np.int32],
 ) -> Batch:
-    """The batch with an event behind each of those `at` these rising places, on that thread and CPU at that time.
+    """Return the batch with an event after each of those at the positions `at`, with its thread, CPU and time.
 
     Args:
         batch: in the numbers of the result.
-        at: places in the batch; one that comes again gets as many events behind it, in this order.
-        added: by the number of a class, which entries of `at` its events are behind, and their table.
+        at: ascending positions in the batch; a repeated one gets as many events after it, in this order.
+        added: by the number of a class, the entries of `at` that its events follow, and their table.
         track: of each new event.
-
     """
     tables = dict(batch.tables)
     class_id, row = np.empty(len(at), np.int32), np.empty(len(at), np.int32)

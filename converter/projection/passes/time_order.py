@@ -1,4 +1,4 @@
-"""Events in the order of time, for formats whose readers take scheduling as it stands in the file."""
+"""Sorts events by time, for formats whose readers process scheduling events in file order."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from converter.ir.trace import Trace
 
 
 def in_time_order(trace: Trace) -> Trace:
-    """The trace with the events of each batch in the order of time; those of equal times keep theirs.
+    """Return the trace with the events of each batch in time order; those at equal times keep theirs.
 
-    Recorders drain one CPU's buffer after another, so that a batch has stretches of several CPUs.
+    Recorders drain one CPU's buffer after another, so a batch consists of runs of several CPUs.
     """
     result = dataclasses.replace(trace)
     result.make_batches = lambda: _batches(trace)
@@ -33,7 +33,7 @@ def _batches(trace: Trace) -> Iterator[Batch]:
 
 
 def reordered(batch: Batch, order: NDArray[np.intp]) -> Batch:
-    """The events of a batch in an order."""
+    """Return the events of a batch in an order."""
     return Batch(
         ts=_taken(batch.ts, order),
         class_id=_taken(batch.class_id, order),
@@ -46,11 +46,11 @@ def reordered(batch: Batch, order: NDArray[np.intp]) -> Batch:
 
 
 def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
-    """The events in the order of their times, those of equal times as they stand; None where they are in it."""
+    """Return the stable order of the events by time; None if they are sorted already."""
     return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
 
 
 def _taken(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
-    """The column in an order; a constant stays one."""
-    # Clipped, as nothing is out of bounds: NumPy need not check.
+    """Return the column in an order; a constant stays one."""
+    # Nothing is out of bounds; with "clip", NumPy need not check.
     return column if column.strides == (0,) else np.take(column, order, mode="clip")

@@ -1,7 +1,7 @@
-"""Complete slices as begin and end, for formats that have no record for both.
+"""Converts complete slices to begin and end, for formats that have no record for both.
 
-The end of a slice is an event of its own, which stands where its time is: often many batches later. Ends are held back
-until the stream passes them, so memory is bounded by the number of slices that are open at a time.
+The end of a slice is an event of its own at its own time, often many batches later. Ends are held back until the stream
+passes them, so memory is bounded by the number of slices that are open at the same time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
 
 _LAST_TIME = np.iinfo(np.int64).max
 
-#: Ends carry nothing: they belong to the innermost slice that is open where they stand.
+#: Ends carry nothing: they belong to the innermost slice that is open at their position.
 END = EventClass(Kind.SLICE_END)
 
 
@@ -43,14 +43,14 @@ def begin_and_end(
     timed: bool = False,
     tracks: bool = True,
 ) -> Trace:
-    """The trace with a SLICE_BEGIN and, where the duration is known, a SLICE_END for each SLICE_COMPLETE.
+    """Return the trace with a SLICE_BEGIN and, if the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
-    With a `unit`, slices on threads stay complete whose duration is a multiple of it (without `tracks` in the format,
-    also those on others), and those that cross another are on a track beside it. With `timed`, ends say the thread's
-    own time where the slice says how much of it it took.
-    At equal times ends stand before other events, those of inner slices first; the end of a slice without duration
-    stands right behind its begin. Slices that begin at the same time on the same track begin with the longest.
-    A duration is in ticks; one that is absent or negative is not known.
+    With a `unit`, slices on threads stay complete if their duration is a multiple of it (without `tracks` in the
+    format, also those on tracks), and those that cross another are moved to a track next to it. With `timed`, ends
+    carry the thread's own time if the slice says how much of it it used. At equal times ends precede other events,
+    those of inner slices first; the end of a slice without duration is right after its begin. Slices that begin at the
+    same time on the same track begin with the longest. A duration is in ticks; one that is absent or negative is
+    unknown.
     """
     own = trace.tracks if unit is None else []
     result = dataclasses.replace(trace, event_classes=[], tracks=own)
@@ -61,7 +61,7 @@ def begin_and_end(
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Ends of slices that have begun: time, number of the begin in the stream, and place; one entry an end."""
+    """Ends of slices that have started: time, number of the begin in the stream, and location; one entry per end."""
 
     ts: NDArray[np.int64]
     begin: NDArray[np.int64]
@@ -88,7 +88,7 @@ _NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_
 
 @dataclass(frozen=True, slots=True)
 class _Complete:
-    """The complete slices of a class in a batch: places, durations (-1: not known), thread times at their ends, and
+    """The complete slices of a class in a batch: positions, durations (-1: unknown), thread times at their ends, and
     whether they stay as they are.
     """
 
@@ -114,9 +114,9 @@ class _Splitter:
         self._report = report
         #: By the number of a class in the source: its number in the result.
         self._numbers: dict[int, int] = {}
-        #: Likewise of those slices that stay complete.
+        #: The same for slices that stay complete.
         self._kept: dict[int, int] = {}
-        #: By the number of a class in the source: the field with the duration of its slices, where it has such.
+        #: By the number of a class in the source: the field with the duration of its slices, if it has one.
         self._durations: dict[int, int | None] = {}
         self._unit = unit
         self._timed = timed
@@ -143,7 +143,7 @@ class _Splitter:
                 continue
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
-            # Where the stream has come to the end's time; behind the end's own begin in any case.
+            # The position at which the stream has reached the end's time; in any case after the end's own begin.
             begun = self._begun(split, complete, place, count)
             count += len(batch)
             ends = _Ends.joined([pending, begun])
@@ -158,7 +158,7 @@ class _Splitter:
             yield self._ends_alone(pending.take(order))
 
     def _number(self, source: int) -> int:
-        """The number of a class of the source in the result; of complete slices, that of their begin."""
+        """Return the number of a class of the source in the result; for complete slices, that of their begin."""
         number = self._numbers.get(source)
         if number is None:
             event_class = self._source.event_classes[source]
@@ -174,7 +174,7 @@ class _Splitter:
         return number
 
     def _kept_number(self, source: int) -> int:
-        """The number in the result of a class of slices that stay complete."""
+        """Return the number in the result of a class of slices that stay complete."""
         number = self._kept.get(source)
         if number is None:
             event_class = self._source.event_classes[source]
@@ -182,21 +182,23 @@ class _Splitter:
         return number
 
     def _end_numbers(self) -> NDArray[np.int32]:
-        """The numbers of ends without a thread time, and of those with one."""
+        """Return the numbers of ends without a thread time, and of those with one."""
         if self._ends is None:
             classes = (END, TIMED_END) if self._timed else (END,)
             self._ends = np.array([self._result.add_class(one) for one in classes], np.int32)
         return self._ends
 
     def _timed_indices(self, event_class: EventClass) -> tuple[int, int] | None:
-        """The fields with the thread's time at the begin and what the slice took of it, where ends have a time."""
+        """Return the fields with the thread's time at the begin and its duration, if ends have a time."""
         fields = event_class.fields
         if not self._timed or THREAD_TIME not in fields or THREAD_DURATION not in fields:
             return None
         return fields.index(THREAD_TIME), fields.index(THREAD_DURATION)
 
     def _split(self, batch: Batch) -> tuple[Batch, list[_Complete], NDArray[np.intp] | None]:
-        """The batch with begins for complete slices, of those what their ends need, and where each event goes."""
+        """Return the batch with begins for complete slices, the data for their ends, and the new position
+        of each event.
+        """
         numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         tables = {}
         complete, place, track = self._all_complete(batch)
@@ -237,7 +239,7 @@ class _Splitter:
     def _all_complete(
         self, batch: Batch
     ) -> tuple[dict[int, _Complete], NDArray[np.intp] | None, NDArray[np.int32]]:
-        """The complete slices of a batch, by class, and where each event goes: in the batch, and on which track.
+        """Return the complete slices of a batch, by class, and the new position and track of each event.
 
         Those that cross another do not stay as they are: importers drop them.
         """
@@ -267,7 +269,7 @@ class _Splitter:
         return complete, place, track
 
     def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
-        """The begins of those slices of a class that do not stay complete."""
+        """Return the begins of those slices of a class that do not stay complete."""
         dropped = {_duration_index(event_class), *(self._timed_indices(event_class) or ())[1:]}
         if complete.stays.any():
             table = table.select(np.flatnonzero(~complete.stays))
@@ -275,13 +277,13 @@ class _Splitter:
         return Table(len(table), columns)
 
     def _complete(self, batch: Batch, source: int, table: Table, duration: int) -> _Complete:
-        """The complete slices of a class."""
+        """Return the complete slices of a class."""
         event_class = self._source.event_classes[source]
         at = batch.positions(source)
         durations = ticks(table.column(duration))
         stays = np.zeros(len(at), np.bool_)
         is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
-        # The end of a complete slice has no thread time of its own: none where only that of the begin is known.
+        # The end of a complete slice has no thread time of its own: none if only that of the begin is known.
         half = THREAD_TIME in event_class.fields and THREAD_DURATION not in event_class.fields
         if self._unit is not None and is_plain and not (half and self._timed):
             stays = (durations >= 0) & (durations % self._unit == 0)
@@ -301,7 +303,7 @@ class _Splitter:
         place: NDArray[np.intp] | None,
         count: int,
     ) -> _Ends:
-        """The ends of slices that begin in the batch, whose events go to `place`."""
+        """Return the ends of slices that begin in the batch, whose events move to `place`."""
         if not complete:
             return _NO_ENDS
         at = np.concatenate([one.at for one in complete]).astype(np.intp)
@@ -320,7 +322,7 @@ class _Splitter:
         at, durations, times = at[known], durations[known], times[known]
         start = batch.ts[at]
         end = start + durations
-        # Past the end of time the sum has wrapped around.
+        # The sum has wrapped around past the end of time.
         end[end < start] = _LAST_TIME
         begin = (at if place is None else place[at]) + np.int64(count)
         return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
@@ -328,7 +330,7 @@ class _Splitter:
     def _merged(
         self, batch: Batch, place: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
     ) -> Batch:
-        """The events at their places, with end k before what is at ``at[k]``."""
+        """Return the events at their new positions, with end k before the event at ``at[k]``."""
         if place is None and not len(at):
             return batch
         size = len(batch)
@@ -369,7 +371,7 @@ class _Splitter:
         )
 
     def _end_tables(self, ends: _Ends) -> dict[int, Table]:
-        """The tables of ends: of those without a thread time, and of those with one."""
+        """Return the tables of ends: of those without a thread time, and of those with one."""
         timed = ends.thread_time != NO_TIME
         tables = {}
         if not timed.all():
@@ -380,7 +382,7 @@ class _Splitter:
         return tables
 
     def _end_rows(self, ends: _Ends) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Class and row of each end."""
+        """Return class and row of each end."""
         if not len(ends.ts):
             return _NO_NUMBERS, _NO_NUMBERS
         timed = ends.thread_time != NO_TIME
@@ -389,7 +391,7 @@ class _Splitter:
 
 
 def _duration_index(event_class: EventClass) -> int | None:
-    """The field with the duration of a complete slice, or None for other classes."""
+    """Return the field with the duration of a complete slice, or None for other classes."""
     if event_class.kind is not Kind.SLICE_COMPLETE:
         return None
     index = event_class.index_of(Role.DURATION)
@@ -402,7 +404,7 @@ def _duration_index(event_class: EventClass) -> int | None:
 
 
 def ticks(column: Column) -> NDArray[np.int64]:
-    """Durations as int64, -1 where absent."""
+    """Return durations as int64, -1 if absent."""
     if isinstance(column, OptionalColumn):
         return np.where(column.valid, ticks(column.values), -1)
     assert isinstance(column, np.ndarray)
@@ -414,9 +416,10 @@ def ticks(column: Column) -> NDArray[np.int64]:
 def _longest_first(
     batch: Batch, at: NDArray[np.intp], durations: NDArray[np.int64]
 ) -> NDArray[np.intp] | None:
-    """Where each event goes so that slices that begin together on a track stand outer before inner; None: as they are.
+    """Return positions that put outer before inner for slices that begin together on a track; None if they are so
+    already.
 
-    Recorders write a complete slice when it ends, so that the inner one often comes first.
+    Recorders write a complete slice when it ends, so the inner one often comes first.
     """
     ts = batch.ts[at]
     if not (ts[1:] <= ts[:-1]).any():

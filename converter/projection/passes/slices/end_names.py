@@ -1,7 +1,7 @@
-"""Ends of slices under the names of their begins, for formats some of whose viewers pair them by name.
+"""Names the ends of slices after their begins, for formats some of whose viewers pair them by name.
 
-An end without a name closes the innermost slice of its thread. That is found in the events as the format holds them, on
-the threads that they are on there.
+An end without a name closes the innermost slice of its thread. That is determined on the events as the format holds
+them, on the threads that they have there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Texts = NDArray[np.int32]
 
 
 class EndNames:
-    """Names the ends in the batches of a projected trace, one after the other."""
+    """Names the ends in the batches of a projected trace, which must be passed in order."""
 
     def __init__(self, target: Trace, report: LossReport) -> None:
         self._target = target
@@ -34,11 +34,11 @@ class EndNames:
         self.restart()
 
     def restart(self) -> None:
-        """Begin again with the first batch."""
+        """Start over with the first batch."""
         self._named = NamedEnds()
 
     def named(self, batch: Batch) -> Batch:
-        """The batch with a name for each end that has none and closes a slice with one."""
+        """Return the batch with a name for each end that has none and closes a slice with one."""
         begins = self._texts(batch, Kind.SLICE_BEGIN)
         ends = self._texts(batch, Kind.SLICE_END)
         if not begins and not ends:
@@ -68,7 +68,7 @@ class EndNames:
         return batch.with_tables(tables)
 
     def _texts(self, batch: Batch, kind: Kind) -> dict[int, tuple[_Texts, _Texts]]:
-        """Ids of names and categories of the events of a kind, by class."""
+        """Return the ids of names and categories of the events of a kind, by class."""
         return {
             number: (
                 self._column(table, number, Role.NAME),

@@ -1,7 +1,7 @@
-"""Slices of a thread that cross: tracks beside it for those that do not nest.
+"""Overlapping slices of a thread: moves slices that do not nest to tracks next to the thread.
 
-Viewers that stack slices end a slice with the one that it is in, or leave it out where it lasts longer. Recorders of
-complete slices know nothing of stacks.
+Viewers that stack slices end a slice with the one that it is in, or drop it if it lasts longer. Recorders of complete
+slices do not know stacks.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.slices.open_slices import NestedSlices
 from converter.projection.passes.time_order import order_of
 
-#: What such a track is called.
+#: The name of such a track.
 NAME: Final = "overlapping slices"
 _STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 _STAYS: Final = 3
 _SPLIT: Final = 4
-#: More than there are lines beside a track.
+#: More than the number of rows next to a track.
 _LINES: Final = 1 << 9
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
 class OverlappingSlices:
-    """The tracks of a trace, those of its `source` and those beside; goes on from batch to batch."""
+    """The tracks of a trace: those of its `source` and the added ones; continues from batch to batch."""
 
     def __init__(self, source: Trace, tracks: list[Track], report: LossReport) -> None:
         self._source = source
         self._tracks = tracks
         self._report = report
         self.restart()
-        #: By the number of a track of the source: its number here.
+        #: By the index of a track of the source: its index here.
         self._numbers: list[int] = []
         self._beside: dict[tuple[int, int, int], int] = {}
 
     def restart(self) -> None:
-        """Begin again with the first batch."""
+        """Start over with the first batch."""
         self._nested = NestedSlices()
         self._any = False
 
@@ -56,10 +56,11 @@ class OverlappingSlices:
         stays: NDArray[np.bool_],
         place: NDArray[np.intp] | None,
     ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The track of each event of a batch, and which of its complete slices are on one beside.
+        """Return the track of each event of a batch, and which of its complete slices are on an added one.
 
-        Those slices are `at` places in the batch, have durations (-1: not known) and stay complete or become a begin
-        and an end; `place` says where in the batch events will stand, or is None where they stay.
+        The slices are those at the positions `at` in the batch; they have durations (-1: unknown), and stay complete or
+        become a begin and an end. `place` has the new position of each event in the batch, or is None if they stay in
+        place.
         """
         track = self._renumbered(batch)
         none = np.zeros(0, np.intp)
@@ -74,7 +75,7 @@ class OverlappingSlices:
         step[at] = np.where(stays, _STAYS, _SPLIT)
         end = np.zeros(len(batch), np.int64)
         ends = batch.ts[at] + durations
-        # Past the end of time the sum has wrapped around.
+        # The sum has wrapped around past the end of time.
         end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
         line, crossing, cut = self._nested.lines(
             step, batch.thread, track, batch.ts, end, _order(batch.ts, place)
@@ -96,7 +97,7 @@ class OverlappingSlices:
             int(batch.ts[at].min()),
             LossClass.DETAIL,
         )
-        # A track, or a thread where they are on none, and the line beside it, as one number.
+        # A track, or the thread of events on no track, and the row next to it, as one number.
         is_track = track[at] >= 0
         places = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
         keys = (places << 1 | is_track) * _LINES + line[at]
@@ -117,7 +118,7 @@ class OverlappingSlices:
         return renumbered(batch.track, self._numbers)
 
     def _track(self, thread: int, track: int, line: int) -> int:
-        """The track of that line beside one of a thread."""
+        """Return the track of that row next to one of a thread."""
         key = (-1 if track >= 0 else thread, track, line)
         if key not in self._beside:
             name = NAME if line == 1 else f"{NAME} {line}"

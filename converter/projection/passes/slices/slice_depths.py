@@ -1,4 +1,6 @@
-"""Slices that nest deeper than viewers show: they drop those that are inside of so many others, instants too."""
+"""Counts slices that nest deeper than viewers show: they drop those inside of too many others, and
+instants there too.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _STEPS: Final = {
     Kind.SOFTIRQ_ENTRY: _BEGINS,
     Kind.SOFTIRQ_EXIT: _ENDS,
 }
-#: Viewers stack these on tracks of their CPUs: a number that is no track, for each kind of track.
+#: Kinds that viewers stack on tracks of their CPUs, with a number for each such kind of track that no real track has.
 _OF_CPUS: Final = {
     Kind.IRQ_ENTRY: -2,
     Kind.IRQ_EXIT: -2,
@@ -40,7 +42,7 @@ _LAST_TIME: Final = np.iinfo(np.int64).max
 
 
 class NestedTooDeep:
-    """Counts what is inside of `most` slices on its track or thread; goes on from batch to batch."""
+    """Counts what is inside of `most` slices on its track or thread; continues from batch to batch."""
 
     def __init__(self, trace: Trace, most: int, report: LossReport) -> None:
         self._trace = trace
@@ -49,14 +51,14 @@ class NestedTooDeep:
         self.restart()
 
     def restart(self) -> None:
-        """Begin again with the first batch."""
+        """Start over with the first batch."""
         self._depths = SliceDepths()
-        #: By class: what its events are here, on which kind of track; those that say themselves when they end.
+        #: By class: the meaning of its events here, the kind of their track, and whether they know their own end.
         self._steps, self._of_cpus = np.zeros((2, 0), np.int32)
         self._ending: list[tuple[int, int]] = []
 
     def count(self, batch: Batch) -> None:
-        """Count those of a batch, as projected."""
+        """Count those of a projected batch."""
         self._follow()
         if not len(batch) or not self._steps.any():
             return
@@ -66,7 +68,7 @@ class NestedTooDeep:
                 at = batch.positions(number)
                 end = end.copy() if end is batch.ts else end
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
-                # Past the end of time the sum has wrapped around, as where the duration is not known.
+                # The sum has wrapped around past the end of time, or the duration is unknown.
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
         places = (batch.thread, batch.track, batch.cpu)
         found = self._depths.beyond(
@@ -83,7 +85,7 @@ class NestedTooDeep:
         self._report.add(LossKind.UNSHOWN, what, found, int(batch.ts[0]), aspect=Aspect.EVENTS)
 
     def _follow(self) -> None:
-        """Look at the classes that are new."""
+        """Check the classes that are new."""
         known = len(self._steps)
         new = self._trace.event_classes[known:]
         if not new:

@@ -1,6 +1,6 @@
-"""Flows whose ids slices and instants say, as events: what has the same id is connected, one to the next.
+"""Turns flow ids of slices and instants into events: what has the same id is connected, one to the next.
 
-A flow's event stands right behind its slice, which is what importers bind it to.
+A flow's event comes right after its slice, which is what importers bind it to.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from converter.projection.timeline_fields import (
     number_id,
 )
 
-#: Kinds that are slices on a line of their thread, where flows find them; asynchronous ones are not.
+#: Kinds that are slices on a row of their thread, where flows find them; asynchronous ones are not.
 KINDS: Final = frozenset({Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT})
 _IDS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
 _FIELDS: Final = (NAME, CATEGORY, number_id("id"))
-#: What importers tell flows of one id apart by, besides it.
+#: The name by which importers distinguish flows of the same id.
 _TEXT: Final = b"flow"
 
 
 def with_events(trace: Trace, report: LossReport) -> Trace:
-    """The trace with an event of a flow behind slices for each id that they say, which they no longer do.
+    """Return the trace with a flow event after slices for each id that they have, in place of the ids.
 
-    Ends say that they are of the slice around them.
+    Ends say that they bind to the slice around them.
     """
     result = dataclasses.replace(trace, event_classes=[])
     result.make_batches = _Flows(trace, result, report).batches
@@ -51,7 +51,7 @@ class _Flows:
         self._source = source
         self._result = result
         self._report = report
-        #: What the events of a flow are, by what `SliceArrows` calls them, and their numbers in the result.
+        #: The flow events, by the constants of `SliceArrows`, and their class numbers in the result.
         self._classes = {
             1: EventClass(Kind.FLOW_BEGIN, fields=_FIELDS),
             2: EventClass(Kind.FLOW_STEP, fields=_FIELDS),
@@ -91,7 +91,7 @@ class _Flows:
     def _said(
         self, batch: Batch
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]:
-        """Where in a batch ids of flows are said, which, and whether these end there; in the order of the places."""
+        """Return, in position order, the positions of flow ids in a batch, the ids, and whether the flows end there."""
         places, ids, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], []
         for number, table in batch.tables.items():
             for index in self._fields[number] if len(table) else ():
@@ -109,7 +109,7 @@ class _Flows:
         return at[order], np.concatenate(ids)[order], terminates[order]
 
     def _renumbered(self, batch: Batch) -> Batch:
-        """The batch without ids of flows, with its classes in the numbers of the result."""
+        """Return the batch without flow ids, with its classes in the numbers of the result."""
         if not any(self._fields[number] for number in batch.tables):
             return in_classes(batch, self._numbers)
         tables = {}
@@ -128,7 +128,7 @@ class _Flows:
         step: NDArray[np.uint8],
         earlier: NDArray[np.int32],
     ) -> Batch:
-        """The batch with these events behind the slices at these places."""
+        """Return the batch with these events after the slices at these positions."""
         known = np.flatnonzero(step)
         at, id, step, earlier = at[known], id[known], step[known], earlier[known]
         if not len(at):
@@ -140,7 +140,7 @@ class _Flows:
             int(batch.ts[at[0]]),
             LossClass.DETAIL,
         )
-        # An id comes again when its flow has ended: importers tell the next by its name.
+        # An id may be reused when its flow has ended: importers distinguish the next by its name.
         found, which = np.unique(earlier, return_inverse=True)
         texts = [_TEXT if not one else b"%s %d" % (_TEXT, one + 1) for one in found.tolist()]
         strings = self._source.strings

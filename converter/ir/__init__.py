@@ -1,1 +1,1 @@
-"""The canonical representation that every reader makes and every writer takes. No format's name appears in it."""
+"""The canonical representation that every reader produces and every writer consumes. It contains no format's name."""

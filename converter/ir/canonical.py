@@ -1,23 +1,23 @@
 """The canonical form: two traces are equal when their canonical forms are.
 
-It is JSON-like and leaves out what is an accident of reading: the numbering of classes, strings, threads, processes and
-tracks, the bounds of batches, and which of two streams comes first at the same time. Everything else counts.
+It is JSON-like and leaves out accidents of reading: the numbering of classes, strings, threads, processes and tracks,
+the bounds of batches, and which of two streams comes first at the same time. Everything else counts.
 
     {"clock": ..., "clock_domains": [...], "environment": {...}, "processes": [...], "threads": [[pid, tid, name]],
      "tracks": [...], "classes": [...], "events": [[ts, class, cpu, thread, track, values]],
      "untimed": [[class, cpu, thread, track, values]], "sidecar": {...}}
 
 - Processes and threads all count, as sorted sets; a thread is its pid, tid and name. A track is its path from the root.
-  Tracks and classes count only where events use them, and equal ones are one. Events name all of them by position;
-  cpu, thread and track are null where the event has none.
-- Events stand by time; among equal times by stream, which is (cpu, track, thread); within a stream in its own order.
-  Events of untimed classes stand apart, in the order of the trace.
+  Tracks and classes count only if events use them, and equal ones are one. Events refer to all of them by position;
+  cpu, thread and track are null if the event has none.
+- Events are sorted by time; at equal times by stream, which is (cpu, track, thread); within a stream they keep its
+  order. Events of untimed classes are listed separately, in the order of the trace.
 - Integers are exact numbers. Floats are text (``repr`` at their own width, NaN with its bits unless it is the usual
-  one), so that -0.0, NaN and infinities are told apart. Text is text; bytes, and text that is not UTF-8, are
+  one), so that -0.0, NaN and infinities are distinguished. Text is text; bytes, and text that is not UTF-8, are
   ``{"bytes": base64}``. A structure is a list in the order of its members, a variant ``{option: value}``, an absent
   optional null.
-- The name of the format, native records and declarations, symbols and warnings do not count; the sidecar does when
-  asked for.
+- The name of the format, native records and declarations, symbols and warnings do not count; the sidecar does on
+  request.
 """
 
 from __future__ import annotations
@@ -45,17 +45,16 @@ from converter.ir.forms import (
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
 from converter.kernels.batches.union import number_rows
 
-#: Events in a batch of a loaded trace.
+#: The number of events in a batch of a loaded trace.
 _BATCH = 1 << 16
 
 
 def canonical(trace: Trace, *, sidecar: bool = False) -> dict[str, Json]:
-    """The canonical form of a trace, with its sidecar where asked for.
+    """Return the canonical form of a trace, on request with its sidecar.
 
     Raises:
         TraceError: as `Trace.batches` does.
         TypeError: a value of the sidecar is neither JSON-like nor bytes.
-
     """
     events = _Events(trace)
     for batch in trace.batches():
@@ -74,7 +73,7 @@ def canonical(trace: Trace, *, sidecar: bool = False) -> dict[str, Json]:
 
 
 def dump(trace: Trace, *, sidecar: bool = False) -> str:
-    """The canonical form as JSON text, with a line for each event, class, thread and so on."""
+    """Return the canonical form as JSON text, with a line for each event, class, thread and so on."""
     parts = []
     for key, part in canonical(trace, sidecar=sidecar).items():
         listed = isinstance(part, list) and part
@@ -84,11 +83,10 @@ def dump(trace: Trace, *, sidecar: bool = False) -> str:
 
 
 def load(form: str | Mapping[str, Json]) -> Trace:
-    """The trace, in memory, of a canonical form or of the text of one.
+    """Return the in-memory trace of a canonical form or of its text.
 
     Raises:
-        ValueError, KeyError, TypeError, IndexError, AttributeError: this is no canonical form.
-
+        ValueError, KeyError, TypeError, IndexError, AttributeError: this is not a canonical form.
     """
     form = json.loads(form) if isinstance(form, str) else form
     trace = Trace(
@@ -121,20 +119,19 @@ def load(form: str | Mapping[str, Json]) -> Trace:
 
 
 def difference(first: Trace, second: Trace, *, sidecar: bool = False) -> str | None:
-    """Where the canonical forms of two traces first differ, for people to read; None where they are equal.
+    """Return a readable description of the first difference of two canonical forms; None if they are equal.
 
     Args:
         first: any trace; both are read to their ends, and their events are in memory then.
-        second: likewise.
-        sidecar: whether what only their own formats have is compared, too.
+        second: the other one.
+        sidecar: True to also compare what only their own formats have.
 
     Raises:
         TraceError: as `Trace.batches` does.
-
     """
     one, other = canonical(first, sidecar=sidecar), canonical(second, sidecar=sidecar)
     for key in one:
-        # Text tells 1 from true, which Python's comparison does not.
+        # Compare as text, which distinguishes 1 from true, unlike Python.
         if _line(one[key]) == _line(other[key]):
             continue
         if key in ("processes", "threads", "tracks", "classes"):
@@ -146,7 +143,7 @@ def difference(first: Trace, second: Trace, *, sidecar: bool = False) -> str | N
 
 
 class _Events:
-    """The events of a trace and the classes, threads and tracks that they name, gathered batch by batch."""
+    """The events of a trace and the classes, threads and tracks that they refer to, collected batch by batch."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -200,7 +197,9 @@ class _Events:
 
 
 def _renumber(forms: dict[int, Json], column: NDArray[Any]) -> tuple[list[Json], NDArray[np.int64]]:
-    """The distinct forms in order, and the column with each key of `forms` replaced by the place of its form."""
+    """Return the distinct forms in order, and the column with each key of `forms` replaced by the position
+    of its form.
+    """
     ordered = _distinct(forms.values())
     places = {_line(form): i for i, form in enumerate(ordered)}
     # The last entry is that of -1.
@@ -211,7 +210,7 @@ def _renumber(forms: dict[int, Json], column: NDArray[Any]) -> tuple[list[Json],
 
 
 def _distinct(forms: Iterable[Json]) -> list[Json]:
-    """The forms without repetitions: by pid and tid where they have them, then by their text."""
+    """Return the forms without repetitions: by pid and tid if they have them, then by their text."""
 
     def key(entry: tuple[str, Json]) -> tuple[list[int], str]:
         text, form = entry
@@ -256,7 +255,7 @@ def _track_path(trace: Trace, number: int) -> list[Json]:
 def _load_track(
     trace: Trace, path: list[Json], processes: dict[int, int], threads: dict[str, int]
 ) -> int:
-    """The number of the track with this path; it and those above it are added where they are new."""
+    """Return the number of the track with this path; missing ancestors and the track itself are added."""
     parent = -1
     for form in path:
         scope = TrackScope[form["scope"]]
@@ -335,7 +334,7 @@ def _process_form(process: Process) -> dict[str, Json]:
 
 
 def _set_difference(key: str, one: list[Json], other: list[Json]) -> str:
-    """`one` and `other` are sets, and differ."""
+    """Describe how the sets `one` and `other` differ; they must not be equal."""
     texts, others = set(map(_line, one)), set(map(_line, other))
     only = [_line(form) for form in one if _line(form) not in others]
     extra = [_line(form) for form in other if _line(form) not in texts]
@@ -346,7 +345,7 @@ def _set_difference(key: str, one: list[Json], other: list[Json]) -> str:
 
 
 def _event_difference(key: str, one: dict[str, Json], other: dict[str, Json]) -> str:
-    """The tables that events name are equal already."""
+    """Describe how the events differ; the tables that they refer to are equal."""
     for place, (event, theirs) in enumerate(zip(one[key], other[key], strict=False)):
         if _line(event) == _line(theirs):
             continue
@@ -383,7 +382,7 @@ def _event(event: list[Json], form: dict[str, Json]) -> str:
 
 
 def _value_difference(path: str, one: Json, other: Json) -> str:
-    """`one` and `other` differ: the innermost place where they do."""
+    """Describe the innermost difference between `one` and `other`, which must not be equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in one | other:
             if key not in one or key not in other:

@@ -1,4 +1,4 @@
-"""A trace in memory: every batch read and every column decoded, so that nothing is left to read from the source."""
+"""Loads a trace into memory: reads every batch and decodes every column, so that the source is no longer needed."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from converter.ir.trace import Trace
 
 
 def collect(trace: Trace) -> Trace:
-    """The same trace with its batches in memory; its tables are complete and shared with `trace`.
+    """Return the same trace with its batches in memory; its tables are complete and shared with `trace`.
 
     Raises:
         TraceError: as `Trace.batches` does.
-
     """
     batches = list(trace.batches())
     for batch in batches:
@@ -25,5 +24,5 @@ def collect(trace: Trace) -> Trace:
 
 
 def with_batches(trace: Trace, batches: Sequence[Batch]) -> Trace:
-    """The trace with these batches in place of its own."""
+    """Return the trace with these batches instead of its own."""
     return dataclasses.replace(trace, make_batches=lambda: iter(batches), progress=None)

@@ -1,8 +1,8 @@
-"""Columns: the values of one field over many events, laid out as Arrow lays them out.
+"""Columns: the values of one field over many events, in Arrow's layout.
 
-A scalar column is a NumPy array (any stride: a constant is a broadcast array of stride 0). Strings are int32 ids.
-The rest is built from the classes below; export to Arrow is a view of their buffers (Arrow Columnar Format,
-"Physical Memory Layout").
+A scalar column is a NumPy array (any stride: a constant is a broadcast array of stride 0). Strings are int32 ids. The
+rest is built from the classes below; export to Arrow is a view of their buffers (Arrow Columnar Format, "Physical
+Memory Layout").
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class NullColumn:
 
 @dataclass(frozen=True, slots=True)
 class ListColumn:
-    """Value i is ``values[offsets[i]:offsets[i + 1]]``; offsets int64, n + 1 of them, never falling."""
+    """Value i is ``values[offsets[i]:offsets[i + 1]]``; the n + 1 offsets are int64 and non-decreasing."""
 
     offsets: NDArray[np.int64]
     values: Column
@@ -77,7 +77,7 @@ class UnionColumn:
 
 @dataclass(frozen=True, slots=True)
 class OptionalColumn:
-    """Value i is ``values[i]`` where ``valid[i]``, else absent (what ``values`` holds there means nothing)."""
+    """Value i is ``values[i]`` where ``valid[i]``, else absent (``values`` is arbitrary there)."""
 
     valid: NDArray[np.bool_]
     values: Column
@@ -90,12 +90,12 @@ Column = NDArray[Any] | NullColumn | ListColumn | StructColumn | UnionColumn | O
 
 
 def constant_column(value: np.generic, length: int) -> NDArray[Any]:
-    """A value as often as that: a read-only array of stride 0, as `np.broadcast_to` makes more slowly."""
+    """Return a value repeated `length` times: a read-only array of stride 0, faster than `np.broadcast_to`."""
     return np.ndarray((length,), value.dtype, value, 0, (0,))
 
 
 def renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int32]:
-    """A column of numbers of one table (-1: none) in those that the same things have in another; itself where equal."""
+    """Map a column of indices of one table (-1: none) by `numbers`; returns the column itself if nothing changes."""
     if column.strides == (0,) and len(column):
         number = int(column[0])
         return constant_column(np.int32(numbers[number] if number >= 0 else -1), len(column))
@@ -105,7 +105,7 @@ def renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int3
 
 
 def bytes_held(column: Column) -> int:
-    """How much memory the values of a column take."""
+    """Return the memory in bytes that the values of a column use."""
     match column:
         case np.ndarray():
             return column.itemsize if column.strides == (0,) else column.nbytes
@@ -122,7 +122,7 @@ def bytes_held(column: Column) -> int:
 
 
 def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
-    """The values of `column` at `rows`, in that order (shape of `rows`)."""
+    """Return the values of `column` at `rows`, in that order (shape of `rows`)."""
     match column:
         case np.ndarray():
             selected: NDArray[Any] = column.take(rows, axis=0)
@@ -152,7 +152,9 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
 def without_optional(
     column: Column, held: FieldClass
 ) -> tuple[Column, FieldClass, NDArray[np.bool_] | None]:
-    """The values of a column and their class, without optionals around them, and which rows have one (None: all)."""
+    """Return the values of a column and their class, without optionals around them, and which rows have
+    one (None: all).
+    """
     valid: NDArray[np.bool_] | None = None
     while isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
         valid = column.valid if valid is None else valid & column.valid
@@ -161,7 +163,7 @@ def without_optional(
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
-    """The values of several columns of one field class (and one way to store it), one after the other."""
+    """Concatenate several columns of one field class that are stored in the same way."""
     match columns[0]:
         case np.ndarray():
             return np.concatenate([column for column in columns if isinstance(column, np.ndarray)])
@@ -220,10 +222,10 @@ def _between(column: Column, start: Any, end: Any) -> Column:
 
 
 def value(column: Column, field_class: FieldClass, row: int, strings: StringTable) -> Any:
-    """Value `row` of `column` as a Python object.
+    """Return value `row` of `column` as a Python object.
 
-    Strings and bytes are ``bytes``, structures a list of (name, value), arrays a list, variants (option, value),
-    absent optionals and nulls None.
+    Strings and bytes are ``bytes``, structures a list of (name, value), arrays a list, variants (option, value), absent
+    optionals and nulls None.
     """
     match field_class, column:
         case (StringClass(), np.ndarray()):
@@ -257,7 +259,7 @@ def value(column: Column, field_class: FieldClass, row: int, strings: StringTabl
 def column_from_values(
     field_class: FieldClass, values: Sequence[Any], strings: StringTable
 ) -> Column:
-    """The column that holds `values`, the inverse of `value` (for small data: loading, tests)."""
+    """Return the column with these `values`, the inverse of `value` (for small data: loading, tests)."""
     match field_class:
         case IntegerClass() | FloatClass():
             return np.array(values, field_class.dtype)
@@ -299,7 +301,7 @@ def column_from_values(
 
 
 def string_ids(column: Column, strings: StringTable) -> NDArray[np.int32]:
-    """A column of strings as ids, whichever way it is stored."""
+    """Return a column of strings as ids, whichever way it is stored."""
     if isinstance(column, np.ndarray):
         return column
     assert isinstance(column, ListColumn)
@@ -311,12 +313,12 @@ def string_ids(column: Column, strings: StringTable) -> NDArray[np.int32]:
 
 
 def list_of_bytes(values: Sequence[bytes]) -> ListColumn:
-    """A `ListColumn` of uint8 that holds `values`."""
+    """Return a `ListColumn` of uint8 with these `values`."""
     return ListColumn(_offsets(values), np.frombuffer(b"".join(values), np.uint8))
 
 
 def neutral(field_class: FieldClass) -> Any:
-    """A value of the class that stands where there is none (zero, empty)."""
+    """Return the placeholder value of a class where there is none (zero, empty)."""
     match field_class:
         case IntegerClass():
             return 0

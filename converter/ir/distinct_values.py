@@ -1,7 +1,7 @@
-"""What is worked out once for each distinct value of a column of integers: another number, a name.
+"""Computations once per distinct value of a column of integers: another number, a name.
 
-A column with a million rows has few values (ids, system calls, states, tracks), so Python sees each of these once and
-every row by a lookup.
+A column with a million rows has few values (ids, system calls, states, tracks), so Python handles each of these once,
+and every row is a lookup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ Number = TypeVar("Number", bound=np.integer[Any])
 
 
 def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The distinct values of a column of integers, in any order, and for each row which of them it holds."""
+    """Return the distinct values of a column of integers, in any order, and the index of each row's value
+    among them.
+    """
     if column.strides == (0,) and len(column):
         return column[:1], constant_column(np.int32(0), len(column))
     small = _small_range(column)
@@ -36,7 +38,7 @@ def distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def values_of(column: NDArray[Number]) -> NDArray[Number]:
-    """The distinct values of a column of integers, in ascending order.
+    """Return the distinct values of a column of integers, in ascending order.
 
     `numpy.unique` does the same, and imports NumPy's masked arrays to do it, which takes 10 ms.
     """
@@ -49,7 +51,7 @@ def values_of(column: NDArray[Number]) -> NDArray[Number]:
 
 
 def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:
-    """An int32 column made from a column of integers: `number` is called once per distinct value."""
+    """Return an int32 column made from a column of integers; `number` is called once per distinct value."""
     if column.strides == (0,) and len(column):
         return constant_column(np.int32(number(int(column[0]))), len(column))
     small = _small_range(column)
@@ -71,9 +73,9 @@ def _far_apart(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 def _small_range(
     column: NDArray[Any],
 ) -> tuple[int, NDArray[np.intp], NDArray[np.intp]] | None:
-    """A base, each value's distance from it, and the distances that occur, or None where the values lie too far apart.
+    """Return a base, each value's distance from it, and the distances that occur, or None if the range is too large.
 
-    Small ranges (ids, vectors, numbers of system calls) take a lookup table instead of a sort.
+    Small ranges (ids, vectors, numbers of system calls) use a lookup table instead of a sort.
     """
     if not len(column):
         return 0, np.zeros(0, np.intp), np.zeros(0, np.intp)
@@ -89,20 +91,20 @@ def _small_range(
     return base, offset, np.flatnonzero(present)
 
 
-#: Numbers are remembered of values from -1 on.
+#: Results are cached for values from -1 up to this.
 _MOST_REMEMBERED = 1 << 16
 _UNKNOWN = -(1 << 31)
 
 
 class ByValue:
-    """Makes int32 columns of columns of integers: `number` is called once for a small value, in whichever batch."""
+    """Maps columns of integers to int32 columns; `number` is called once for each small value, across batches."""
 
     def __init__(self, number: Callable[[int], int]) -> None:
         self._number = number
         self._numbers = np.full(0, _UNKNOWN, np.int32)
 
     def __call__(self, _context: object, column: NDArray[Any]) -> NDArray[np.int32]:
-        """The number of each value."""
+        """Return the number of each value."""
         if column.strides == (0,) and len(column):
             return constant_column(np.int32(self._number_of(int(column[0]))), len(column))
         numbers = np.empty(len(column), np.int32)
@@ -125,7 +127,7 @@ class ByValue:
 def names_by_value(
     column: NDArray[Any], name: Callable[[int], str | bytes], strings: StringTable
 ) -> NDArray[np.int32]:
-    """A string column made from a column of integers: `name` is called once per distinct value."""
+    """Return a string column made from a column of integers; `name` is called once per distinct value."""
     return map_distinct(column, lambda value: strings.intern(name(value)))
 
 
@@ -135,5 +137,5 @@ def lazy_names(
     name: Callable[[int], str | bytes],
     strings: StringTable,
 ) -> ComputedColumn:
-    """As `names_by_value`, made on demand."""
+    """Like `names_by_value`, but computed on demand."""
     return ComputedColumn(ByValue(lambda value: strings.intern(name(value))), (column,), context)

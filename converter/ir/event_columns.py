@@ -1,4 +1,4 @@
-"""Columns by name, as NumPy arrays: what `Trace.events` gives."""
+"""Columns by name, as NumPy arrays: the result of `Trace.events`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-#: Columns that its line names.
+#: The maximum number of columns in `repr`.
 _NAMED: Final = 12
 
 
 class EventColumns(Mapping[str, NDArray[Any]]):
-    """Events as columns: NumPy arrays by name, of as many values as there are events, in the order of the trace.
+    """Events as columns: NumPy arrays by name, with a value for each event, in the order of the trace.
 
-    Texts, and what is no number, are objects (``str``, ``bytes``, lists, dicts; None: there is none). Numbers are in an
-    array of their type, a `numpy.ma.MaskedArray` where events without one are among them.
+    Texts, and all values that are not numbers, are objects (``str``, ``bytes``, lists, dicts; None: absent). Numbers
+    are in an array of their type, a `numpy.ma.MaskedArray` if events without a value are among them.
     """
 
     def __init__(self, count: int, columns: Mapping[str, Callable[[], NDArray[Any]]]) -> None:
-        #: How many events there are.
+        #: The number of events.
         self.count = count
         self._columns = dict(columns)
         self._made: dict[str, NDArray[Any]] = {}
@@ -39,7 +39,7 @@ class EventColumns(Mapping[str, NDArray[Any]]):
         return len(self._columns)
 
     def __repr__(self) -> str:
-        """One line; how many columns there are is in the file's hands."""
+        """Return one line; the file determines how many columns there are, so not all are listed."""
         shown = ", ".join(list(self._columns)[:_NAMED])
         more = f", and {len(self) - _NAMED} more" if len(self) > _NAMED else ""
         return f"<EventColumns of {self.count} events: {shown}{more}>"

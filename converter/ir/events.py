@@ -1,4 +1,4 @@
-"""Event classes and batches: what happened, in columns."""
+"""Event classes and batches: events in columns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from converter.kernels.batches.union import DenseUnion
 
 __all__ = ["Batch", "EventClass", "Field", "NativeRecords", "Table", "decode"]
 
-#: Events of a batch that a notebook shows.
+#: The number of events of a batch that a notebook shows.
 _LISTED: Final = 10
-#: Fields of a class that its line names.
+#: The maximum number of fields of a class in `repr`.
 _NAMED: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an event class: payload, or context where the role says so."""
+    """One field of an event class: payload, or context if the role says so."""
 
     name: str
     type: FieldClass
@@ -33,11 +33,11 @@ class Field:
     unit: str = ""
 
     def __hash__(self) -> int:
-        # Field classes are deep, and fields of one name and role are seldom of different ones.
+        # Without the type, as field classes are deep, and fields of one name and role seldom have different ones.
         return hash((self.name, self.role))
 
     def __repr__(self) -> str:
-        """The field in one line: its name, type, and what it is for."""
+        """Return the field in one line: its name, type, and role."""
         role = "" if self.role is Role.NONE else f", {self.role.name.lower()}"
         unit = f", {self.unit}" if self.unit else ""
         return f"<Field {self.name}: {type_name(self.type)}{role}{unit}>"
@@ -61,14 +61,14 @@ class EventClass:
     native: bytes = b""
 
     def index_of(self, role: Role) -> int | None:
-        """The position of the first field with `role`, or None."""
+        """Return the index of the first field with `role`, or None."""
         for i, field in enumerate(self.fields):
             if field.role is role:
                 return i
         return None
 
     def __repr__(self) -> str:
-        """The class in one line; how many fields it has is in the file's hands."""
+        """Return the class in one line; the file determines how many fields it has, so not all are listed."""
         name = f"{self.category}:{self.name}" if self.category and self.name else self.name
         shown = ", ".join(field.name for field in self.fields[:_NAMED])
         more = f", and {len(self.fields) - _NAMED} more" if len(self.fields) > _NAMED else ""
@@ -76,19 +76,19 @@ class EventClass:
 
 
 def class_label(event_class: EventClass) -> str:
-    """What a class is called: category and name, or its kind where names vary by event."""
+    """Return a class's label: category and name, or its kind if names vary by event."""
     if event_class.category and event_class.name:
         return f"{event_class.category}:{event_class.name}"
     return event_class.name or event_class.kind.name.lower()
 
 
 class NativeRecords:
-    """The bytes that a batch was read from: what the same format's writer replays.
+    """The bytes that a batch was read from: the same format's writer replays them.
 
-    `data` is a whole stretch of the source, records without events included; event i of the batch is
-    ``data[starts[i]:starts[i] + sizes[i]]``, of several if the record holds several. Stretches of consecutive batches
-    join without a gap. `data`, `starts` and `sizes` (int64, one an event) may be given as functions, called when first
-    needed.
+    `data` is a contiguous range of the source, including records without events. Event i of the batch is
+    ``data[starts[i]:starts[i] + sizes[i]]``; a record that holds several events belongs to each of them. The ranges of
+    consecutive batches join without a gap. `data`, `starts` and `sizes` (int64, one per event) may be given as
+    functions, called when first needed.
     """
 
     __slots__ = ("_data", "_sizes", "_starts", "format")
@@ -114,14 +114,14 @@ class NativeRecords:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where in `data` the record of each event starts."""
+        """The offset in `data` of the record of each event."""
         if callable(self._starts):
             self._starts = self._starts()
         return self._starts
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """How many bytes the record of each event has."""
+        """The size in bytes of the record of each event."""
         if callable(self._sizes):
             self._sizes = self._sizes()
         return self._sizes
@@ -133,9 +133,9 @@ _Offsets = NDArray[np.int64] | Callable[[], NDArray[np.int64]]
 class Batch:
     """Events in stream order: columns common to all of them, plus one table per event class (a dense union).
 
-    Event i is row ``row[i]`` of ``tables[class_id[i]]``. Columns (each of shape (n,), -1 = none):
-    ts int64 ticks of the trace's clock; class_id, row, thread, cpu, track int32. A constant column may be a
-    broadcast array of stride 0. Arrays are not written to once the batch is made.
+    Event i is row ``row[i]`` of ``tables[class_id[i]]``. Columns (each of shape (n,), -1 = none): ts int64 ticks of the
+    trace's clock; class_id, row, thread, cpu, track int32. A constant column may be a broadcast array of stride 0.
+    Arrays are not written to once the batch is made.
     """
 
     __slots__ = (
@@ -177,12 +177,12 @@ class Batch:
         return len(self.ts)
 
     def __repr__(self) -> str:
-        """The batch in one line."""
+        """Return the batch in one line."""
         span = f" from {self.ts.min()} to {self.ts.max()}" if len(self) else ""
         return f"<Batch of {len(self)} events of {len(self.tables)} classes{span}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the columns of the first events."""
+        """Return HTML for notebooks: the columns of the first events."""
         from converter.ir.html import html_table
 
         columns = ("ts", "class_id", "row", "cpu", "thread", "track")
@@ -191,7 +191,7 @@ class Batch:
         return html_table(what, columns, zip(*heads, strict=True), len(self) - _LISTED)
 
     def with_tables(self, tables: Mapping[int, Table]) -> Batch:
-        """The same events with these columns, which are no longer those of the records that they were read from."""
+        """Return the same events with these tables, and without the records that they were read from."""
         return Batch(
             ts=self.ts,
             class_id=self.class_id,
@@ -203,7 +203,7 @@ class Batch:
         )
 
     def select(self, places: NDArray[Any] | slice) -> Batch:
-        """The events at these places, in their order; tables without one of them are left out."""
+        """Return the events at these positions, in their order; tables without any of them are left out."""
         class_id = self.class_id[places]
         of = self.row[places]
         row = np.empty(len(of), np.int32)
@@ -228,22 +228,22 @@ class Batch:
 
     @property
     def union(self) -> DenseUnion:
-        """Where the rows of each class stand."""
+        """The positions of the rows of each class."""
         if self._union is None:
             lengths = {number: len(table) for number, table in self.tables.items()}
             self._union = DenseUnion(self.class_id, self.row, lengths)
         return self._union
 
     def first_position(self, class_id: int) -> int:
-        """Where the first row of a class stands in the batch, which has one."""
+        """Return the position in the batch of the first row of a class, which must have one."""
         return self.union.first(class_id)
 
     def positions(self, class_id: int) -> NDArray[np.int32]:
-        """Where the events of a class stand in the batch: entry r is the position of row r."""
+        """Return the positions in the batch of the events of a class: entry r is the position of row r."""
         return self.union.positions(class_id)
 
 
 def decode(batch: Batch) -> None:
-    """Decode all columns of a batch: from then on any thread may look at it."""
+    """Decode all columns of a batch; afterwards any thread may read it."""
     for table in batch.tables.values():
         table.columns()

@@ -1,7 +1,7 @@
-"""Field classes: the declared type of a field, in CTF's words (CTF2-SPEC-2.0, "Field classes").
+"""Field classes: the declared type of a field, in CTF's terms (CTF2-SPEC-2.0, "Field classes").
 
-A field class says how a column is stored (see `columns`) and how a value reads. All are immutable and hashable, so an
-event class can be compared and interned by value.
+A field class determines how a column is stored (see `columns`) and how a value reads. All are immutable and hashable,
+so an event class can be compared and interned by value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @unique
 class Style(IntEnum):
-    """How an integer is meant to be read. The stored value is the same in every style."""
+    """The display style of an integer. The stored value is the same in every style."""
 
     DECIMAL = 0
     HEXADECIMAL = 1
@@ -58,17 +58,17 @@ class IntegerClass:
 
     @property
     def least(self) -> int:
-        """The lowest number of so many bits."""
+        """The lowest number of this many bits."""
         return -(1 << self.bits - 1) if self.signed else 0
 
     @property
     def most(self) -> int:
-        """The highest."""
+        """The highest number of this many bits."""
         return (1 << self.bits - self.signed) - 1
 
     def holds(self, numbers: NDArray[np.integer[Any]]) -> bool:
-        """Whether all of some integers, of any type, are such numbers."""
-        # As numbers of Python: NumPy compares signed with unsigned ones of 64 bits as floats.
+        """Return True if all of these integers, of any type, are in range."""
+        # As numbers of Python: NumPy compares signed with unsigned 64-bit ones as floats.
         return not len(numbers) or (
             self.least <= int(numbers.min()) and int(numbers.max()) <= self.most
         )
@@ -93,10 +93,10 @@ class BooleanClass:
 
 @dataclass(frozen=True, slots=True)
 class StringClass:
-    """Text: bytes that are UTF-8 as a rule and are kept as they are where they are not.
+    """Text: bytes that are usually UTF-8, and are kept unchanged if they are not.
 
-    The column is int32 ids of the trace's strings, or a `ListColumn` of uint8 where values hardly ever repeat
-    (log messages), so that memory stays bounded by a batch.
+    The column is int32 ids of the trace's strings, or a `ListColumn` of uint8 if values hardly ever repeat (log
+    messages), so that memory stays bounded by a batch.
     """
 
 
@@ -114,7 +114,7 @@ class NullClass:
 
 @dataclass(frozen=True, slots=True)
 class ArrayClass:
-    """`length` elements, or as many as the event says when None."""
+    """`length` elements, or with None as many as each event has."""
 
     element: FieldClass
     length: int | None = None
@@ -144,7 +144,7 @@ class VariantClass:
 
 @dataclass(frozen=True, slots=True)
 class OptionalClass:
-    """A value that an event may be without."""
+    """A value that may be absent from an event."""
 
     element: FieldClass
 
@@ -164,7 +164,7 @@ FieldClass = (
 
 
 def type_name(field_class: FieldClass) -> str:
-    """A field class in a word or two."""
+    """Return a short name of a field class."""
     match field_class:
         case IntegerClass(bits, signed):
             return f"{'int' if signed else 'uint'}{bits}"
@@ -178,7 +178,7 @@ def type_name(field_class: FieldClass) -> str:
 
 
 def parts_of(held: FieldClass) -> Iterator[FieldClass]:
-    """A field class, and those of all that its values consist of."""
+    """Return a field class, and those that its values consist of."""
     yield held
     match held:
         case ArrayClass(element) | OptionalClass(element):
@@ -189,5 +189,5 @@ def parts_of(held: FieldClass) -> Iterator[FieldClass]:
 
 
 def media_types_of(held: FieldClass) -> Iterator[str]:
-    """Those of byte strings in values of a field class."""
+    """Return the media types of byte strings in values of a field class."""
     return (part.media_type for part in parts_of(held) if isinstance(part, BytesClass))

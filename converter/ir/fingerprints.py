@@ -1,8 +1,9 @@
-"""Fingerprints: a number of 64 bits for each event, equal where the events are (but for collisions, 1 in 2^64).
+"""Fingerprints: a 64-bit number for each event, equal if the events are equal (and otherwise only by collision, 1 in
+2^64).
 
-What decides is what the canonical form has of an event: where it is, what its class is called, and the values of its
-fields by name. How a class stores a value (the width of an integer, whether a text is interned) does not.
-A fingerprint is computed column by column; none depends on the numbering in a trace.
+It covers what the canonical form has of an event: CPU, thread and track, the name of its class, and the values of its
+fields by name. It does not depend on how a class stores a value (the width of an integer, whether a text is interned).
+A fingerprint is computed column by column, and does not depend on the numbering in a trace.
 """
 
 from __future__ import annotations
@@ -36,24 +37,24 @@ from converter.ir.trace import Trace, TrackScope
 
 Fingerprints = NDArray[np.uint64]
 
-#: Odd, so that multiplying loses nothing (the first is that of splitmix64).
+#: Odd, so that multiplication is invertible (the first is that of splitmix64).
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
-#: Of the polynomial that a sequence's elements are the coefficients of.
+#: The base of the polynomial whose coefficients are a sequence's elements.
 _BASE = np.uint64(0x5851F42D4C957F2D)
 _ABSENT = np.uint64(0x2545F4914F6CDD1D)
 
 
 @cache
 def of_text(text: str) -> np.uint64:
-    """The fingerprint of a name."""
+    """Return the fingerprint of a name."""
     data = text.encode("utf-8", "surrogateescape")
     return np.uint64(int.from_bytes(blake2b(data, digest_size=8).digest(), "little"))
 
 
 class Fingerprinter:
-    """Makes the fingerprints of one trace's events."""
+    """Computes the fingerprints of one trace's events."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -62,7 +63,7 @@ class Fingerprinter:
         self._tracks = np.zeros(1, np.uint64)
 
     def places(self, batch: Batch) -> Fingerprints:
-        """Of where each event is: CPU, thread and track."""
+        """Return the fingerprints of each event's CPU, thread and track."""
         self._extend()
         with np.errstate(over="ignore"):
             cpu = _mixed(batch.cpu.astype(np.int64).view(np.uint64))
@@ -71,7 +72,7 @@ class Fingerprinter:
             return _mixed(_mixed(cpu * _BASE + thread) * _BASE + track)
 
     def events(self, batch: Batch) -> Fingerprints:
-        """Of what each event is: class and values."""
+        """Return the fingerprints of each event's class and values."""
         self._extend()
         result = np.zeros(len(batch), np.uint64)
         for number, table in batch.tables.items():
@@ -88,7 +89,7 @@ class Fingerprinter:
         return result
 
     def column(self, column: Column, field_class: FieldClass) -> Fingerprints:
-        """Of each value."""
+        """Return the fingerprint of each value."""
         match field_class, column:
             case (StringClass(), np.ndarray()):
                 self._extend_strings()
@@ -162,10 +163,10 @@ class Fingerprinter:
 
 
 def _bits(column: NDArray[Any]) -> Fingerprints:
-    """Numbers of any type as 64 bits; equal integers of any width are equal."""
+    """Return numbers of any type as 64 bits; equal integers of any width are equal."""
     match column.dtype.kind:
         case "f":
-            # Through the wider type, so that a number is the same in both.
+            # Convert via the wider type, so that a number has the same bits in both.
             return column.astype(np.float64).view(np.uint64)
         case "i":
             return column.astype(np.int64).view(np.uint64)
@@ -173,7 +174,7 @@ def _bits(column: NDArray[Any]) -> Fingerprints:
 
 
 def _mixed(numbers: Fingerprints) -> Fingerprints:
-    """The finalizer of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators)."""
+    """Apply the finalizer of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators)."""
     with np.errstate(over="ignore"):
         numbers = numbers + _STEP
         numbers = (numbers ^ (numbers >> np.uint64(30))) * _MIX_1
@@ -182,7 +183,9 @@ def _mixed(numbers: Fingerprints) -> Fingerprints:
 
 
 def _sequences(elements: Fingerprints, offsets: NDArray[np.int64]) -> Fingerprints:
-    """Of each ``elements[offsets[i]:offsets[i + 1]]``: a polynomial of its elements, and its length."""
+    """Return the fingerprint of each ``elements[offsets[i]:offsets[i + 1]]``: a polynomial of its elements, and its
+    length.
+    """
     lengths = np.diff(offsets)
     longest = int(lengths.max(initial=0))
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""The parts of the canonical form: event classes, field classes and values, to JSON-like forms and back."""
+"""The parts of the canonical form: converts event classes, field classes and values to JSON-like forms and back."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ from converter.ir.invariants import class_faults
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tables.strings import StringTable
 
-#: What the json module makes of JSON text.
+#: Any value that the json module returns.
 Json = Any
 
-#: Of an array of fixed length; columns count in 63 bits.
+#: The maximum of an array of fixed length; columns count in 63 bits.
 _MOST_ELEMENTS = (1 << 63) - 1
 _USUAL_NAN = {32: 0x7FC00000, 64: 0x7FF8000000000000}
 
 
 def class_form(event_class: EventClass) -> dict[str, Json]:
-    """An event class: ``kind`` always, ``name``, ``category``, ``fields`` and ``timed`` where not the default."""
+    """Return the form of an event class: ``kind`` always; ``name``, ``category``, ``fields`` and ``timed`` if not the
+    default.
+    """
     form: dict[str, Json] = {"kind": event_class.kind.name}
     if event_class.name:
         form["name"] = event_class.name
@@ -66,11 +68,10 @@ def class_form(event_class: EventClass) -> dict[str, Json]:
 
 
 def class_of(form: Mapping[str, Json]) -> EventClass:
-    """The event class of a form.
+    """Return the event class of a form.
 
     Raises:
-        ValueError: such a class there cannot be (`invariants.class_faults`).
-
+        ValueError: there cannot be such a class (`invariants.class_faults`).
     """
     fields = tuple(
         Field(
@@ -95,7 +96,9 @@ def class_of(form: Mapping[str, Json]) -> EventClass:
 
 
 def type_form(field_class: FieldClass) -> Json:
-    """A field class: a word for a plain one (``u8`` .. ``i64``, ``f64``, ``string``), an object for any other."""
+    """Return the form of a field class: a word for a plain one (``u8`` .. ``i64``, ``f64``, ``string``),
+    else an object.
+    """
     match field_class:
         case IntegerClass(bits, signed, style, labels, flags):
             word = f"{'i' if signed else 'u'}{bits}"
@@ -129,11 +132,10 @@ def type_form(field_class: FieldClass) -> Json:
 
 
 def type_of(form: Json) -> FieldClass:
-    """The field class of a form.
+    """Return the field class of a form.
 
     Raises:
         ValueError: there is no such field class.
-
     """
     match form:
         case "bool":
@@ -190,12 +192,12 @@ def _number(form: Json, least: int, most: int) -> int:
 def _name(form: Json) -> str:
     if type(form) is not str:
         raise ValueError(f"{form!r} is no name")
-    form.encode("utf-8", "surrogateescape")  # A lone surrogate is no text.
+    form.encode("utf-8", "surrogateescape")  # A lone surrogate is not text.
     return form
 
 
 def column_form(column: Column, field_class: FieldClass, strings: StringTable) -> list[Json]:
-    """The values of a column, one an item."""
+    """Return the values of a column, one per item."""
     match field_class, column:
         case (FloatClass(bits), np.ndarray()):
             return _float_texts(column, bits)
@@ -243,7 +245,7 @@ def column_form(column: Column, field_class: FieldClass, strings: StringTable) -
 
 
 def value_of(form: Json, field_class: FieldClass) -> Any:
-    """The value of a form, as `converter.ir.columns.value` gives it and `column_from_values` takes it."""
+    """Return the value of a form, in the representation of `converter.ir.columns.value` and `column_from_values`."""
     match field_class:
         case FloatClass(bits):
             if form.startswith("nan:"):
@@ -270,16 +272,15 @@ def value_of(form: Json, field_class: FieldClass) -> Any:
 
 
 def bytes_form(data: bytes) -> Json:
-    """Bytes as ``{"bytes": base64}``."""
+    """Return bytes as ``{"bytes": base64}``."""
     return {"bytes": b64encode(data).decode("ascii")}
 
 
 def sidecar_form(value: Any) -> Json:
-    """A value of a sidecar; one that is made when needed (a callable, an object with ``__bytes__``) is made now.
+    """Return the form of a value of a sidecar. A lazy one (a callable, an object with ``__bytes__``) is evaluated.
 
     Raises:
         TypeError: the value is neither JSON-like nor bytes.
-
     """
     match value:
         case None | bool() | int() | str():
@@ -300,7 +301,7 @@ def sidecar_form(value: Any) -> Json:
 
 
 def sidecar_of(form: Json) -> Any:
-    """The value of a form that `sidecar_form` made."""
+    """Return the value of a form that `sidecar_form` made."""
     match form:
         case {"bytes": str(text)} if len(form) == 1:
             return b64decode(text)

@@ -1,4 +1,4 @@
-"""What notebooks show of objects: small tables. All that a trace says is escaped."""
+"""Tables for the display of objects in notebooks. All text from a trace is escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST: Final = 200
 def html_table(
     title: str, heads: Sequence[str], rows: Iterable[Sequence[object]], more: int = 0
 ) -> str:
-    """A table with a title, and below it how many more rows there are."""
+    """Return a table with a title, and below it the number of further rows."""
     from html import escape
 
     def cell(value: object) -> str:
@@ -30,6 +30,6 @@ def html_table(
 
 
 def _shown(text: str) -> str:
-    """The text without characters that nobody sees, or that turn others around."""
+    """Return the text without invisible characters, or those that reorder others."""
     cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return "".join(character if character.isprintable() else "\ufffd" for character in cut)

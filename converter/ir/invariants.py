@@ -1,8 +1,8 @@
-"""What is true of every trace, as functions that say where it is not.
+"""The invariants of every trace, as functions that report where they are violated.
 
-Each takes the trace as it is when the batch has been yielded, and the batch, and yields a line for each violation.
-Those of `TABLE_INVARIANTS` look at the trace's tables alone, and at each batch again, since tables grow. Each passes
-over what it cannot look at because another invariant is broken.
+Each takes a batch and the trace in its state when the batch was yielded, and yields a line for each violation. Those of
+`TABLE_INVARIANTS` check only the trace's tables, but with each batch again, since tables grow. Each skips what it
+cannot check because another invariant is violated.
 """
 
 from __future__ import annotations
@@ -48,14 +48,13 @@ _NO_IDS = np.zeros(0, np.int32)
 
 
 def check(trace: Trace) -> None:
-    """Read the whole trace.
+    """Check the whole trace.
 
     Raises:
         ValueError: an invariant does not hold; the message has a line for each violation of the first bad batch.
         TraceError: as `Trace.batches` does.
-
     """
-    # A last batch of nothing, so that the tables are looked at when they are complete.
+    # An empty last batch, so that the tables are checked when they are complete.
     none = Batch(ts=np.zeros(0, np.int64), class_id=_NO_IDS, row=_NO_IDS, tables={})
     for number, batch in enumerate(chain(trace.batches(), [none])):
         found = list(violations(trace, batch))
@@ -64,28 +63,28 @@ def check(trace: Trace) -> None:
 
 
 def class_faults(event_class: EventClass) -> Iterator[str]:
-    """What is wrong with a class by itself: of a class that a file declares, which can say anything."""
+    """Return the faults of a class by itself: a class that a file declares may be anything."""
     yield from _text_faults(event_class)
     yield from _missing_roles(event_class)
     yield from _field_faults(event_class)
 
 
 def violations(trace: Trace, batch: Batch) -> Iterator[str]:
-    """The violations of all invariants, each as ``name of the invariant: what and where``."""
+    """Return the violations of all invariants, each as ``name of the invariant: location and fault``."""
     for invariant in (*TABLE_INVARIANTS, *BATCH_INVARIANTS):
         for line in invariant(trace, batch):
             yield f"{invariant.__name__}: {line}"
 
 
 def thread_processes(trace: Trace, _: Batch) -> Iterator[str]:
-    """Every thread is of a process that exists."""
+    """Every thread belongs to a process that exists."""
     for i, thread in enumerate(trace.threads):
         if not 0 <= thread.process < len(trace.processes):
             yield f"thread {i} is of process {thread.process} of {len(trace.processes)}"
 
 
 def track_parents(trace: Trace, _: Batch) -> Iterator[str]:
-    """A track stands behind its parent, so that there are no circles."""
+    """A track comes after its parent, so that there are no cycles."""
     for i, track in enumerate(trace.tracks):
         if not -1 <= track.parent < i:
             yield f"track {i} is below track {track.parent}"
@@ -106,7 +105,7 @@ def track_owners(trace: Trace, _: Batch) -> Iterator[str]:
 
 
 def clock_rates(trace: Trace, _: Batch) -> Iterator[str]:
-    """Clocks run forward, and count from a time that 64 bits of nanoseconds can say."""
+    """Clocks run forward, and their epoch fits 64 bits of nanoseconds."""
     for clock in (trace.clock, *trace.clock_domains):
         if clock.epoch_ns is not None and known_epoch(clock.epoch_ns) is None:
             yield f"clock {clock.name!r} counts from {clock.epoch_ns} ns"
@@ -115,7 +114,7 @@ def clock_rates(trace: Trace, _: Batch) -> Iterator[str]:
 
 
 def texts(trace: Trace, _: Batch) -> Iterator[str]:
-    """Names in tables are texts: their lone surrogates all stand for bytes that are not UTF-8."""
+    """Names in tables are valid text: each lone surrogate represents a byte that is not UTF-8."""
     named: dict[str, Iterable[object]] = {
         "clock": _texts_of_clocks(trace),
         "environment": (
@@ -139,7 +138,7 @@ def _texts_of_clocks(trace: Trace) -> Iterator[object]:
 
 
 def class_texts(trace: Trace, _: Batch) -> Iterator[str]:
-    """So are names in classes."""
+    """Names in classes are valid text, too."""
     for i, event_class in enumerate(trace.event_classes):
         for line in _text_faults(event_class):
             yield f"class {i}, {line}"
@@ -153,7 +152,7 @@ def required_roles(trace: Trace, _: Batch) -> Iterator[str]:
 
 
 def field_classes(trace: Trace, _: Batch) -> Iterator[str]:
-    """Field classes are of those that exist: widths, lengths, labels, options told apart by name.
+    """Field classes are well-formed: widths, lengths, labels, distinct names of options.
 
     An optional holds neither an optional nor a null, since as a value both would look absent.
     """
@@ -163,7 +162,7 @@ def field_classes(trace: Trace, _: Batch) -> Iterator[str]:
 
 
 def common_columns(_: Trace, batch: Batch) -> Iterator[str]:
-    """The columns that all events have are of one length and of their types."""
+    """The columns that all events share have the same length and the right types."""
     for name in ("ts", "class_id", "row", "thread", "cpu", "track"):
         column = getattr(batch, name)
         wanted = np.int64 if name == "ts" else np.int32
@@ -174,7 +173,7 @@ def common_columns(_: Trace, batch: Batch) -> Iterator[str]:
 
 
 def class_ids(trace: Trace, batch: Batch) -> Iterator[str]:
-    """Every event is of a class that exists and has a table, and every table is of a class that exists."""
+    """Every event has a class that exists and has a table, and every table has a class that exists."""
     for number in batch.tables:
         if not 0 <= number < len(trace.event_classes):
             yield f"a table is of class {number} of {len(trace.event_classes)}"
@@ -201,7 +200,7 @@ def table_fields(trace: Trace, batch: Batch) -> Iterator[str]:
 
 
 def thread_ids(trace: Trace, batch: Batch) -> Iterator[str]:
-    """Every event is of a thread that exists, or of none (-1)."""
+    """Every event is on a thread that exists, or on none (-1)."""
     yield from _outside("thread", batch.thread, -1, len(trace.threads))
 
 
@@ -216,7 +215,7 @@ def cpu_numbers(_: Trace, batch: Batch) -> Iterator[str]:
 
 
 def column_types(trace: Trace, batch: Batch) -> Iterator[str]:
-    """A column is of the Python and NumPy type that its field class stores."""
+    """A column has the Python and NumPy type that its field class requires."""
     for node in _nodes(trace, batch):
         if not _holds(node.column, node.type):
             shown = getattr(node.column, "dtype", type(node.column).__name__)
@@ -224,14 +223,14 @@ def column_types(trace: Trace, batch: Batch) -> Iterator[str]:
 
 
 def column_lengths(trace: Trace, batch: Batch) -> Iterator[str]:
-    """A column has as many values as what it is part of."""
+    """A column has as many values as what contains it."""
     for node in _nodes(trace, batch):
         if node.length is not None and len(node.column) != node.length:
             yield f"{node.path}: {len(node.column)} values for {node.length}"
 
 
 def list_offsets(trace: Trace, batch: Batch) -> Iterator[str]:
-    """Offsets of lists are int64, begin in the values, never fall, and end in the values."""
+    """Offsets of lists are int64, start and end within the values, and never decrease."""
     for node in _nodes(trace, batch):
         if isinstance(node.column, ListColumn):
             offsets = node.column.offsets
@@ -267,7 +266,7 @@ def structure_members(trace: Trace, batch: Batch) -> Iterator[str]:
 
 
 def union_tags(trace: Trace, batch: Batch) -> Iterator[str]:
-    """A union's tags (int16) are of its options and its rows (int32) in them."""
+    """A union's tags (int16) are those of its options, and its rows (int32) are in these."""
     for node in _nodes(trace, batch):
         if isinstance(node.column, UnionColumn):
             tags, rows, columns = node.column.tags, node.column.rows, node.column.options
@@ -287,7 +286,7 @@ def validity(trace: Trace, batch: Batch) -> Iterator[str]:
 
 
 def string_ids(trace: Trace, batch: Batch) -> Iterator[str]:
-    """Every string is one of the trace's."""
+    """Every string id exists in the trace."""
     for node in _nodes(trace, batch):
         if isinstance(node.type, StringClass) and isinstance(node.column, np.ndarray):
             yield from _outside(f"{node.path}: string", node.column, 0, len(trace.strings))
@@ -303,7 +302,7 @@ def integer_ranges(trace: Trace, batch: Batch) -> Iterator[str]:
 
 
 def native_spans(_: Trace, batch: Batch) -> Iterator[str]:
-    """Each event's native record lies within the batch's stretch of the source."""
+    """Each event's native record is within the batch's range of the source."""
     native = batch.native
     if native is None:
         return
@@ -317,7 +316,7 @@ def native_spans(_: Trace, batch: Batch) -> Iterator[str]:
         yield f"event {int(np.argmax(bad))} lies outside the {end} bytes"
 
 
-#: Those of the trace's tables.
+#: Invariants of the trace's tables.
 TABLE_INVARIANTS: tuple[Invariant, ...] = (
     thread_processes,
     track_parents,
@@ -329,7 +328,7 @@ TABLE_INVARIANTS: tuple[Invariant, ...] = (
     field_classes,
 )
 
-#: Those of a batch.
+#: Invariants of a batch.
 BATCH_INVARIANTS: tuple[Invariant, ...] = (
     common_columns,
     class_ids,
@@ -352,7 +351,7 @@ BATCH_INVARIANTS: tuple[Invariant, ...] = (
 
 
 class _Node(NamedTuple):
-    """A column, or one within another: `length` values are wanted, or as many as there are where None."""
+    """A column, or one nested in another, which must have `length` values (None: any number)."""
 
     path: str
     type: FieldClass
@@ -361,7 +360,7 @@ class _Node(NamedTuple):
 
 
 def _nodes(trace: Trace, batch: Batch) -> Iterator[_Node]:
-    """Every column of a batch, as far as columns are of the types of their field classes."""
+    """Return every column of a batch whose type is that of its field class, with nested ones."""
     for number, table in batch.tables.items():
         if not 0 <= number < len(trace.event_classes):
             continue
@@ -383,7 +382,7 @@ def _below(node: _Node) -> Iterator[_Node]:
                 yield from _below(_Node(f"{node.path}.{option.name}", option.type, column, None))
         case (OptionalClass(element), OptionalColumn(valid, values)):
             if len(valid) == len(values):
-                # What stands where there is no value means nothing.
+                # Null entries hold arbitrary values.
                 held = take(values, np.flatnonzero(valid))
                 yield from _below(_Node(f"{node.path}?", element, held, None))
             else:
@@ -412,7 +411,7 @@ def _holds(column: Column, field_class: FieldClass) -> bool:
 
 
 def _outside(what: str, numbers: NDArray[Any], lowest: int, limit: int) -> Iterator[str]:
-    """Says so where a number is not in lowest..limit - 1."""
+    """Report a number that is not in lowest..limit - 1."""
     if len(numbers):
         low, high = int(numbers.min()), int(numbers.max())
         if low < lowest or high >= limit:

@@ -1,9 +1,8 @@
-"""What an event means (kind) and which part a field plays in it (role).
+"""The meaning of events (kinds) and of their fields (roles).
 
-The vocabulary has two layers, each in its field's standard words: CTF's for events, Perfetto's for the timeline.
-A reader sets kind and role on the classes that it knows by declaration; every writer then treats `sched_switch`
-of ftrace, LTTng and FXT alike without moving a byte. The numbers are published in
-``schemas/ir.proto``: never reuse one.
+The vocabulary has two layers, each with the standard terms of its field: CTF's for events, Perfetto's for the timeline.
+A reader sets kind and role on the classes that it knows by declaration; every writer then treats `sched_switch` of
+ftrace, LTTng and FXT alike without moving a byte. The numbers are published in ``schemas/ir.proto``: never reuse one.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from enum import IntEnum, unique
 
 @unique
 class Kind(IntEnum):
-    """What an event of a class means. TYPED is a tracepoint that nothing interprets."""
+    """The meaning of the events of a class. TYPED is a tracepoint that nothing interprets."""
 
     TYPED = 0
-    # The timeline: what a track shows.
+    # The timeline: the contents of tracks.
     SLICE_BEGIN = 1
     SLICE_END = 2
     SLICE_COMPLETE = 3
@@ -59,7 +58,7 @@ class Kind(IntEnum):
     CPU_IDLE = 51
     CPU_FREQUENCY_LIMITS = 52
     CLOCK_RATE = 53
-    # Life of tasks and processes.
+    # Life cycle of tasks and processes.
     TASK_NEW = 60
     TASK_RENAME = 61
     TASK_EXIT = 62
@@ -69,7 +68,7 @@ class Kind(IntEnum):
     # Text.
     LOG = 70
     MARK = 71
-    # Messages that threads hand to each other. Of one with a scope the id is that process's, else it is everybody's.
+    # Messages between threads. If one has a scope, its id is local to that process, else it is global.
     MESSAGE_SEND = 75
     MESSAGE_RECEIVE = 76
     # Objects, bulk data, profiles.
@@ -89,7 +88,7 @@ class Kind(IntEnum):
 
 @unique
 class Role(IntEnum):
-    """The part that a field plays in its event's kind. NONE is a plain argument."""
+    """The role of a field in its event's kind. NONE is a plain argument."""
 
     NONE = 0
     NAME = 1
@@ -153,7 +152,7 @@ class Role(IntEnum):
 #: Fields that count ticks of the trace's clock.
 TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
 
-#: Kinds of events that a thread comes by, rather than of what a track shows.
+#: Kinds of events that occur on a thread, rather than being the contents of a track.
 TRACEPOINT_KINDS = frozenset(
     kind
     for kind in Kind
@@ -161,7 +160,7 @@ TRACEPOINT_KINDS = frozenset(
 )
 
 
-#: The roles without which an event of the kind says nothing; `invariants.required_roles` checks them.
+#: The roles without which an event of the kind is meaningless; `invariants.required_roles` checks them.
 REQUIRED_ROLES: dict[Kind, frozenset[Role]] = {
     Kind.SLICE_BEGIN: frozenset({Role.NAME}),
     Kind.SLICE_COMPLETE: frozenset({Role.NAME, Role.DURATION}),

@@ -8,8 +8,8 @@ _PREEMPT_RESCHED, _NMI, _BH_OFF = 0x20, 0x40, 0x80
 
 
 def latency_letters(flags: int, preempt_count: int) -> str:
-    """Interrupts off, reschedule, interrupt context, depths of disabled preemption and migration: ftrace's latency
-    format.
+    """Return interrupts off, reschedule, interrupt context, depths of disabled preemption and migration: ftrace's
+    latency format.
     """
     off = "d" if flags & IRQS_OFF else "."
     if flags & _BH_OFF:
@@ -23,6 +23,6 @@ def latency_letters(flags: int, preempt_count: int) -> str:
         context = "H" if soft else "h"
     else:
         context = "s" if soft else "."
-    # The kernel keeps how often migration was disabled in the upper half.
+    # The kernel stores the depth of disabled migration in the upper half.
     depths = (preempt_count & 0xF, preempt_count >> 4 & 0xF)
     return off + resched + context + "".join(f"{depth:x}" if depth else "." for depth in depths)

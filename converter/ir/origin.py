@@ -1,4 +1,4 @@
-"""Where a trace comes from: what was opened, and what its reader had made of it before any event was asked for."""
+"""The origin of a trace: what was opened, and the state of its tables before any event was read."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from converter.ir.trace import Origin, Trace
 
 
 def origin_of(trace: Trace, name: str, options: Mapping[str, str], *, travelled: bool) -> Origin:
-    """That of a trace which its reader has just made."""
+    """Return the origin of a trace that its reader has just made."""
     return Origin(name, dict(options), travelled, _tables(trace))
 
 
 def is_unchanged(trace: Trace) -> bool:
-    """Whether a trace has the events of its source, and its tables nothing that was not there when it was opened.
+    """Return True if a trace has the events of its source, and its tables are as they were when it was opened.
 
-    They have more once events were read, of which nobody knows who has added it.
+    Reading events adds to the tables, and after that the origin of additions is unknown.
     """
     origin = trace.origin
     return origin is not None and trace.is_as_read and origin.tables == _tables(trace)
 
 
 def _tables(trace: Trace) -> tuple[Any, ...]:
-    """Tables as they are now: copies of what may be changed in its place."""
+    """Return a snapshot of the tables: copies of what may be changed in place."""
     return (
         trace.format,
         trace.variant,
@@ -43,7 +43,7 @@ def _tables(trace: Trace) -> tuple[Any, ...]:
 
 
 class _Same:
-    """Equal to what refers to the same object: some are too large to compare."""
+    """Equal to another reference to the same object: some objects are too large to compare."""
 
     __slots__ = ("_it",)
 

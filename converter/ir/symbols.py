@@ -1,4 +1,4 @@
-"""Symbols: names of addresses, as kallsyms and symbol files give them."""
+"""Symbols: names of addresses, as in kallsyms and symbol files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SymbolNames(Sequence[bytes]):
-    """Names as stretches of a text: where each starts (uint32), and its size (uint32)."""
+    """Names as slices of a text, with the offset (uint32) and the size (uint32) of each."""
 
     def __init__(self, text: Buffer, start: NDArray[np.uint32], size: NDArray[np.uint32]) -> None:
         self._text = memoryview(text)
@@ -40,27 +40,27 @@ class SymbolNames(Sequence[bytes]):
         return bytes(self._text[start : start + int(self._size[index])])
 
     def as_list(self) -> ListColumn:
-        """The names as a column."""
+        """Return the names as a column."""
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(self._size, out=offsets[1:])
         values = np.empty(int(offsets[-1]), np.uint8)
-        # There is one segment, so that locations are offsets.
+        # There is one segment, so locations are offsets.
         Segments([self._text]).copy(self._start.astype(np.int64), offsets, values)
         return ListColumn(offsets, values)
 
     @staticmethod
     def of(column: ListColumn) -> SymbolNames:
-        """The names that a column of bytes holds."""
+        """Return the names in a column of bytes."""
         assert isinstance(column.values, np.ndarray), "names are lists of bytes"
         size = np.diff(column.offsets).astype(np.uint32)
         return SymbolNames(column.values.data, column.offsets[:-1].astype(np.uint32), size)
 
 
 class SymbolTable:
-    """Function symbols sorted by address. Made on first use: a kernel has 200,000 and most traces name none.
+    """Function symbols sorted by address. Loaded on first use: a kernel has 200,000 and most traces need none.
 
     `load` returns (addresses uint64 ascending, names: an indexable of bytes). `exact` says that they are numbers rather
-    than addresses: what stands between two of them has no name.
+    than addresses: a number between two of them has no name.
     """
 
     __slots__ = ("_load", "_loaded", "_loading", "exact")
@@ -77,7 +77,7 @@ class SymbolTable:
         self._loading: threading.Thread | None = None
 
     def prefetch(self) -> None:
-        """Load on another thread what will be needed; errors come up where it is."""
+        """Start loading on another thread; errors are raised when the symbols are used."""
         if self._loaded is None and self._loading is None:
             self._loading = threading.Thread(
                 target=copy_context().run, args=(self._try_to_load,), daemon=True
@@ -99,13 +99,13 @@ class SymbolTable:
         return len(self._table()[0])
 
     def entries(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
-        """All addresses, ascending, and the name of each."""
+        """Return all addresses, ascending, and the name of each."""
         return self._table()
 
     def lookup(self, address: int) -> tuple[bytes, int] | None:
-        """The symbol at or below `address` and the distance to it, or None below the first and beyond the last.
+        """Return the symbol at or below `address` and the distance to it, or None below the first and beyond the last.
 
-        Where the last one ends nobody says (libtraceevent resolves only its very address, too).
+        The end of the last one is unknown (libtraceevent also resolves only its exact address).
         """
         addresses, names = self._table()
         index = int(np.searchsorted(addresses, np.uint64(address), side="right")) - 1
@@ -117,7 +117,7 @@ class SymbolTable:
         return names[index], distance
 
     def starts(self, addresses: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Those of the addresses at which a symbol starts, ascending."""
+        """Return those of the addresses at which a symbol starts, ascending."""
         starts, _ = self._table()
         wanted = np.unique(addresses)
         if not len(starts):
@@ -126,7 +126,7 @@ class SymbolTable:
         return np.compress(found == wanted, wanted)
 
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
-        """The name that `lookup` gives for each address."""
+        """Return the name that `lookup` finds for each address."""
         starts, names = self._table()
         if not len(starts):
             return [None] * len(addresses)

@@ -1,8 +1,8 @@
-"""Processes and clocks of a trace as JSON, for formats that have no place for them but one of this converter's own.
+"""Processes and clocks of a trace as JSON, for formats that have only a custom record for them.
 
-A process is [pid, name, parent pid or null, [command line]], a clock [name, description, epoch in ns or null, ticks a
-second as a fraction or null]. Names that are not UTF-8 have lone surrogates. What comes back from a file is checked;
-what is wrong with it is one of `DAMAGE`.
+A process is [pid, name, parent pid or null, [command line]], a clock [name, description, epoch in ns or null, ticks per
+second as a fraction or null]. Names that are not UTF-8 have lone surrogates. Input from a file is checked; if it is
+wrong, the exception is one of `DAMAGE`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from converter.ir.trace import ClockDomain, Process, parse_epoch, parse_rate
 
-#: What parsing JSON that makes no sense, and taking it for tables, ends in.
+#: The exceptions of parsing invalid JSON, and of converting it to tables.
 DAMAGE: Final = (
     ValueError,
     TypeError,
@@ -23,12 +23,12 @@ DAMAGE: Final = (
 
 
 def process_form(process: Process) -> list[Any]:
-    """The JSON form of a process."""
+    """Return the JSON form of a process."""
     return [process.pid, process.name, process.parent_pid, process.command_line]
 
 
 def process_of(form: Any) -> Process:
-    """The process of a form."""
+    """Return the process of a form."""
     pid, name, parent, line = form
     return Process(
         id_of(pid),
@@ -39,13 +39,13 @@ def process_of(form: Any) -> Process:
 
 
 def clock_form(clock: ClockDomain) -> list[Any]:
-    """The JSON form of a clock."""
+    """Return the JSON form of a clock."""
     rate = clock.ticks_per_second
     return [clock.name, clock.description, clock.epoch_ns, None if rate is None else str(rate)]
 
 
 def clock_of(form: Any) -> ClockDomain:
-    """The clock of a form."""
+    """Return the clock of a form."""
     name, description, epoch, rate = form
     return ClockDomain(
         text_of(name),
@@ -56,7 +56,7 @@ def clock_of(form: Any) -> ClockDomain:
 
 
 def environment_of(form: Any) -> dict[str, str | int]:
-    """An environment: names, and texts or numbers."""
+    """Return an environment: names, and texts or numbers."""
     return {
         text_of(name): value if isinstance(value, int) else text_of(value)
         for name, value in form.items()
@@ -64,14 +64,14 @@ def environment_of(form: Any) -> dict[str, str | int]:
 
 
 def id_of(value: Any) -> int:
-    """A number of 64 bits."""
+    """Return a 64-bit number."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 64:
         raise ValueError("an id is not one of 64 bits")
     return value
 
 
 def text_of(value: Any) -> str:
-    """A text."""
+    """Return a text."""
     if not isinstance(value, str):
         raise TypeError("a name is no text")
     # UnicodeEncodeError, a ValueError, for lone surrogates other than those of bytes that are not UTF-8.

@@ -1,4 +1,4 @@
-"""Values of fields as JSON, for programs, and as text of one line, for people."""
+"""Values of fields as JSON, for programs, and as one-line text, for people."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from converter.ir.field_classes import (
 )
 from converter.ir.symbols import SymbolTable
 
-#: Texts that need no quotes beside others.
+#: Texts that need no quotes next to others.
 _BARE = re.compile(r'[^\s"\\=,\[\]{}]+')
 
 
 def printable(text: str) -> str:
-    """The text on one line: what a file says must not reach a terminal unescaped."""
+    """Return the text on one line: text from a file must not reach a terminal unescaped."""
     if text.isprintable():
         return text
     return "".join(
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def json_fields(fields: Sequence[Field], values: Sequence[Any]) -> dict[str, Any]:
-    """The values of an event's fields (as `columns.value` gives them) by name, as JSON."""
+    """Return the values of an event's fields (as returned by `columns.value`) by name, as JSON."""
     names = [field.name for field in fields]
     return _by_name(
         names, [json_value(field.type, item) for field, item in zip(fields, values, strict=True)]
@@ -48,10 +48,10 @@ def json_fields(fields: Sequence[Field], values: Sequence[Any]) -> dict[str, Any
 
 
 def json_value(field_class: FieldClass, value: Any) -> Any:
-    """A value (as `columns.value` gives it) as JSON.
+    """Return a value (as returned by `columns.value`) as JSON.
 
-    Integers are exact. Bytes are hexadecimal digits, bytes of a text that are not UTF-8 lone surrogates, numbers that
-    JSON lacks the texts NaN, Infinity and -Infinity. A variant is an object of its one option.
+    Integers are exact. Bytes are hexadecimal digits; bytes of a text that are not UTF-8 are lone surrogates; numbers
+    that JSON lacks are the texts NaN, Infinity and -Infinity. A variant is an object with its one option.
     """
     match field_class:
         case FloatClass():
@@ -83,7 +83,7 @@ def json_value(field_class: FieldClass, value: Any) -> Any:
 def text_of_fields(
     fields: Sequence[Field], values: Sequence[Any], symbols: SymbolTable | None
 ) -> str:
-    """The values of an event's fields as ``name=value`` pairs on one line."""
+    """Return the values of an event's fields as ``name=value`` pairs on one line."""
     return " ".join(
         f"{printable(field.name)}={text_of_value(field.type, item, symbols)}"
         for field, item in zip(fields, values, strict=True)
@@ -91,7 +91,7 @@ def text_of_fields(
 
 
 def text_of_value(field_class: FieldClass, value: Any, symbols: SymbolTable | None) -> str:
-    """A value as its field class says it is meant to be read; nested ones as JSON."""
+    """Return a value in the display style of its field class; nested ones as JSON."""
     match field_class:
         case IntegerClass():
             return printable(_text_of_integer(field_class, value, symbols))
@@ -133,7 +133,7 @@ def _text_of_integer(field_class: IntegerClass, value: int, symbols: SymbolTable
 
 
 def label_of(field_class: IntegerClass, value: int) -> str:
-    """The name of a value, the names of its bits and what is left of it, or nothing."""
+    """Return the name of a value, or the names of its bits and the remainder, or nothing."""
     if not field_class.flags:
         for label in field_class.labels:
             if label.low <= value <= label.high:
@@ -153,12 +153,12 @@ def label_of(field_class: IntegerClass, value: int) -> str:
 
 
 def _by_name(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """An object of these members, which are all to be seen."""
+    """Return an object with these members; repeated names are kept visible."""
     return dict(zip(unique_names(names), values, strict=True))
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that a trace's tables hold: its lone surrogates all stand for bytes that are not UTF-8."""
+    """Return True for a valid text of a trace's tables: each lone surrogate represents a byte that is not UTF-8."""
     if not isinstance(value, str):
         return False
     try:
@@ -169,7 +169,7 @@ def is_text(value: object) -> bool:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether it has no lone surrogate, so that it can be UTF-8."""
+    """Return True if it has no lone surrogate, so that it can be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -178,18 +178,18 @@ def is_unicode(text: str) -> bool:
 
 
 def utf8_text(data: bytes | str) -> str:
-    r"""A text of a trace, or a name in its tables, for who takes UTF-8 only: other bytes are written ``\xNN``."""
+    r"""Return a text of a trace, or a name in its tables, as UTF-8 only: other bytes are written ``\xNN``."""
     held = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     return held.decode("utf-8", "backslashreplace")
 
 
 def column_name(text: str) -> str:
-    r"""The name of a field as that of a column, which programs in C end at a NUL: that is ``\x00``."""
+    r"""Return the name of a field as that of a column, in which a NUL is written ``\x00``: C programs stop at one."""
     return utf8_text(text).replace("\0", "\\x00")
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """The names, of which one that is taken gets a number."""
+    """Return the names, with a number appended to those that are taken already."""
     taken: set[str] = set()
     result = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Traces as Arrow sees them: batches are laid out as Arrow lays data out, so most columns are handed over as they are.
+"""Traces in Arrow: batches have Arrow's layout already, so most columns are passed on without a copy.
 
 PyArrow is an extra (``pip install traceconv[arrow]``); nothing else imports this package.
 """

@@ -1,4 +1,4 @@
-"""Columns as Arrow arrays: which type a field class is, and the array of a column."""
+"""Columns as Arrow arrays: the type for a field class, and the array for a column."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from converter.ir.field_classes import (
 from converter.ir.text import column_name, label_of, unique_names, utf8_text
 from converter.kernels.tables.strings import StringTable
 
-#: Texts repeat: they are numbers into what occurs of them.
+#: Texts repeat: they are dictionary-encoded.
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
-#: What `EventTables` of a file, which are to be read back, have instead of texts that are in others.
+#: The plain type that `EventTables` of a file, which must be restorable, use for texts nested in others.
 _INNER_TEXT = pa.string()
-#: In front of texts of a file that are escaped.
+#: Precedes escaped texts of a file.
 _ESCAPED = "\N{REPLACEMENT CHARACTER}"
 _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})")
 
@@ -52,17 +52,16 @@ _ESCAPE = re.compile(rb"\\x([0-9a-f]{2})")
 def arrow_type(
     field_class: FieldClass, *, exact: bool = False, text: pa.DataType = TEXT
 ) -> pa.DataType:
-    """The Arrow type of values of a field class.
+    """Return the Arrow type of values of a field class.
 
-    Texts are dictionary-encoded. A variant is a structure with a member for each option, of which all but the chosen
-    are null: what reads Arrow seldom knows unions.
+    Texts are dictionary-encoded. A variant is a structure with a member for each option, all of which except the chosen
+    one are null: few programs that read Arrow support unions.
 
     Args:
         field_class: the field class.
-        exact: so that the values can be read back (`restored`): a variant has its option's name besides, what may be
-            absent is in a structure where that may be null itself, and texts inside of others are plain.
+        exact: True for values that can be restored (`restored`): a variant also has its option's name, an optional is
+            in a structure if its value may itself be null, and nested texts are plain.
         text: the type of texts.
-
     """
     inner = _INNER_TEXT if exact else TEXT
     match field_class:
@@ -87,14 +86,14 @@ def arrow_type(
 
 
 def is_nullable(field_class: FieldClass) -> bool:
-    """Whether values of a field class may be null in Arrow."""
+    """Return True if values of a field class may be null in Arrow."""
     return isinstance(field_class, NullClass | OptionalClass)
 
 
 def struct_fields(
     field_class: StructureClass | VariantClass, members: Sequence[Member], *, exact: bool = False
 ) -> list[pa.Field]:
-    """The fields of the structure that a structure or variant is."""
+    """Return the fields of the structure for a structure or variant."""
     own = exact and isinstance(field_class, VariantClass)
     names = unique_names([*["option"][:own], *(column_name(member.name) for member in members)])
     inner = _INNER_TEXT if exact else TEXT
@@ -114,9 +113,9 @@ def arrow_array(
     exact: bool = False,
     text: pa.DataType = TEXT,
 ) -> pa.Array:
-    r"""The values of a column, whose buffers are shared where Arrow has the same (numbers in a row, lists, bytes).
+    r"""Return the values of a column; buffers are shared if Arrow's are the same (contiguous numbers, lists, bytes).
 
-    Bytes of texts that are not UTF-8, which Arrow's have to be, are written ``\xNN``. Other arguments are those of
+    Bytes that are not UTF-8, which Arrow requires of texts, are written ``\xNN``. Other arguments are those of
     `arrow_type`.
     """
 
@@ -169,8 +168,8 @@ def arrow_array(
 
 
 def exact_text(data: bytes) -> str:
-    r"""A text of which `text_bytes` makes the same bytes again: what is not UTF-8 is written ``\xNN``, and so are
-    backslashes beside it, behind a character that says so.
+    r"""Return a text from which `text_bytes` restores the same bytes. If it is not UTF-8, invalid bytes are written
+    ``\xNN``, backslashes are escaped too, and a leading character marks the escaping.
     """
     try:
         text = data.decode()
@@ -183,7 +182,7 @@ def exact_text(data: bytes) -> str:
 
 
 def text_bytes(text: str) -> bytes:
-    """The bytes that `exact_text` made a text of."""
+    """Return the bytes from which `exact_text` made a text."""
     data = text.encode()
     if not text.startswith(_ESCAPED):
         return data
@@ -221,7 +220,7 @@ def _in_order_of_rows(
 def named_array(
     indices: NDArray[np.int32], names: Sequence[bytes | str | None]
 ) -> pa.DictionaryArray:
-    """What ``names[indices[i]]`` is (None: null), with a dictionary in which each name is once."""
+    """Return ``names[indices[i]]`` (None: null), with a dictionary in which each name occurs once."""
     return _looked_up(indices, [None if name is None else utf8_text(name) for name in names])
 
 
@@ -236,18 +235,18 @@ def _looked_up(indices: NDArray[np.int32], texts: Sequence[str | None]) -> pa.Di
 
 
 def label_array(field_class: IntegerClass, column: NDArray[Any]) -> pa.DictionaryArray:
-    """What the labels of an enumeration, or of its flags, call the values of a column; null where there is none."""
+    """Return the labels of the values of a column, by an enumeration or its flags; null where there is none."""
     used, indices = distinct(column)
     return named_array(indices, [label_of(field_class, value) or None for value in used.tolist()])
 
 
 def taken(array: pa.Array, rows: NDArray[np.integer[Any]], valid: NDArray[np.bool_]) -> pa.Array:
-    """The values at `rows` (shape (n,)), null where not `valid`."""
+    """Return the values at `rows` (shape (n,)), null where not `valid`."""
     return array.take(array_of(rows, valid=valid))
 
 
 def _empty_structures(length: int, kind: pa.DataType) -> pa.Array:
-    """Structures without members, or with one that is null (`struct_fields`)."""
+    """Return structures without members, or with one that is null (`struct_fields`)."""
     nulls = [pa.nulls(length, held.type) for held in kind]
     return pa.Array.from_buffers(kind, length, [None], children=nulls)
 

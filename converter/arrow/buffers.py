@@ -1,7 +1,7 @@
-"""Arrow arrays of NumPy's and back, by their buffers.
+"""Conversion between Arrow and NumPy arrays, by their buffers.
 
-PyArrow's own conversions (`pa.array`, `Array.to_numpy`) import pandas where that is installed, which takes longer and
-more memory than many a trace.
+PyArrow's own conversions (`pa.array`, `Array.to_numpy`) import pandas if that is installed, which takes more time and
+memory than many a trace.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ def array_of(
     *,
     valid: NDArray[np.bool_] | None = None,
 ) -> pa.Array:
-    """Numbers or truth values (shape (n,)), whose memory is shared where they lie one behind the other.
+    """Return an array of numbers or truth values (shape (n,)), sharing their memory if they are contiguous.
 
     Args:
         values: the values.
         kind: a type of values of that width; by default NumPy's.
-        valid: where they are not null (shape (n,)); everywhere by default.
-
+        valid: the mask of values that are not null (shape (n,)); by default all.
     """
     known = None if valid is None or valid.all() else _bits(valid)
     held = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
@@ -35,7 +34,7 @@ def array_of(
 
 
 def text_array_of(texts: Sequence[str]) -> pa.StringArray:
-    """Plain texts."""
+    """Return an array of plain texts."""
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(one) for one in encoded], out=offsets[1:])
@@ -44,7 +43,7 @@ def text_array_of(texts: Sequence[str]) -> pa.StringArray:
 
 
 def numbers(array: pa.Array, null: int | None = None) -> NDArray[Any]:
-    """The numbers, or truth values, of an array without nulls; or integers as int64, with `null` for nulls."""
+    """Return the numbers, or truth values, of an array without nulls; or integers as int64, with `null` for nulls."""
     if null is not None:
         if not array.null_count:
             return numbers(array).astype(np.int64, copy=False)

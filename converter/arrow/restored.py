@@ -42,17 +42,16 @@ from converter.kernels.tables.strings import StringTable
 def restored(
     field_class: FieldClass, array: pa.Array, strings: StringTable, *, escaped: bool = True
 ) -> Column:
-    """The column of the values of an array, whose type is that of the field class (`arrow_type`) and which is valid.
+    """Return the column for an array, which is valid and has the type of the field class (`arrow_type`).
 
     Args:
         field_class: the field class.
         array: the array.
         strings: of the trace.
-        escaped: texts are as `exact_text` makes them.
+        escaped: texts are encoded by `exact_text`.
 
     Raises:
-        TraceError: there are no such values in it.
-
+        TraceError: it contains values that the field class cannot have.
     """
     match field_class:
         case OptionalClass(element):
@@ -92,7 +91,7 @@ def restored(
 
 
 def text_ids(array: pa.Array, strings: StringTable, *, escaped: bool = True) -> NDArray[np.int32]:
-    """The ids of the texts of an array, -1 where there is none."""
+    """Return the ids of the texts of an array, -1 for null."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     if array.dictionary.type not in (pa.string(), pa.large_string()):
@@ -123,7 +122,7 @@ def _spans(array: pa.Array) -> ListColumn:
 def _union(
     options: tuple[Member, ...], array: pa.StructArray, strings: StringTable, escaped: bool
 ) -> UnionColumn:
-    """A variant: its first member is the name of the option."""
+    """Return a variant: its first member is the name of the option."""
     names = [array.type.field(index).name for index in range(1, array.type.num_fields)]
     chosen = array.field(0).dictionary_encode()
     known = {name: tag for tag, name in enumerate(names)}

@@ -1,15 +1,15 @@
-"""Events as Arrow tables: a row an event, columns that all events have, and a column for each field.
+"""Events as Arrow tables: one row per event, columns that all events have, and a column for each field.
 
 The columns of all events are
 
-- ``ts``, the time as a duration since the trace's clock was zero (ticks where nobody knows the clock's rate), and
-  ``time``, the same as a date and time, null where the clock is not related to any;
-- ``event``, ``system`` and ``kind``: the name of the event class (its kind where names vary by event and are a field),
-  its category, and what events of it mean;
-- ``cpu``, ``tid``, ``pid``, ``thread``, ``process`` and ``track``, null where an event has none.
+- ``ts``, the time as a duration since the trace's clock was zero (ticks if the clock's rate is unknown), and
+  ``time``, the same as a date and time, null if the clock is not related to any;
+- ``event``, ``system`` and ``kind``: the name of the event class (its kind if names vary by event and are a field),
+  its category, and its kind;
+- ``cpu``, ``tid``, ``pid``, ``thread``, ``process`` and ``track``, null if an event has none.
 
-A field has a column of its name, which classes share if its type is the same in them. Where that name is taken, the
-column is called ``event.field``. What the labels of an enumeration call the values of ``field`` is in ``field_label``.
+A field has a column of its name, which classes share if its type is the same in them. If that name is taken, the column
+is called ``event.field``. The labels of an enumeration for the values of ``field`` are in ``field_label``.
 """
 
 from __future__ import annotations
@@ -48,13 +48,12 @@ _LATEST = np.iinfo(np.int64).max
 
 
 def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
-    """The events that are wanted, in memory: one pass over the trace.
+    """Return the events that are wanted, in memory: one pass over the trace.
 
     Args:
         trace: the trace; times, and fields that count ticks, are rounded down to nanoseconds.
-        events: patterns of names, as `Selection.events` has them; all events by default. Each field of each class that
-            occurs is a column: name events where a trace has many.
-
+        events: patterns of names, as for `Selection.events`; all events by default. Each field of each class that
+            occurs is a column: name events if a trace has many.
     """
     tables = EventTables(trace, events)
     pieces = [tables.piece(batch) for batch in tables.batches() if len(batch)]
@@ -64,9 +63,9 @@ def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
 
 
 def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
-    """The events that are wanted, batch by batch: memory is bounded by a batch.
+    """Return the events that are wanted, batch by batch: memory is bounded by a batch.
 
-    A stream of Arrow's says what its columns are before it has any: the trace is read twice.
+    A stream of Arrow's declares its columns in advance: the trace is read twice.
     """
     tables = EventTables(trace, events)
     for batch in tables.batches():
@@ -78,7 +77,7 @@ def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
 
 
 class Piece(NamedTuple):
-    """The columns of a batch, but for what is known of its tasks."""
+    """The columns of a batch, except those that depend on its tasks."""
 
     arrays: dict[str, pa.Array]
     thread: NDArray[np.int32]
@@ -86,9 +85,9 @@ class Piece(NamedTuple):
 
 
 class EventTables:
-    """Makes tables of the batches of a trace. Classes join when they first occur, and their columns with them.
+    """Makes tables of the batches of a trace. Classes are added when they first occur, and their columns with them.
 
-    With `exact` values can be read back (`arrow_type`), and no field's column is called as one of `reserved`.
+    With `exact` values can be restored (`arrow_type`), and no field's column has a name in `reserved`.
     """
 
     def __init__(
@@ -132,24 +131,24 @@ class EventTables:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the classes that occurred so far; what the clock is stands in the metadata."""
+        """The columns of the classes that occurred so far; the metadata describes the clock."""
         if len(self._schema) != len(self._common) + len(self._fields.types):
             columns = self._common | self._fields.types
             self._schema = pa.schema(columns.items(), self._metadata)
         return self._schema
 
     def batches(self) -> Iterator[Batch]:
-        """The batches of the trace, times in nanoseconds."""
+        """Return the batches of the trace, with times in nanoseconds."""
         return self._trace.batches()
 
     def look_at(self, batch: Batch) -> dict[int, list[FieldColumn[pa.DataType]]]:
-        """The columns of the classes that occur in a batch, which are known from now on."""
+        """Return the columns of the classes that occur in a batch, adding the new ones."""
         classes = self._trace.event_classes
         occurring = (id for id, rows in batch.tables.items() if len(rows))
         return {id: self._fields.of(id, classes[id]) for id in occurring}
 
     def texts(self, batch: Batch) -> Iterator[tuple[str, list[str]]]:
-        """What occurs in the columns of texts, but for those of tasks; of a column perhaps in several lists."""
+        """Return the texts in the columns of text, except those of tasks; for a column perhaps in several lists."""
         columns_of = self.look_at(batch)
         for name, names in self._class_names(columns_of).items():
             yield name, [utf8_text(text) for text in names if text is not None]
@@ -159,7 +158,7 @@ class EventTables:
                     yield column.name, self._array(batch, id, column).dictionary.to_pylist()
 
     def piece(self, batch: Batch) -> Piece:
-        """The columns of a batch."""
+        """Return the columns of a batch."""
         parts: dict[str, list[tuple[int, pa.Array]]] = {}
         for id, columns in self.look_at(batch).items():
             for column in columns:
@@ -172,8 +171,8 @@ class EventTables:
         return Piece(arrays, batch.thread, batch.track)
 
     def finished(self, piece: Piece, schema: pa.Schema | None = None) -> pa.Table:
-        """The table of a piece, with all columns that there are now or those of a schema, and what is known of threads
-        now.
+        """Return the table of a piece, with all columns known now or those of a schema, and with the current names of
+        threads.
         """
         schema = schema or self.schema
         arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
@@ -185,7 +184,7 @@ class EventTables:
         return pa.table(columns, schema)
 
     def _nulls(self, length: int, kind: pa.DataType) -> pa.Array:
-        """Nulls, which are the same in all columns of a type."""
+        """Return nulls, which are shared by all columns of a type."""
         held = self._none.get(kind)
         if held is None or len(held) < length:
             held = self._none[kind] = pa.nulls(length, kind)
@@ -202,7 +201,7 @@ class EventTables:
         }
 
     def _class_names(self, ids: Iterable[int]) -> dict[str, list[str | None]]:
-        """What stands in the columns that say of which class an event is."""
+        """Return the contents of the columns that describe the class of an event."""
         classes = [self._trace.event_classes[id] for id in ids]
         return {
             "event": [one.name or one.kind.name.lower() for one in classes],
@@ -214,7 +213,7 @@ class EventTables:
         epoch = self._trace.clock.epoch_ns
         if epoch is None or self._trace.clock.ticks_per_second is None:
             return pa.nulls(len(ts), self._common["time"])
-        # Beyond what 64 bits of nanoseconds are (the year 2262) there is no such type.
+        # Beyond 64 bits of nanoseconds (the year 2262) there is no such type.
         beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
         return array_of(np.where(beyond, 0, ts) + epoch, self._common["time"], valid=~beyond)
 
@@ -226,7 +225,7 @@ class EventTables:
             return label_array(held, values)
         if column.type == _DURATION:
             assert isinstance(values, np.ndarray)
-            # More than 63 bits of nanoseconds are no time: those of a file only come back.
+            # More than 63 bits of nanoseconds are not a time; in a file they are only restored.
             fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
             return array_of(fitting.astype(np.int64), _DURATION)
         return arrow_array(held, values, self._trace.strings, exact=self._exact)
@@ -240,19 +239,18 @@ def _type_of(field: Field, *, exact: bool) -> pa.DataType:
 
 
 class Scattering:
-    """Puts values of some classes at the places of their events in a batch."""
+    """Scatters values of some classes to the positions of their events in a batch."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
-        # Columns of the same classes have their values at the same places.
+        # Columns of the same classes have their values at the same positions.
         self._rows: dict[tuple[int, ...], pa.Array | None] = {}
 
     def whole(self, parts: Sequence[tuple[int, pa.Array]]) -> pa.Array:
-        """One array of the values of several classes; null for events of others.
+        """Return one array of the values of several classes; null for events of others.
 
         Args:
             parts: by the numbers of the classes, the values of each (one for each row of its table).
-
         """
         classes = tuple(number for number, _ in parts)
         if classes not in self._rows:
@@ -263,7 +261,7 @@ class Scattering:
         return array if rows is None else array.take(rows)
 
     def _rows_of(self, classes: Sequence[int]) -> pa.Array | None:
-        """Which of the values each event has; None where they are in order."""
+        """Return the index of each event's value; None if they are in order."""
         length = len(self._batch)
         places = [self._batch.positions(number) for number in classes]
         first = places[0]

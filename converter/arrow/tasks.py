@@ -27,7 +27,9 @@ _BITS: Final = (1 << 64) - 1
 def task_arrays(
     trace: Trace, thread: NDArray[np.int32], track: NDArray[np.int32]
 ) -> dict[str, pa.Array]:
-    """The columns about the threads and tracks of events (indexes into the trace's tables, -1: none), as known now."""
+    """Return the columns about the threads and tracks of events (indices of the trace's tables, -1: none),
+    as known now.
+    """
     threads, thread_rows = distinct(thread)
     tracks, track_rows = distinct(track)
     tasks = [trace.threads[index] if index >= 0 else None for index in threads.tolist()]

@@ -1,4 +1,4 @@
-"""TraceBuilder: a trace that a program makes, to be written in any format."""
+"""TraceBuilder: builds a trace in a program, to be written in any format."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.batches.union import number_rows
 
-#: Events of a batch.
+#: The number of events of a batch.
 _BATCH = 1 << 16
 _NO_FIELDS: dict[str, Values] = {}
 
 
 Names = str | Sequence[str] | NDArray[Any]
-#: Parts of an event that are texts.
+#: Roles of fields that are texts.
 _TEXTS = frozenset({Role.NAME, Role.CATEGORY, Role.MESSAGE})
 
 
 class TraceBuilder(Places):
-    """Makes a trace of what a program knows.
+    """Builds a trace from a program's data.
 
-    Times are integers in ticks of the clock, nanoseconds by default; the order of calls does not matter, but for events
-    at the same time. Where a method takes a time it also takes many (a list, an array, a column of a data frame), and
-    then in place of every other value a column, too; what is given once is so for all. Columns are of shape (n,), as
-    many as there are times; integers have up to 64 bits, texts are `str`.
+    Times are integers in ticks of the clock, nanoseconds by default; the order of calls does not matter, except for
+    events at the same time. Where a method accepts a time it also accepts many (a list, an array, a column of a data
+    frame). Then any other value may also be a column; a single value applies to all events. Columns have the shape
+    (n,), with n the number of times; integers have up to 64 bits, texts are `str`.
 
-    What most methods take: `name` is text; `ts` and `start` are ticks since the clock's zero, `duration` is in ticks,
-    too; `on` is a place (that of `thread` or `track`) or the number of a thread; `cpu` is the number of a CPU;
+    The arguments of most methods: `name` is text; `ts` and `start` are ticks since the clock's zero, `duration` is in
+    ticks, too; `on` is a place (that of `thread` or `track`) or the number of a thread; `cpu` is the number of a CPU;
     `category` is what viewers group by; `args` are fields by name, of any type.
 
     Args:
         clock: the name of the clock.
         ticks_per_second: its rate.
-        epoch_ns: the time of its tick 0 in nanoseconds since 1970, where known.
-        environment: what is known of where the trace comes from (``"hostname"``, ``"kernel_release"``).
+        epoch_ns: the time of its tick 0 in nanoseconds since 1970, if known.
+        environment: facts about the origin of the trace (``"hostname"``, ``"kernel_release"``).
 
-    All methods raise ArgumentError, a ValueError, for what cannot be; nothing has been added then.
+    All methods raise ArgumentError, a ValueError, for invalid arguments; nothing has been added then.
     """
 
     def __init__(
@@ -86,14 +86,14 @@ class TraceBuilder(Places):
         self._calls = 0
 
     def __repr__(self) -> str:
-        """The builder in one line."""
+        """Return the builder in one line."""
         trace = self._trace
         return (
             f"<TraceBuilder: {self._calls} events of {len(self._rows)} classes, "
             f"{len(trace.threads)} threads, {len(trace.tracks)} tracks>"
         )
 
-    # The timeline.
+    # The timeline
 
     def slice(
         self,
@@ -105,7 +105,7 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """Something that took some time; what overlaps on one place has to lie inside one another.
+        """Add something that took some time; slices that overlap in one place must be nested.
 
         Arguments are those of the class: `name`, `start`, `duration` (0 or more), `on`, `category` and `args`.
         """
@@ -127,13 +127,15 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """A slice begins; `end` ends it. There is one at a time: `name`, `ts`, `on`, `category` and `args` are its."""
+        """Begin a slice, which `end` ends. It is a single one: `name`, `ts`, `on`, `category` and `args`
+        are not columns.
+        """
         place = self._placed(on)
         self._add(Kind.SLICE_BEGIN, _named(name, category), integer("ts", ts), on, None, args)
         self._open.setdefault(place[:2], []).append(ts)
 
     def end(self, ts: int, on: Place | int, *, args: Mapping[str, Values] = _NO_FIELDS) -> None:
-        """The slice that `begin` has begun last on the place `on` ends, at the time `ts`, with more `args`."""
+        """End the slice that `begin` started last on the place `on`, at the time `ts`, with additional `args`."""
         place = self._placed(on)
         begun = self._open.get(place[:2])
         if not begun:
@@ -153,18 +155,17 @@ class TraceBuilder(Places):
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """Something that happened: `name`, `ts`, `on`, `cpu`, `category` and `args` are those of the class."""
+        """Add something that happened: `name`, `ts`, `on`, `cpu`, `category` and `args` are those of the class."""
         self._add(Kind.INSTANT, _named(name, category), ts, on, cpu, args)
 
     def counter(self, name: Names, ts: Integers, value: Values, on: Where = None) -> None:
-        """A number that changed, to this value; of the process of a thread, or of what a track is of.
+        """Set a counter to a value; it belongs to the process of a thread, or to the owner of a track.
 
         Args:
             name: what is counted.
             ts: when it changed.
             value: an integer or a floating-point number, in the unit of the track.
-            on: a thread or a track; without one it is of the whole trace.
-
+            on: a thread or a track; without one, it belongs to the whole trace.
         """
         parts: dict[Role, Values] = {Role.NAME: name, Role.VALUE: value}
         numbers = np.asarray(value)
@@ -175,14 +176,13 @@ class TraceBuilder(Places):
     def flow(
         self, id: int, ts: Sequence[int], on: Sequence[Place | int], *, name: str = "flow"
     ) -> None:
-        """An arrow through what happened at some places, in slices that are there then.
+        """Add an arrow through events at several places, in the slices that are open there.
 
         Args:
             id: a number that no other arrow has, 0 or more.
-            ts: the times of two places or more, none before the one in front of it.
+            ts: the times of two or more points, in non-decreasing order.
             on: the place at each of these times.
-            name: what it is called.
-
+            name: the arrow's name.
         """
         if len(ts) != len(on) or len(ts) < 2:
             raise ArgumentError(
@@ -204,10 +204,10 @@ class TraceBuilder(Places):
     def log(
         self, message: Names, ts: Integers, on: Where = None, *, cpu: Integers | None = None
     ) -> None:
-        """A line of text: the `message`; `ts`, `on` and `cpu` are those of the class."""
+        """Add a line of text: the `message`; `ts`, `on` and `cpu` are those of the class."""
         self._add(Kind.LOG, {Role.MESSAGE: message}, ts, on, cpu, _NO_FIELDS)
 
-    # Tracepoints.
+    # Tracepoints
 
     def event(
         self,
@@ -219,30 +219,29 @@ class TraceBuilder(Places):
         system: str | None = None,
         fields: Mapping[str, Values] = _NO_FIELDS,
     ) -> None:
-        """An event of a tracepoint, of Linux or anything else.
+        """Add an event of a tracepoint, of Linux or anything else.
 
         Args:
-            name: the tracepoint (``"sched_switch"``). What Linux has is known, and viewers show what it means.
-            ts: when.
-            on: the thread that came by it.
-            cpu: the CPU that it ran on.
-            system: the group that the tracepoint is of; that of Linux by default, where it has one of this name.
-            fields: by name; those that say what the event means have to be there.
-
+            name: the tracepoint (``"sched_switch"``). Linux's are known, and viewers show their meaning.
+            ts: the time.
+            on: the thread that hit it.
+            cpu: the CPU that the thread ran on.
+            system: the group of the tracepoint; by default that of Linux, if it has one of this name.
+            fields: by name; those that the meaning of the event requires must be there.
         """
         held = self._held(fields, count_of(ts))
         types = {field: one for field, (one, _) in zip(fields, held, strict=True)}
         declared = kernel_class(text("name", name), system, types)
         self._add_to(declared, [value for _, value in held], ts, on, cpu)
 
-    # The whole.
+    # The result
 
     def trace(self) -> Trace:
-        """What has been added so far, as a trace to write (`converter.write`), select from, merge and so on.
+        """Return what has been added so far as a trace, to be written (`converter.write`), selected from, merged and so
+        on.
 
         Raises:
             ArgumentError: slices are open that `end` should have ended.
-
         """
         for (thread, track), begun in self._open.items():
             if begun:
@@ -272,7 +271,7 @@ class TraceBuilder(Places):
     def _held(
         self, values: Mapping[str, Values], count: int | None
     ) -> list[tuple[FieldClass, Any]]:
-        """The types of fields, and what they hold: values of one event, or columns of `count`."""
+        """Return the types of fields, and their contents: values of one event, or columns of `count`."""
         held = []
         for name, value in values.items():
             what = f"field {text('the name of a field', name)!r}"
@@ -292,7 +291,7 @@ class TraceBuilder(Places):
         cpu: Integers | None,
         args: Mapping[str, Values],
     ) -> None:
-        """Events of a kind of the timeline, with its parts and arguments."""
+        """Add events of a kind of the timeline, with its own fields and arguments."""
         count = count_of(ts)
         held = self._held({role.name.lower(): value for role, value in parts.items()}, count)
         for role, (one, _) in zip(parts, held, strict=True):
@@ -351,7 +350,7 @@ def _named(name: Names, category: str) -> dict[Role, Values]:
 
 
 def _batches(made: Sequence[tuple[Common, Table]]) -> Iterator[Batch]:
-    """The events in the order of time, and of calls."""
+    """Return the events in the order of time, and of calls."""
     if not made:
         return
     ts, call, cpu, thread, track = (

@@ -1,4 +1,4 @@
-"""The events of a class while a trace is built: rows that came one by one, and columns of many."""
+"""The events of a class while a trace is built: rows that were added one by one, and columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.kernels.tables.strings import StringTable
 
 
 class Common(NamedTuple):
-    """The columns that all events have, in the order of calls (`call`) where times are equal."""
+    """The columns that all events have; `call` is the order of calls, which counts at equal times."""
 
     ts: NDArray[np.int64]
     call: NDArray[np.int64]
@@ -33,18 +33,18 @@ class ClassRows:
         self._values: list[tuple[Any, ...]] = []
 
     def add_row(self, common: tuple[int, int, int, int, int], values: tuple[Any, ...]) -> None:
-        """One event: as `Common`, and its fields as `column_from_values` takes them."""
+        """Add one event: its `Common` values, and its fields as for `column_from_values`."""
         self._rows.append(common)
         self._values.append(values)
 
     def add_columns(self, common: Common, columns: list[Column], strings: StringTable) -> None:
-        """Many."""
+        """Add several events."""
         self._flush(strings)
         self._commons.append(common)
         self._columns.append(columns)
 
     def table(self, strings: StringTable) -> tuple[Common, Table]:
-        """All of them."""
+        """Return all events."""
         self._flush(strings)
         parts = zip(*self._commons, strict=True)
         common = Common(*(np.concatenate(arrays) for arrays in parts))
@@ -52,7 +52,7 @@ class ClassRows:
         return common, Table(len(common.ts), columns)
 
     def _flush(self, strings: StringTable) -> None:
-        """The rows so far as columns."""
+        """Convert the rows so far to columns."""
         if not self._rows:
             return
         ts, call, cpu, thread, track = zip(*self._rows, strict=True)

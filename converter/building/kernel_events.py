@@ -12,7 +12,7 @@ from converter.ir.field_classes import FieldClass, IntegerClass
 from converter.ir.kinds import REQUIRED_ROLES, Role
 from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 
-#: What the kernel declares as int: numbers of tasks, interrupts and CPUs, priorities.
+#: The kernel's int: numbers of tasks, interrupts and CPUs, priorities.
 _INT = IntegerClass(32, signed=True)
 _INT_ROLES = frozenset(
     {Role.TID, Role.PREV_TID, Role.NEXT_TID, Role.PARENT_TID, Role.OLD_TID}
@@ -26,16 +26,15 @@ def _systems() -> dict[str, str]:
 
 
 def system_of(name: str) -> str:
-    """The group of the kernel's tracepoint of a name, empty where it has none."""
+    """Return the group of the kernel's tracepoint of a name, or "" if there is none."""
     return _systems().get(name, "")
 
 
 def kernel_class(name: str, system: str | None, fields: Mapping[str, FieldClass]) -> EventClass:
-    """The class of an event with these fields.
+    """Return the class of an event with these fields.
 
     Raises:
-        ArgumentError: fields are missing without which an event of the kernel says nothing.
-
+        ArgumentError: fields are missing without which an event of the kernel is meaningless.
     """
     group = system_of(name) if system is None else system
     known = meaning(group, name)
@@ -60,5 +59,5 @@ def kernel_class(name: str, system: str | None, fields: Mapping[str, FieldClass]
 
 
 def _narrowed(held: FieldClass, role: Role) -> FieldClass:
-    """What the caller did not say the width of is as wide as the kernel has it."""
+    """Return an integer class narrowed to the kernel's width, unless the caller specified the width."""
     return _INT if held == INTEGER and role in _INT_ROLES else held

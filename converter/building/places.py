@@ -1,4 +1,4 @@
-"""Where events are: processes, threads and tracks that a program declares."""
+"""The processes, threads and tracks that a program declares for its events."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 
 
 class Place(NamedTuple):
-    """Where events are: on a thread, or on a track of the timeline, that `TraceBuilder` has made."""
+    """A thread, or a track of the timeline, that `TraceBuilder` has made and that events can be on."""
 
     thread: int
     track: int
     name: str
 
 
-#: Where an event is, or each of many: a place, or the number of a thread that has been declared.
+#: The location of an event, or of each of many: a place, or the number of a thread that has been declared.
 Where = Place | Integers | None
 CPU = IntegerClass(32, signed=True)
 _NOWHERE = Place(-1, -1, "nowhere")
 
 
 class Places:
-    """What `TraceBuilder` knows of where events are."""
+    """The declarations of `TraceBuilder`."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -40,14 +40,13 @@ class Places:
     def process(
         self, pid: int, name: str = "", *, parent: int | None = None, command: Sequence[str] = ()
     ) -> None:
-        """Declare a process, or say more of it; threads declare theirs by themselves.
+        """Declare a process, or add to its declaration; threads declare theirs by themselves.
 
         Args:
             pid: its number, 0 or more.
-            name: what it is called.
-            parent: the number of the process that began it, where known.
-            command: the words of its command line, where known.
-
+            name: its name.
+            parent: the number of the process that started it, if known.
+            command: the words of its command line, if known.
         """
         number = integer("pid", pid, least=0)
         index = self._processes.get(number)
@@ -62,16 +61,15 @@ class Places:
         process.command_line = tuple(command) or process.command_line
 
     def thread(self, tid: int, name: str = "", *, pid: int | None = None) -> Place:
-        """Declare a thread, or say more of it.
+        """Declare a thread, or add to its declaration.
 
         Args:
             tid: its number, 0 or more.
-            name: what it is called.
-            pid: the number of its process; by default that of its own number.
+            name: its name.
+            pid: the number of its process; by default, the thread's own number.
 
         Returns:
             The place of events on it.
-
         """
         number = integer("tid", tid, least=0)
         of = number if pid is None else integer("pid", pid, least=0)
@@ -95,18 +93,17 @@ class Places:
         cpu: int | None = None,
         unit: str = "",
     ) -> Place:
-        """Make a track of the timeline: of one of these, or of the whole trace.
+        """Make a track of the timeline, which belongs to one of these, or to the whole trace.
 
         Args:
-            name: what it is called; two of one name are two tracks.
+            name: its name; two of the same name are two tracks.
             pid: the number of a process that was declared.
             thread: the place of a thread.
             cpu: the number of a CPU, 0 or more.
-            unit: what a counter on it counts (``"bytes"``).
+            unit: the unit of a counter on it (``"bytes"``).
 
         Returns:
             The place of events on it.
-
         """
         if sum(owner is not None for owner in (pid, thread, cpu)) > 1:
             raise ArgumentError("a track is of a process, a thread or a CPU: give one of them")
@@ -119,7 +116,7 @@ class Places:
             scope, owner = TrackScope.THREAD, self._placed(thread).thread
         elif cpu is not None:
             scope, owner = TrackScope.CPU, fitted("cpu", CPU, integer("cpu", cpu, least=0))
-        # Two of the same name are two: their numbers say so.
+        # Two of the same name are distinguished by their numbers.
         track = Track(
             text("name", name), scope, owner, unit=unit, identity=len(self._trace.tracks) + 1
         )
@@ -127,7 +124,7 @@ class Places:
         return Place(-1, len(self._trace.tracks) - 1, f"track {name!r}")
 
     def _placed(self, on: object) -> Place:
-        """The place that a caller gives."""
+        """Return the place that a caller passed."""
         match on:
             case None:
                 return _NOWHERE

@@ -1,4 +1,4 @@
-"""What callers give as values of a field: which field class that is, and its column."""
+"""Values of fields that callers pass: determines their field class, and makes their columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from converter.ir.field_classes import (
 from converter.kernels.tables.strings import StringTable
 
 Scalar = bool | int | float | str | bytes | np.generic
-#: Of a field of one event, or of many: a column then, or one for all of them.
+#: The value of a field of one event, or of many: a column then, or one value for all of them.
 Values = Scalar | Sequence[Any] | NDArray[Any] | None
 Integers = int | Sequence[int] | NDArray[np.integer[Any]]
 
@@ -35,12 +35,12 @@ _ONE = "an int, float, bool, str, bytes, None or a list of one of these"
 
 
 def is_many(values: object) -> bool:
-    """Whether these are values of many events."""
+    """Return True for values of many events."""
     return not isinstance(values, Scalar | None)
 
 
 def count_of(values: object) -> int | None:
-    """Of how many events these are values; None where they are of one."""
+    """Return the number of events that these values are for, or None if they are for one."""
     if not is_many(values):
         return None
     try:
@@ -50,7 +50,7 @@ def count_of(values: object) -> int | None:
 
 
 def integer(what: str, value: object, *, least: int = -(1 << 63)) -> int:
-    """A number of 64 bits that a caller gives."""
+    """Return a 64-bit number that a caller passed."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         raise ArgumentError(f"{what} is an integer, not {value!r}; round it first")
     number = int(value)
@@ -62,7 +62,7 @@ def integer(what: str, value: object, *, least: int = -(1 << 63)) -> int:
 def integers(
     what: str, values: Integers, count: int | None, *, least: int = -(1 << 63)
 ) -> NDArray[np.int64]:
-    """Numbers of `count` events (None: as many as there are); one stands for all."""
+    """Return numbers of `count` events (None: any number of them); a single one applies to all."""
     if not is_many(values):
         one = integer(what, values, least=least)
         return np.full(1 if count is None else count, one, np.int64)
@@ -78,14 +78,14 @@ def integers(
 
 
 def text(what: str, value: object) -> str:
-    """A name that a caller gives."""
+    """Return a name that a caller passed."""
     if not isinstance(value, str):
         raise ArgumentError(f"{what} is a text, not {value!r}")
     return value
 
 
 def class_of(what: str, value: object) -> FieldClass:
-    """The field class of a value of one event."""
+    """Return the field class of a value of one event."""
     match value:
         case bool() | np.bool_():
             return BooleanClass()
@@ -116,7 +116,7 @@ def class_of(what: str, value: object) -> FieldClass:
 
 
 def stored(held: FieldClass, value: Any) -> Any:
-    """A value of one event as `columns.column_from_values` takes it."""
+    """Return a value of one event in the representation of `columns.column_from_values`."""
     match held:
         case StringClass():
             return value.encode("utf-8", "surrogateescape")
@@ -126,7 +126,7 @@ def stored(held: FieldClass, value: Any) -> Any:
 
 
 def fitted(what: str, held: FieldClass, value: Any) -> Any:
-    """A value, or a column, as the integers that a class has declared."""
+    """Return a value, or a column, as the integers that a class has declared."""
     if not isinstance(held, IntegerClass) or getattr(value, "dtype", None) == held.dtype:
         return value
     if isinstance(value, np.ndarray):
@@ -142,7 +142,7 @@ def fitted(what: str, held: FieldClass, value: Any) -> Any:
 def column_of(
     what: str, values: Values, count: int, strings: StringTable
 ) -> tuple[FieldClass, Column]:
-    """The field class and column of values of `count` events."""
+    """Return the field class and column of values of `count` events."""
     if not is_many(values):
         held = class_of(what, values)
         match held:
@@ -187,7 +187,7 @@ def _one_dimension(what: str, values: object, count: int | None) -> NDArray[Any]
     try:
         array = np.asarray(values)
         if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
-            # NumPy's own texts and bytes end where zeros do.
+            # NumPy's own texts and bytes drop trailing zeros.
             array = np.array(values, object)
     except (ValueError, OverflowError) as error:
         _refuse(what, str(error))

@@ -1,6 +1,5 @@
-"""What files of Arrow tables have in common: rows of events that can be read back, and others' tables.
+"""The common parts of files of Arrow tables: rows of events that can be read back, and foreign tables.
 
-A row is an event, as `converter.arrow` lays it out for people, with the few numbers besides that its place in the
-trace's tables takes. The tables themselves, and all that is no event, are in the metadata: a `.tcir` file that has no
-events.
+A row is an event, in the layout of `converter.arrow` for people, plus the few numbers that locate it in the trace's
+tables. The tables themselves, and all that is not an event, are in the metadata: a `.tcir` file without events.
 """

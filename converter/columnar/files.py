@@ -1,4 +1,4 @@
-"""Sources and sinks as files that PyArrow reads and writes, and what it says about them as errors of ours."""
+"""Sources and sinks as files that PyArrow reads and writes; its exceptions are converted to ours."""
 
 from __future__ import annotations
 
@@ -22,20 +22,22 @@ class SinkFile:
         self._sink = sink
 
     def write(self, data: pa.Buffer | bytes) -> int:
-        """Append; nothing to an output that is given up, which a writer of PyArrow's tries when it is forgotten."""
+        """Append. Does nothing for an aborted output, which a writer of PyArrow's still writes to when it
+        is deleted.
+        """
         if self._sink.is_open:
             self._sink.write(data)
         return len(data)
 
     def tell(self) -> int:
-        """How much was written."""
+        """Return the number of bytes written."""
         return self._sink.tell()
 
     def flush(self) -> None:
-        """Nothing: the sink does so when it is closed."""
+        """Do nothing: the sink does so when it is closed."""
 
     def close(self) -> None:
-        """Nothing: whoever opened the sink closes it."""
+        """Do nothing: the sink's opener closes it."""
 
     def writable(self) -> bool:
         """True."""
@@ -51,7 +53,7 @@ class SinkFile:
 
 
 class SourceFile(io.RawIOBase):
-    """A source as a file that is read; `end` are its last bytes, where these are known already."""
+    """A source as a file that is read; `end` are its last bytes, if these are known already."""
 
     def __init__(self, source: Source, end: bytes = b"") -> None:
         super().__init__()
@@ -76,7 +78,7 @@ class SourceFile(io.RawIOBase):
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Some bytes, or all the rest."""
+        """Return some bytes, or all the rest."""
         rest = max(self._source.size - self._at, 0)
         size = rest if size < 0 else min(size, rest)
         known = self._known(size)
@@ -85,13 +87,13 @@ class SourceFile(io.RawIOBase):
         return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place in the file."""
+        """Go to an offset in the file."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._source.size}[whence]
         self._at = max(base + offset, 0)
         return self._at
 
     def tell(self) -> int:
-        """The place in the file."""
+        """Return the offset in the file."""
         return self._at
 
     def readable(self) -> bool:
@@ -105,7 +107,7 @@ class SourceFile(io.RawIOBase):
 
 @contextmanager
 def errors_of(source: Source, format: str) -> Iterator[None]:
-    """What PyArrow finds wrong with an input as a `TraceError` about that."""
+    """Convert the exceptions that PyArrow raises for an input to a `TraceError` about it."""
     try:
         yield
     except TraceError as error:

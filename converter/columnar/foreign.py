@@ -1,4 +1,4 @@
-"""A table of somebody else as events of one class: a row an event, at the time that one of its columns says."""
+"""A foreign table as events of one class: each row is an event, at the time in one of its columns."""
 
 from __future__ import annotations
 
@@ -39,25 +39,24 @@ from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.storage.source import Source
 
 _UNITS: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-#: What columns with times are called, where nobody says it.
+#: The names of columns with times, unless the user says another.
 _TIMES: Final = ("ts", "time", "timestamp", "timestamp_ns", "t")
 _MAX_CPU: Final = 1 << 31
 _DEEPEST: Final = 30
 
 
 def foreign_trace(stored: Stored, source: Source, format: str, options: Mapping[str, str]) -> Trace:
-    """The trace that a table is.
+    """Return the trace of a table.
 
     Args:
         stored: its file.
         source: the same, for messages.
-        format: likewise.
+        format: the same, for messages.
         options: "time", "cpu", "tid" and "pid" name columns, "unit" is that of times that are bare numbers, and "event"
             the name of the events.
 
     Raises:
         TraceError: it has no column with times, or not those that are named.
-
     """
     return _ForeignTable(stored, source, format, options).trace
 
@@ -234,7 +233,7 @@ class _ForeignTable:
         return found.astype(np.int32)
 
     def _thread(self, rows: pa.RecordBatch) -> NDArray[np.int32]:
-        """The thread of each row; of one that says only its thread, its process has the same number."""
+        """Return the thread of each row; if only the thread is known, its process has the same number."""
         tids, tid = _distinct(rows.column(self._places.get("tid") or self._places["pid"]))
         pids, pid = _distinct(rows.column(self._places.get("pid") or self._places["tid"]))
         pairs, of_pair = np.unique(tid * len(pids) + pid, return_inverse=True)
@@ -273,7 +272,7 @@ class _ForeignTable:
 
 
 def _distinct(array: pa.Array) -> tuple[list[int | None], NDArray[np.int64]]:
-    """The distinct numbers of an array and None, and which of them each is."""
+    """Return the distinct numbers of an array and None, and the index of each value among them."""
     encoded = array.dictionary_encode()
     found = [*encoded.dictionary.to_pylist(), None]
     indices = encoded.indices.cast(pa.int64())
@@ -296,8 +295,8 @@ def _is_text(held: pa.DataType) -> bool:
 
 
 def _clock(held: pa.DataType, options: Mapping[str, str]) -> tuple[int, float | None, bool]:
-    """Of a column with times: the ticks in a second, by what floating-point numbers are multiplied to become ticks,
-    and whether the times are dates.
+    """Return for a column with times: ticks per second, the factor that converts floating-point numbers to ticks, and
+    whether the times are dates.
     """
     if _is_time(held):
         return _UNITS[held.unit], None, pa.types.is_timestamp(held)
@@ -311,7 +310,7 @@ def _clock(held: pa.DataType, options: Mapping[str, str]) -> tuple[int, float | 
 
 
 def field_class(held: pa.DataType, depth: int = 0) -> FieldClass | None:
-    """What values of a type are in a trace, None where no trace has such."""
+    """Return the field class of values of a type, or None if no trace has such values."""
     is_of = pa.types
     if depth > _DEEPEST:
         return None

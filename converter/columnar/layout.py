@@ -1,4 +1,4 @@
-"""What is in such files besides the columns that people read."""
+"""The contents of such files besides the columns that people read."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import BufferSink
 from converter.storage.source import MemorySource
 
-#: Numbers of an event's class, thread (-1: none) and track in the tables of the trace.
+#: Indices of an event's class, thread (-1: none) and track in the tables of the trace.
 CLASS: Final = "_class"
 THREAD: Final = "_thread"
 TRACK: Final = "_track"
-#: The event's time in ticks, where these are no nanoseconds.
+#: The event's time in ticks, if these are not nanoseconds.
 TICKS: Final = "_ticks"
-#: The event's number in the trace, where the events of each class are in files of their own.
+#: The event's number in the trace, if the events of each class are in files of their own.
 EVENT: Final = "_event"
 OWN: Final = (CLASS, THREAD, TRACK, TICKS, EVENT)
 
-#: The keys in a file's metadata: what is in it, and the tables, in base64 because not everybody takes bytes.
+#: The keys in a file's metadata: a description of the file, and the tables, in base64 as not all programs accept bytes.
 ABOUT: Final = b"traceconv"
 TABLES: Final = b"traceconv.tables"
 
-#: In the footer of a file whose batches have no statistics: of each, its rows and its first and last time, as JSON.
+#: In the footer of a file whose batches have no statistics: the rows and the first and last time of each, as JSON.
 SPANS: Final = b"traceconv.spans"
 
 _VERSION: Final = 1
@@ -41,22 +41,22 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a file or directory of ours says of itself."""
+    """The description of itself in a file or directory of ours."""
 
     format: str
     clock: str
     ticks_per_second: str | None
     epoch_ns: int | None
-    #: How many events there are.
+    #: The number of events.
     events: int
     #: The columns of the fields of each event class that occurs, by its number.
     columns: dict[int, list[str]]
-    #: Whether times are in a column of their own, too, because they are no nanoseconds.
+    #: True if times are also in a column of their own, because they are not nanoseconds.
     has_ticks: bool = False
     version: int = field(default=_VERSION)
 
     def to_json(self, *, part: bool = False) -> bytes:
-        """As it stands in the metadata; of a part of an output only what it says to people."""
+        """Return the text of the metadata; for a part of an output only what people may want to know."""
         held = asdict(self)
         if part:
             held = {
@@ -66,11 +66,10 @@ class About:
 
 
 def about_of(text: bytes) -> About | None:
-    """What a file says of itself; None where it was made by somebody else, or of a part of a trace.
+    """Return the description of itself in a file; None for a foreign file, or a part of a trace.
 
     Raises:
-        TraceError: it is damaged, or of a version that is to come.
-
+        TraceError: it is damaged, or of a future version.
     """
     try:
         held = json.loads(text)
@@ -108,9 +107,9 @@ def _are_columns(held: dict[str, Any]) -> bool:
 
 
 def packed_tables(trace: Trace) -> bytes:
-    """All of a trace that is no event, as a `.tcir` file."""
+    """Return everything in a trace except its events, as a `.tcir` file."""
     sink = BufferSink()
-    # Files that travel are those of events which nobody has changed: these are not here, but beside it.
+    # Only the files of unchanged events are embedded instead of these; here, the events are stored next to it.
     no_batches: Callable[[], Iterator[Batch]] = partial(iter, ())
     source_batches = no_batches if trace.is_as_read else None
     tables = replace(
@@ -121,11 +120,10 @@ def packed_tables(trace: Trace) -> bytes:
 
 
 def unpacked_tables(data: bytes) -> Trace:
-    """The trace that such a file is of, without its events.
+    """Return the trace, without its events, of such a file.
 
     Raises:
         TraceError: it is damaged.
-
     """
     with MemorySource(TABLES.decode(), data) as source:
         trace = read_tables(source)
@@ -135,16 +133,15 @@ def unpacked_tables(data: bytes) -> Trace:
 
 
 def encoded_tables(trace: Trace) -> bytes:
-    """The tables as text."""
+    """Return the tables as text."""
     return base64.b64encode(packed_tables(trace))
 
 
 def decoded_tables(text: bytes) -> Trace:
-    """The tables in a text.
+    """Return the tables in a text.
 
     Raises:
         TraceError: it is damaged.
-
     """
     try:
         data = base64.b64decode(text, validate=True)

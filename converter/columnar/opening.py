@@ -1,4 +1,4 @@
-"""The trace that a file of rows is: that which it was made of, or events of a table of somebody else."""
+"""Opens a file of rows: restores the trace that it was made from, or reads a foreign table as events."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from converter.storage.source import Source
 
 
 def trace_of(stored: Stored, source: Source, format: str, options: Mapping[str, str]) -> Trace:
-    """The trace in a file.
+    """Return the trace in a file.
 
     Args:
         stored: the file.
         source: the same, for messages.
-        format: likewise.
-        options: which columns of a table of somebody else are what (`foreign_trace`).
+        format: the same, for messages.
+        options: the meanings of columns of a foreign table (`foreign_trace`).
 
     Raises:
         TraceError: it is damaged, or has no column with times.
-
     """
     metadata = stored.metadata
     about = about_of(metadata[ABOUT]) if ABOUT in metadata else None

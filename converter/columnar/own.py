@@ -1,4 +1,4 @@
-"""Rows that were made of a trace as that trace again."""
+"""Restores a trace from the rows that were made of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_CPU = 1 << 31
 
 
 class Places(NamedTuple):
-    """Where events are: numbers of threads, tracks and CPUs, -1 for none."""
+    """The threads, tracks and CPUs of events, as numbers; -1 for none."""
 
     thread: NDArray[np.int32]
     track: NDArray[np.int32]
@@ -36,11 +36,10 @@ class Places(NamedTuple):
 
 
 class OwnRows:
-    """Makes batches of the rows of a trace.
+    """Converts rows to batches of the trace.
 
     Raises:
-        TraceError: the tables do not have the classes whose rows there are.
-
+        TraceError: the tables do not have the classes of the rows.
     """
 
     def __init__(self, trace: Trace, about: About, source: Source, format: str) -> None:
@@ -59,7 +58,7 @@ class OwnRows:
                 raise TraceError(field="columns", expected="a column for each field of a class")
 
     def leave_out(self, wanted: Callable[[EventClass], bool]) -> bool:
-        """Leave out the events of classes that are not wanted; whether there are such."""
+        """Skip the events of classes that are not wanted; return True if there are any."""
         classes = self.trace.event_classes
         left = {number for number in self.wanted if wanted(classes[number])}
         changed = left != self.wanted
@@ -68,17 +67,17 @@ class OwnRows:
 
     @property
     def is_part(self) -> bool:
-        """Whether some classes are left out."""
+        """True if some classes are skipped."""
         return len(self.wanted) < len(self._about.columns)
 
     def columns(self, of: Collection[int] | None = None) -> list[str]:
-        """The columns that are read, of all wanted classes or of some."""
+        """Return the columns that are read, of all wanted classes or of some."""
         chosen = self.wanted if of is None else of
         fields = [name for number in sorted(chosen) for name in self._about.columns[number]]
         return list(dict.fromkeys([self.time, "cpu", CLASS, THREAD, TRACK, *fields]))
 
     def batch(self, rows: pa.RecordBatch) -> Batch:
-        """The batch that rows are."""
+        """Return the batch of these rows."""
         class_id = self._numbers(rows, CLASS, 0, len(self.trace.event_classes))
         if self.is_part:
             keep = np.isin(class_id, list(self.wanted))
@@ -100,7 +99,7 @@ class OwnRows:
         )
 
     def times(self, rows: pa.RecordBatch) -> NDArray[np.int64]:
-        """The times of rows."""
+        """Return the times of rows."""
         held = rows.column(self.time)
         if held.null_count:
             raise TraceError(field=self.time, expected="a time for each event")
@@ -110,7 +109,7 @@ class OwnRows:
         return numbers(held.cast(pa.int64()))
 
     def places(self, rows: pa.RecordBatch) -> Places:
-        """The threads, tracks and CPUs of rows."""
+        """Return the threads, tracks and CPUs of rows."""
         return Places(
             thread=self._numbers(rows, THREAD, -1, len(self.trace.threads)),
             track=self._numbers(rows, TRACK, -1, len(self.trace.tracks)),
@@ -125,7 +124,7 @@ class OwnRows:
         return found.astype(np.int32)
 
     def table(self, number: int, rows: pa.RecordBatch, places: NDArray[np.int64] | None) -> Table:
-        """The table of a class, whose events are at some places of rows, or all of them."""
+        """Return the table of a class, whose events are at these positions, or all rows."""
         names = self._about.columns.get(number)
         if names is None:
             raise TraceError(field=CLASS, expected="a class that occurs", found=number)
@@ -158,7 +157,7 @@ class OwnRows:
 
 
 def _of_width(array: pa.Array, expected: pa.DataType) -> pa.Array:
-    """Durations of 64 bits as they were, with a sign or without."""
+    """Return 64-bit durations as they were, signed or unsigned."""
     return array.view(expected) if expected.bit_width == 64 else array.cast(expected)
 
 
@@ -230,23 +229,23 @@ class GroupSeeking:
         self._narrow = narrow
 
     def first(self) -> int | None:
-        """The time of the first event."""
+        """Return the time of the first event."""
         known = self._bounds("first")
         return min(known, default=None)
 
     def last(self) -> int | None:
-        """Likewise of the last one."""
+        """Return the time of the last event."""
         known = self._bounds("last")
         return max(known, default=None)
 
     def _bounds(self, which: str) -> list[int]:
-        """None where a group does not say, or has events that have no time."""
+        """Return None if a group does not say, or has events that have no time."""
         found = [getattr(group, which) for group in self._groups()]
         timed = all(event_class.timed for event_class in self._trace.event_classes)
         return found if timed and None not in found else []
 
     def narrow(self, start: int, end: int) -> Narrowed:
-        """Leave out groups of other times."""
+        """Skip groups of other times."""
 
         def wanted(group: Group) -> bool:
             if group.first is None or group.last is None:
@@ -261,11 +260,10 @@ class GroupSeeking:
 
 
 def check_columns(schema: pa.Schema, names: Sequence[str]) -> None:
-    """Check that a file has the columns that it says it has, each once.
+    """Check that a file has the columns that it declares, each once.
 
     Raises:
         TraceError: it lacks one.
-
     """
     for name in names:
         if len(schema.get_all_field_indices(name)) != 1:
@@ -273,7 +271,7 @@ def check_columns(schema: pa.Schema, names: Sequence[str]) -> None:
 
 
 def columns_of(schema: pa.Schema) -> str:
-    """The columns of a file, for messages."""
+    """Return the columns of a file, for messages."""
     return ", ".join(f"{held.name} ({held.type})" for held in schema) or "none"
 
 

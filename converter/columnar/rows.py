@@ -1,4 +1,4 @@
-"""The rows that the events of a trace are: the columns that people read, and those that bring the trace back."""
+"""Converts the events of a trace to rows: with the columns that people read, and those that restore the trace."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from converter.ir.trace import Trace
 from converter.streaming.pipeline import Pipeline
 
 _NANOSECONDS = Fraction(1_000_000_000)
-#: Is given a batch, and the texts in it by columns.
+#: Called with a batch, and the texts in it by column.
 Meet = Callable[[Batch, Iterator[tuple[str, list[str]]]], None]
-#: Columns that say the same of all events of a class whose name is that of a folder.
+#: Columns that are constant for all events of a class whose name is that of a folder.
 _OF_THE_FOLDER = "event"
 
 
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
     @property
     def bytes_held(self) -> int:
-        """How much memory they take."""
+        """The memory in bytes that they use."""
         batch = self.batch
         own = (batch.ts, batch.row, batch.thread, batch.cpu, batch.track, self.events)
         fields = (
@@ -61,13 +61,12 @@ class Part(NamedTuple):
 
 
 class Rows:
-    """Makes rows of a trace, which is read twice: a table says what its columns are before it has a row, and what a
-    thread is called may come with its last event.
+    """Converts a trace to rows. It is read twice: a table declares its columns before it has a row, and the name of a
+    thread may come with its last event.
 
     Args:
         trace: any trace.
-        meet: is given each batch on the way, and what `EventTables.texts` says of it.
-
+        meet: called with each batch that passes, and its texts (`EventTables.texts`).
     """
 
     def __init__(self, trace: Trace, meet: Meet | None = None) -> None:
@@ -84,11 +83,11 @@ class Rows:
             self._events += len(batch)
             if meet is not None:
                 meet(batch, self._tables.texts(batch))
-        #: Of fields that count ticks, their columns besides those in nanoseconds, by class and field.
+        #: By class and field: the names of columns with ticks, in addition to those in nanoseconds.
         self._ticks = self._named_ticks() if self._is_scaled else {}
 
     def _shown(self, batch: Batch) -> Batch:
-        """A batch with its times in nanoseconds."""
+        """Return a batch with its times in nanoseconds."""
         self._fed = iter((batch,))
         return next(self._tables.batches())
 
@@ -120,7 +119,7 @@ class Rows:
         return sorted(self._classes)
 
     def about(self) -> About:
-        """What an output says of itself."""
+        """Return the description of the output in its metadata."""
         clock = self._trace.clock
         rate = clock.ticks_per_second
         return About(
@@ -134,7 +133,7 @@ class Rows:
         )
 
     def _columns_of(self, number: int) -> list[str]:
-        """The column of each field of a class, from which it can be read back."""
+        """Return the column of each field of a class, from which it can be restored."""
         ticks = self._ticks.get(number, {})
         return [
             ticks.get(column.field, column.name)
@@ -143,7 +142,7 @@ class Rows:
         ]
 
     def schema(self, number: int | None = None) -> pa.Schema:
-        """The columns of a table of all events, or of those of one class that is alone in its files."""
+        """Return the columns of a table of all events, or of those of one class that has its own files."""
         own = [pa.field(name, pa.int32()) for name in (CLASS, THREAD, TRACK)]
         if self._is_scaled:
             own.append(pa.field(TICKS, pa.int64()))
@@ -169,24 +168,22 @@ class Rows:
         return pa.schema(shown + own)
 
     def tables(self, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
-        """The rows of a table of all events: of each batch tables of `most` rows, and one of the rest.
+        """Return the rows of a table of all events: for each batch, tables of `most` rows, and one of the rest.
 
         With the columns of all classes tables are wide.
 
         Raises:
-            TraceError: there are not as many as the first time.
-
+            TraceError: the number of rows differs from the first pass.
         """
         for batch in self._batches():
             for start in range(0, len(batch), most):
                 yield self._table(batch.select(slice(start, start + most)), schema)
 
     def parts(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Part]]:
-        """The events of each class, batch by batch: of those that are `wanted`, which is told how many events one has.
+        """Return the events of each class, batch by batch. `wanted` is called with the number of events of a class.
 
         Raises:
-            TraceError: there are not as many as the first time.
-
+            TraceError: the number of rows differs from the first pass.
         """
         count = 0
         for batch in self._batches():
@@ -197,13 +194,13 @@ class Rows:
             count += len(batch)
 
     def table_of_class(self, parts: list[Part], schema: pa.Schema) -> pa.Table:
-        """The rows of some parts of a class, one behind the other; there are no parts any more."""
+        """Return the concatenated rows of some parts of a class; the list of parts is emptied."""
         part = _joined(parts)
         parts.clear()
         return self._table(part.batch, schema, part.events)
 
     def _batches(self) -> Iterator[Batch]:
-        """The batches for the second time, each read and decoded while the one before is written."""
+        """Return the batches of the second pass; each is read and decoded while the previous one is written."""
         count = 0
         with Pipeline(self._trace) as read:
             for batch in read.batches():
@@ -246,7 +243,7 @@ class Rows:
 
 
 def _part(batch: Batch, number: int, before: int) -> Part:
-    """The events of one class, decoded: what a batch was read from may go before they are written."""
+    """Return the events of one class, decoded: the memory of the batch may be freed before they are written."""
     table = batch.tables[number]
     places = batch.positions(number).astype(np.intp)
     if (places[1:] < places[:-1]).any():
@@ -269,7 +266,7 @@ def _part(batch: Batch, number: int, before: int) -> Part:
 
 
 def _joined(parts: Sequence[Part]) -> Part:
-    """Parts of one class as one."""
+    """Concatenate parts of one class."""
     if len(parts) == 1:
         return parts[0]
     batches = [part.batch for part in parts]
@@ -292,7 +289,7 @@ def _joined(parts: Sequence[Part]) -> Part:
 
 
 def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Columns one behind the other; constants stay so."""
+    """Concatenate columns; constants stay constant."""
     first = columns[0]
     if all(column.strides == (0,) and column[0] == first[0] for column in columns):
         return constant_column(first[0], sum(map(len, columns)))

@@ -1,4 +1,4 @@
-"""What a reader of such files is given of one: its columns, and the rows that are wanted."""
+"""The interface of such a file for readers: its columns, and the rows that are wanted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-#: Rows of a batch.
+#: The number of rows of a batch.
 BATCH_ROWS = 1 << 16
 
 
 class Group(NamedTuple):
-    """Rows that can be skipped together, and the first and last time of them, where a column's statistics say."""
+    """Rows that can be skipped together, and their first and last time, if a column's statistics have it."""
 
     number: int
     rows: int
@@ -28,15 +28,15 @@ class Stored(Protocol):
 
     @property
     def rows(self) -> int | None:
-        """How many there are; None where that takes reading them."""
+        """The number of rows; None if that requires reading them."""
 
     def groups(self, time: str) -> list[Group]:
-        """The groups of rows, with the times that are in a column; none where nothing can be skipped."""
+        """Return the groups of rows, with their times by a column; empty if nothing can be skipped."""
 
     def batches(
         self, columns: Sequence[str], groups: Sequence[Group] | None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of some groups, or all, with some columns."""
+        """Return the rows of some groups, or all, with some columns."""
 
     def nulls(self, column: str) -> bool:
-        """Whether there may be nulls in a column."""
+        """Return True if there may be nulls in a column."""

@@ -1,1 +1,1 @@
-"""Events as columns by name: which fields share one, and their values as NumPy arrays."""
+"""Events as columns by name: assigns fields to columns, and returns their values as NumPy arrays."""

@@ -23,14 +23,14 @@ _BITS = (1 << 64) - 1
 _LATEST = np.iinfo(np.int64).max
 _NO_TIME = np.datetime64("NaT", "ns")
 
-#: Some of a column's values, and where in it they are.
+#: Some of a column's values, and their positions in it.
 Part = tuple[NDArray[np.int64], NDArray[Any]]
 
 
 def event_columns(
     trace: Trace, events: Iterable[str], fields: Collection[str] | None
 ) -> EventColumns:
-    """The columns of the events that are wanted."""
+    """Return the columns of the events that are wanted."""
     part = named(trace, events)
     collector = ColumnCollector(part, fields)
     for batch in part.batches():
@@ -41,7 +41,7 @@ def event_columns(
 def event_column_stream(
     trace: Trace, events: Iterable[str], fields: Collection[str] | None
 ) -> Iterator[EventColumns]:
-    """The same of each batch that has such events."""
+    """Return the same for each batch that has such events."""
     part = named(trace, events)
     collector = ColumnCollector(part, fields)
     for batch in part.batches():
@@ -52,7 +52,7 @@ def event_column_stream(
 
 
 class ColumnCollector:
-    """Takes batch after batch, and gives the columns of what it took."""
+    """Collects batches, and returns the columns of their events."""
 
     def __init__(self, trace: Trace, fields: Collection[str] | None) -> None:
         self._trace = trace
@@ -61,7 +61,7 @@ class ColumnCollector:
         self.clear()
 
     def clear(self) -> None:
-        """Begin again."""
+        """Start over."""
         self._count = 0
         self._common: dict[str, list[NDArray[Any]]] = {
             name: [] for name in ("ts", "class_id", "cpu", "thread", "track")
@@ -69,7 +69,7 @@ class ColumnCollector:
         self._parts: dict[str, list[Part]] = {}
 
     def add(self, batch: Batch) -> None:
-        """The events of a batch, in nanoseconds."""
+        """Add the events of a batch, whose times are in nanoseconds."""
         for name, arrays in self._common.items():
             arrays.append(getattr(batch, name))
         for id, table in batch.tables.items():
@@ -91,7 +91,7 @@ class ColumnCollector:
         self._count += len(batch)
 
     def columns(self) -> EventColumns:
-        """The columns of what was taken since the beginning."""
+        """Return the columns of what was added since the start."""
         common = {
             name: np.concatenate(arrays) if arrays else np.empty(0, np.int64)
             for name, arrays in self._common.items()
@@ -112,7 +112,7 @@ class ColumnCollector:
 
 
 def type_of(field: Field) -> str:
-    """The name of the type that values of a field have in a column."""
+    """Return the name of the type that values of a field have in a column."""
     return _type_name(field.type)
 
 
@@ -126,7 +126,7 @@ def _type_name(held: FieldClass) -> str:
 
 
 def _of_all(trace: Trace, name: str, common: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """One of the columns that all events have."""
+    """Return one of the columns that all events have."""
     ts, threads, tracks = common["ts"], trace.threads, trace.tracks
     match name:
         case "ts":
@@ -163,7 +163,7 @@ def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
     epoch = trace.clock.epoch_ns
     if epoch is None or trace.clock.ticks_per_second is None:
         return np.full(len(ts), _NO_TIME)
-    # Beyond what 64 bits of nanoseconds are (the year 2262) there is no such type.
+    # Beyond 64 bits of nanoseconds (the year 2262) there is no such type.
     beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
     times = (np.where(beyond, 0, ts) + epoch).astype("datetime64[ns]")
     times[beyond] = _NO_TIME
@@ -171,14 +171,14 @@ def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
 
 
 def _looked_up(names: list[str] | list[str | None], numbers: NDArray[np.int32]) -> NDArray[Any]:
-    """Names by number (-1: none) as objects."""
+    """Return names by number (-1: none) as objects."""
     table = np.empty(len(names) + 1, object)
     table[:-1] = [None if name is None else utf8_text(name) for name in names]
     return table[numbers]
 
 
 def _ids(ids: list[int], numbers: NDArray[np.int32]) -> NDArray[Any]:
-    """Ids by number (-1: none); of 64 bits without a sign only where one does not fit and none is negative."""
+    """Return ids by number (-1: none); as unsigned 64-bit integers only if one requires it and none is negative."""
     table = np.array([id & _BITS for id in (*ids, 0)], np.uint64)
     if max(ids, default=0) <= _LATEST or min(ids) < 0:
         table = table.view(np.int64)
@@ -190,7 +190,7 @@ def _masked(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 def _put_together(parts: list[Part], count: int) -> NDArray[Any]:
-    """One array of the parts of a column; masked, or None, where no part has a value."""
+    """Return one array of the parts of a column; masked, or None, where no part has a value."""
     places = np.concatenate([places for places, _ in parts])
     arrays = [values for _, values in parts]
     result: NDArray[Any] = np.concatenate([np.ma.getdata(values) for values in arrays])

@@ -1,4 +1,4 @@
-"""Which column of a table a field is shown in: classes share one if name and type are the same in them."""
+"""Assigns fields to columns of a table: classes share one if name and type are the same in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.text import column_name, unique_names
 
-#: The columns that all events have, in front of those of fields.
+#: The columns that all events have, before those of fields.
 COMMON = (
     *("ts", "time", "event", "system", "kind", "cpu"),
     *("tid", "pid", "thread", "process", "track"),
@@ -20,24 +20,24 @@ T = TypeVar("T")
 
 
 class FieldColumn(NamedTuple, Generic[T]):
-    """A column that a field of a class is shown in."""
+    """The column that shows a field of a class."""
 
     name: str
     field: int
     type: T
-    #: It holds what the labels of the field's type call its values.
+    #: The column contains the labels of the field's values.
     is_label: bool
 
 
 class FieldColumns(Generic[T]):
-    """Gives the fields of classes, as these come, their columns. A column is called as its field; where that name is
-    taken, by one of all events or one of another type, ``event.field``, and ``event.field#2`` where even that is.
+    """Assigns columns to the fields of classes, in the order in which classes are added. A column has the name of its
+    field. If that name is taken, by a common column or one of another type, it is ``event.field``, and
+    ``event.field#2`` if that is taken, too.
 
     Args:
-        type_of: the type of a field's column.
+        type_of: returns the type of a field's column.
         text: that of labels, which are in a column ``field_label``.
-        taken: names that are no field's.
-
+        taken: names that no field may have.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class FieldColumns(Generic[T]):
         self._taken = taken
         self._text = text
         self._of: dict[int, list[FieldColumn[T]]] = {}
-        #: The type of each column, in the order in which they came.
+        #: The type of each column, in the order in which they were added.
         self.types: dict[str, T] = {}
 
     def of(self, number: int, event_class: EventClass) -> list[FieldColumn[T]]:
-        """The columns of a class, by its number; those that are new come behind the others."""
+        """Return the columns of a class, by its number; new ones come after the others."""
         found = self._of.get(number)
         if found is None:
             found = self._of[number] = self._new(event_class)

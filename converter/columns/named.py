@@ -1,4 +1,4 @@
-"""The events of some names, as programs want them that know no clocks: in nanoseconds."""
+"""The events of some names, for programs that do not know clocks: in nanoseconds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from converter.selection.selection import Selection
 
 
 def named(trace: Trace, events: Iterable[str]) -> Trace:
-    """The events of a trace that patterns name (as `Selection.events` has them; all where there are none).
+    """Return the events of a trace that patterns name (in the syntax of `Selection.events`; all without patterns).
 
-    Those of a class are all that are called so, and no others; slices with names of their own come with their ends.
-    Times, and fields that count ticks, are rounded down to nanoseconds, where somebody knows how long a tick is.
+    Events match by the name of their class; slices with names of their own come with their ends. Times, and fields that
+    count ticks, are rounded down to nanoseconds, if the length of a tick is known.
     """
     wanted = tuple(events)
     if wanted:

@@ -1,4 +1,4 @@
-"""Values of a column as NumPy has them: numbers in their type, everything else as Python objects."""
+"""Values of a column as NumPy represents them: numbers in their type, everything else as Python objects."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from converter.kernels.tables.strings import StringTable
 
 
 def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> NDArray[Any]:
-    """The values of a column: numbers and truth values as they are, texts ``str``, bytes ``bytes``, arrays arrays,
-    structures ``dict``, variants (option, value); None where there is nothing. Numbers that may be absent are masked.
+    """Return the values of a column: numbers and truth values as they are, texts ``str``, bytes ``bytes``, arrays
+    arrays, structures ``dict``, variants (option, value); None where there is nothing. Numbers that may be absent are
+    masked.
     """
     match field_class, column:
         case (StringClass(), np.ndarray()):
@@ -78,14 +79,14 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
 
 
 def texts(ids: NDArray[np.int32], strings: StringTable) -> NDArray[Any]:
-    """Texts by their ids in `strings` (-1: None)."""
+    """Return texts by their ids in `strings` (-1: None)."""
     used, indices = distinct(ids)
     found = _objects((None if i < 0 else utf8_text(strings[i]) for i in used.tolist()), len(used))
     return found[indices]
 
 
 def labels_of(field_class: IntegerClass, column: NDArray[Any]) -> NDArray[Any]:
-    """What the labels of an enumeration, or of its flags, call the values of a column; None where there is none."""
+    """Return the labels of the values of a column, by an enumeration or its flags; None where there is none."""
     used, indices = distinct(column)
     found = (label_of(field_class, value) or None for value in used.tolist())
     return _objects(found, len(used))[indices]
@@ -99,7 +100,7 @@ def _spans(column: ListColumn) -> Iterable[bytes]:
 
 
 def _objects(items: Iterable[Any], count: int) -> NDArray[Any]:
-    """An array of objects, of which none is taken for an array itself."""
+    """Return an array of objects, none of which is mistaken for an array itself."""
     result = np.empty(count, object)
     for i, item in enumerate(items):
         result[i] = item

@@ -1,1 +1,1 @@
-"""What two traces have that the other has not: events side by side, tables, and what is told of both."""
+"""Compares two traces: their events, their tables, and their other properties."""

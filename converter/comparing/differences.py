@@ -1,4 +1,4 @@
-"""How two traces differ, and what of that a comparison may leave out."""
+"""The differences of two traces, and the aspects that a comparison may ignore."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from enum import StrEnum, unique
 
 @unique
 class Aspect(StrEnum):
-    """What a comparison may leave out."""
+    """An aspect that a comparison may ignore."""
 
-    #: Where the clock's zero is, and what its rate and name are: times count from the first event.
+    #: The clock's zero, rate and name: times count from the first event.
     CLOCK_OFFSET = "clock-offset"
     #: The sidecars.
     NATIVE = "native"
-    #: Names of processes and threads, and who has no events.
+    #: Names of processes and threads, and those without events.
     NAMES = "names"
-    #: What the environment says.
+    #: The contents of the environment.
     ENVIRONMENT = "environment"
-    #: How classes declare their fields: types, units, roles.
+    #: The declarations of fields by classes: types, units, roles.
     TYPES = "types"
-    #: On which CPU, thread and track events are.
+    #: The CPUs, threads and tracks of events.
     PLACES = "places"
 
 
 @dataclass(slots=True)
 class ClassDifference:
-    """The events of one class: how many only one side has, how many differ, and in which fields."""
+    """The differences of one class: numbers of events that only one side has, number of changed ones, and
+    their fields.
+    """
 
     only_first: int = 0
     only_second: int = 0
@@ -37,10 +39,10 @@ class ClassDifference:
 
 @dataclass(slots=True)
 class TraceDifference:
-    """How two traces differ; false where they do not.
+    """The differences of two traces; false if there are none.
 
-    `tables` has a line for each difference outside the events, `classes` is by label, `first` has a description of
-    each of the first differences.
+    `tables` has a line for each difference outside the events, `classes` is by label, `first` has a description of each
+    of the first differences.
     """
 
     events: tuple[int, int] = (0, 0)
@@ -52,7 +54,7 @@ class TraceDifference:
         return bool(self.tables or self.classes)
 
     def __repr__(self) -> str:
-        """One line: how much differs."""
+        """Return one line with the number of differences."""
         if not self:
             return f"<TraceDifference: none, of {self.events[0]:,} events>"
         first, second = self.events
@@ -62,5 +64,5 @@ class TraceDifference:
         )
 
     def of_class(self, label: str) -> ClassDifference:
-        """The entry of a class, made when it is not there."""
+        """Return the entry of a class, adding it if needed."""
         return self.classes.setdefault(label, ClassDifference())

@@ -1,4 +1,4 @@
-"""Compares the events of two traces, stretch of time by stretch of time."""
+"""Compares the events of two traces, one time range at a time."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from converter.comparing.sides import I64, Side, Uncompared
 from converter.ir.forms import class_form
 from converter.ir.trace import Trace
 
-#: The differences that are described one by one; all are counted.
+#: The number of differences that are described individually; all are counted.
 SHOWN = 10
-#: Pairs whose fields are compared; more only tell the same.
+#: The number of pairs whose fields are compared; more would add nothing.
 _COMPARED = 10_000
 
 
@@ -53,7 +53,7 @@ class EventComparison:
         self._result.events = (one.count, other.count)
 
     def _compare_untimed(self) -> None:
-        """Events of untimed classes stand apart, in the order of the trace."""
+        """Compare the events of untimed classes, which have their own order, that of the trace."""
         first, second = ([*side.untimed_events()] for side in self._sides)
         if first == second:
             return
@@ -68,12 +68,12 @@ class EventComparison:
                     self._result.of_class(one[0]).fields["(order)"] += 1
 
     def declarations(self) -> tuple[Counter[str], Counter[str]]:
-        """Those of the classes that have events, each once, however often it is declared."""
+        """Return the declarations of the classes that have events, each once, even if it is declared several times."""
         one, other = self._sides
         return _declarations(one), _declarations(other)
 
     def _compare(self, first: Uncompared, second: Uncompared) -> None:
-        """Compare what both sides have of a stretch of time."""
+        """Compare the events of both sides in a time range."""
         if (
             len(first.ts) == len(second.ts)
             and np.array_equal(first.ts, second.ts)
@@ -84,7 +84,7 @@ class EventComparison:
         only_first, only_second = _only(first, second), _only(second, first)
         self._report(first.take(only_first), second.take(only_second))
         if not len(only_first) and not len(only_second):
-            # The same events, in another order at equal times in one place.
+            # The same events, in another order at equal times in the same place.
             swapped = np.flatnonzero(first.event != second.event)
             one = self._sides[0]
             for index in swapped.tolist():
@@ -148,7 +148,7 @@ def _line(what: str, side: Side, window: Uncompared, index: int) -> str:
 
 
 def _only(window: Uncompared, other: Uncompared) -> NDArray[np.intp]:
-    """The entries of a window that the other does not have, counting how often each is there."""
+    """Return the entries of a window that the other lacks, respecting how often each occurs."""
     keys = np.stack([window.ts.view(np.uint64), window.place, window.event], axis=1)
     others = np.stack([other.ts.view(np.uint64), other.place, other.event], axis=1)
     _, number = np.unique(np.concatenate([keys, others]), axis=0, return_inverse=True)
@@ -157,7 +157,7 @@ def _only(window: Uncompared, other: Uncompared) -> NDArray[np.intp]:
     counts = np.bincount(theirs, minlength=int(number.max(initial=-1)) + 1)
     order = np.argsort(mine, kind="stable")
     ordered = mine[order]
-    # The how-manieth of its kind each entry is.
+    # The number of equal entries before each.
     starts = np.searchsorted(ordered, ordered)
     rank = np.empty(len(mine), np.int64)
     rank[order] = np.arange(len(mine)) - starts
@@ -166,7 +166,7 @@ def _only(window: Uncompared, other: Uncompared) -> NDArray[np.intp]:
 
 def _differing(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> set[str]:
     one, other = dict(first), dict(second)
-    # Text tells 1 from true and -0.0 from 0.0.
+    # Compare as text, which distinguishes 1 from true and -0.0 from 0.0.
     return {
         name
         for name in one.keys() | other.keys()

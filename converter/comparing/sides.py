@@ -20,7 +20,7 @@ I64: Final = np.iinfo(np.int64)
 
 
 class OutOfOrderError(Exception):
-    """An event is earlier than what has been compared already."""
+    """Raised if an event is earlier than those that have been compared already."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Uncompared:
     ts: NDArray[np.int64]
     place: Fingerprints
     event: Fingerprints
-    #: Which batch, and which position in it.
+    #: The batch of each, and its position in it.
     batch: NDArray[np.int32]
     position: NDArray[np.int32]
 
@@ -118,7 +118,7 @@ class Side:
         return max(self._horizons[: -self._late])
 
     def pop(self, until: int) -> Uncompared:
-        """Take away the events before a time, in the order of time, place and arrival."""
+        """Remove and return the events before a time, in the order of time, place and arrival."""
         self._popped = until
         taken = self.window.ts <= until if until == I64.max else self.window.ts < until
         part = self.window.take(taken)
@@ -126,20 +126,20 @@ class Side:
         return part.take(np.lexsort((part.place, part.ts)))
 
     def release(self) -> None:
-        """Forget the batches of which no event is left."""
+        """Free the batches without remaining events."""
         needed = set(np.unique(self.window.batch).tolist())
         for number in list(self.kept):
             if number not in needed:
                 del self.kept[number]
 
     def untimed_events(self) -> Iterator[tuple[str, int]]:
-        """The label and fingerprint of each event without a time."""
+        """Return the label and fingerprint of each event without a time."""
         for classes, fingerprints in self.untimed:
             for number, fingerprint in zip(classes.tolist(), fingerprints.tolist(), strict=True):
                 yield self._label(number), fingerprint
 
     def label(self, batch: Batch, position: int) -> str:
-        """The kind and name of an event's class."""
+        """Return the kind and name of an event's class."""
         return self._label(int(batch.class_id[position]))
 
     def _label(self, number: int) -> str:
@@ -149,7 +149,7 @@ class Side:
         return self.labels[number]
 
     def describe(self, window: Uncompared, index: int) -> str:
-        """An event as a line."""
+        """Return an event as a line."""
         batch = self.kept[int(window.batch[index])]
         position = int(window.position[index])
         number = int(batch.class_id[position])
@@ -166,7 +166,7 @@ class Side:
         return f"{window.ts[index]} {place.strip()} {self.label(batch, position)}: {text}"
 
     def values(self, window: Uncompared, index: int) -> list[tuple[str, Any]]:
-        """The fields of an event by name."""
+        """Return the fields of an event by name."""
         batch = self.kept[int(window.batch[index])]
         position = int(window.position[index])
         number = int(batch.class_id[position])

@@ -1,4 +1,4 @@
-"""Compares all of two traces but their events."""
+"""Compares two traces except for their events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converter.ir.trace import Trace
 def compare_tables(
     first: Trace, second: Trace, aspects: frozenset[Aspect], result: TraceDifference
 ) -> None:
-    """Everything but the events."""
+    """Compare everything except the events."""
     if Aspect.CLOCK_OFFSET not in aspects:
         _compare_values("clock", first.clock, second.clock, result)
         _compare_values("clock domains", first.clock_domains, second.clock_domains, result)
@@ -45,7 +45,7 @@ def _compare_values(what: str, first: object, second: object, result: TraceDiffe
 def compare_sets(
     what: str, first: Counter[str], second: Counter[str], result: TraceDifference
 ) -> None:
-    """What one side has more often than the other."""
+    """Record the items that one side has more often than the other."""
     result.tables += [f"{what} only in the first: {item}" for item in sorted(first - second)]
     result.tables += [f"{what} only in the second: {item}" for item in sorted(second - first)]
 

@@ -1,1 +1,1 @@
-"""The compiled hot loops. Each takes and returns plain arrays and checks every index before it uses it."""
+"""The compiled hot loops. Each accepts and returns plain arrays, and checks every index before using it."""

@@ -1,9 +1,10 @@
-"""How the kernels are compiled and distributions put together: the build backend that pyproject.toml names, which is
-that of setuptools with commands of its own. Nothing else imports this.
+"""The build backend that pyproject.toml names: setuptools' own, with additional commands that compile the kernels and
+assemble distributions. Nothing else imports this.
 
-Each `.pyx` below `converter/` is an extension module of its name. What Cython's memoryviews need stands once, in a
-module that the others share. A compiled module stays beside its source: an install, an editable install and the tests
-use the same, and compile only what is older than what it is made of. Where nothing is, Cython is not asked for either.
+Each `.pyx` below `converter/` is an extension module of its name. The support code of Cython's memoryviews is compiled
+once, into a module that the others share. A compiled module is placed next to its source: an install, an editable
+install and the tests use the same one, and recompile only modules older than their sources. If no module is out of
+date, Cython is not required.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from setuptools.command.build_py import build_py
 from setuptools.command.sdist import sdist
 
 _SHARED = "converter.kernels.shared"
-#: What Cython makes, which is the same for every version of Python.
+#: The output of Cython, which is the same for every version of Python.
 _TRANSLATED = "build/cython"
-#: Modules whose kernels -O3 makes faster by more than it costs.
+#: Modules whose kernels gain more from -O3 than it costs.
 _O3 = frozenset(
     # JSON is scanned byte by byte: 5 % fewer instructions.
     {"converter.formats.chrome.json.scan", "converter.formats.chrome.json.scan_values"}
 )
-#: More of what compiler and linker are told, for kernels that watch themselves (`tests/instrumented.py`).
+#: Additional options for compiler and linker, for instrumented kernels (`tests/instrumented.py`).
 _FLAGS = os.environ.get("TRACECONV_KERNEL_FLAGS", "").split()
-#: What a source distribution has beside what setuptools puts in: all that is kept of the project.
+#: The contents of a source distribution in addition to setuptools' own selection: all that is kept of the project.
 _KEPT = (
     ".ci",
     ".github",
@@ -49,7 +50,7 @@ _KEPT = (
     "share",
     "tests",
 )
-#: What runs and builds leave in these folders.
+#: Leftovers of runs and builds in these folders.
 _LEFT = ("__pycache__", "*.pyc", "*.so")
 _CYTHON = "Cython>=3.1"
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s*\(?\s*([\w.]+|\*)", re.MULTILINE)
@@ -58,7 +59,7 @@ _SCHEMAS = "converter/schemas"
 
 
 class BuildKernels(build_ext):
-    """Translates and compiles the kernels that need it, as many at a time as there are processors."""
+    """Translates and compiles the kernels that need it, in parallel on all processors."""
 
     extensions: list[Extension]
     force: bool
@@ -91,7 +92,7 @@ class BuildKernels(build_ext):
     def _build(self, stale: list[Extension]) -> None:
         from Cython.Build import cythonize
 
-        # The largest first, so that no processor is left with one of them at the end.
+        # The largest first, so that none of them is compiled alone at the end.
         stale.sort(key=lambda each: -max(map(_size, each.sources)))
         sources = {
             each.name: each.sources
@@ -103,7 +104,7 @@ class BuildKernels(build_ext):
                 force=True,
                 compiler_directives={
                     "language_level": 3,
-                    # Kernels are not pickled, nor do they need attributes of Python's functions: less to compile.
+                    # Kernels are not pickled, nor do they need the attributes of Python functions: less to compile.
                     "auto_pickle": False,
                     "binding": False,
                 },
@@ -119,11 +120,11 @@ class BuildKernels(build_ext):
         super().build_extension(ext)
 
     def get_ext_fullpath(self, ext_name: str) -> str:
-        """The compiled module's place, which is beside its source in any case."""
+        """Return the path of the compiled module, which is always next to its source."""
         return _compiled(ext_name)
 
     def copy_extensions_to_source(self) -> None:
-        """Nothing: they are there."""
+        """Do nothing: they are there."""
 
     def _copy_to_build(self, extension: Extension) -> None:
         target = os.path.join(self.build_lib, self.get_ext_filename(extension.name))
@@ -132,7 +133,7 @@ class BuildKernels(build_ext):
 
 
 class BuildModules(build_py):
-    """Leaves out this module, which an installed package has no use for, and what an earlier build has made."""
+    """Excludes this module, which an installed package does not need, and the output of an earlier build."""
 
     def run(self) -> None:
         if not self.editable_mode:
@@ -145,7 +146,7 @@ class BuildModules(build_py):
 
 
 class SourceDistribution(sdist):
-    """Puts in what is kept of the project, also where no version control says what that is."""
+    """Includes all that is kept of the project, even without version control to list it."""
 
     def make_distribution(self) -> None:
         self.filelist.extend(sorted(_kept_files()))
@@ -173,7 +174,7 @@ def _is_left(name: str) -> bool:
 
 @cache
 def _kernels() -> dict[str, str]:
-    """The compiled modules, and what each is translated or compiled from."""
+    """Return the compiled modules, and the source that each is translated or compiled from."""
     paths = [str(path) for path in sorted(Path("converter").rglob("*.pyx"))]
     shared = _SHARED.replace(".", "/") + ".c"
     return {path.rpartition(".")[0].replace("/", "."): path for path in (shared, *paths)}
@@ -184,7 +185,9 @@ def _compiled(name: str) -> str:
 
 
 def _is_stale(name: str) -> bool:
-    """Whether a module is not compiled, or older than what it is made of: also the declarations that it cimports."""
+    """Return True if a module is not compiled, or older than its sources, including the declarations that
+    it cimports.
+    """
     path = _compiled(name)
     if not os.path.exists(path):
         return True
@@ -200,7 +203,7 @@ def _is_stale(name: str) -> bool:
 
 @cache
 def _declarations(source: str) -> list[str]:
-    """Where the declarations would be that a .pyx or .pxd refers to: its own, and those that it cimports."""
+    """Return the paths of the declarations that a .pyx or .pxd may refer to: its own, and those that it cimports."""
     found = [source.replace(".pyx", ".pxd")]
     if source.endswith((".pyx", ".pxd")):
         for package, module in _CIMPORT.findall(Path(source).read_text()):

@@ -1,1 +1,1 @@
-"""Lossless conversion: the trace that travels in an output."""
+"""Lossless conversion: the original trace is embedded in the output."""

@@ -1,4 +1,6 @@
-"""The mark of a residual (see `residual`): what is looked for in every input, so it imports nothing."""
+"""The marker of an embedded payload (see `residual`): every input is searched for it, so this module
+imports nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,16 @@ from typing import NamedTuple
 
 from converter.storage.source import Source
 
-#: The file in a directory: hidden, because other readers of such directories open every file that they see.
+#: The file in a directory: hidden, because other readers of such directories open every visible file.
 HIDDEN_FILE = ".traceconv"
 
 _FOOTER = re.compile(rb"traceconv residual ([0-9a-f]{16}) ([0-9a-f]{8}) ([0-9a-f]{8})\.")
-#: The footer is the last thing in the file but for what closes its frame.
+#: The maximum distance of the footer from the end of the file: only the end of its frame follows it.
 _DISTANCE = 256
 
 
 class Footer(NamedTuple):
-    """Where the frames start, and the checksums (CRC-32) of what precedes them and of the records that they hold."""
+    """The offset of the frames, and the checksums (CRC-32) of what precedes them and of the records in them."""
 
     start: int
     checksum: int
@@ -27,12 +29,12 @@ class Footer(NamedTuple):
         return f"traceconv residual {self.start:016x} {sums}.".encode()
 
 
-#: Of its text.
+#: The size of its text.
 FOOTER_SIZE = len(bytes(Footer(0, 0, 0)))
 
 
 def footer_of(source: Source) -> Footer | None:
-    """The footer of a file; None where there is none."""
+    """Return the footer of a file, or None if there is none."""
     tail = source.read(max(source.size - _DISTANCE, 0), _DISTANCE)
     matches = list(_FOOTER.finditer(tail))
     if not matches:
@@ -43,7 +45,7 @@ def footer_of(source: Source) -> Footer | None:
 
 
 def has_residual(source: Source) -> bool:
-    """Whether something travels in an input, or has."""
+    """Return True if an input has an embedded payload, or a damaged one."""
     if source.is_directory:
         return HIDDEN_FILE in source.listdir()
     return footer_of(source) is not None

@@ -1,14 +1,14 @@
-"""Lossless conversion: the trace as it was read travels inside the output, where the format has room for it.
+"""Lossless conversion: embeds the trace as it was read in the output, if the format allows it.
 
-What a target has no place for would otherwise be gone. With `lossless` the whole trace, columns and sidecar, is
-encoded as `schemas/ir.proto` says, compressed, and appended in records that other readers of the format skip. Where the
-files that it was read from can stand for it, they travel in place of its events (`sources`). Reading such a file gives
-the trace that it was made from. A checksum over all that precedes it tells whether someone has changed the file since,
-and one over the records whether they are whole: if not, what the file says holds, and what travelled in it is dropped
-with a warning.
+Otherwise, what a target cannot hold would be lost. With `lossless` the whole trace, columns and sidecar, is encoded
+according to `schemas/ir.proto`, compressed, and appended in records that other readers of the format skip. If the files
+that it was read from represent it completely, they are embedded instead of its events (`sources`). Reading such a file
+returns the trace that it was made from. A checksum over all that precedes the payload detects later changes of the
+file, and one over the records detects damage. If either fails, the file's own contents count, and the payload is
+dropped with a warning.
 
-A file ends in frames, of which the last holds the footer; a directory has a hidden file of records, with the checksum
-of every other file at its end.
+A file ends in frames, the last of which contains the footer; a directory has a hidden file of records, with the
+checksum of every other file at its end.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _BLOCK = 1 << 20
 
 
 class Recording:
-    """What will travel of a trace. A context manager, for the temporary file that it is in.
+    """The payload for a trace. A context manager, which deletes the temporary file that it is in.
 
-    `trace` is what is to be written, `checksum` that of the records so far.
+    `trace` is the trace to write, `checksum` that of the records so far.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -59,13 +59,13 @@ class Recording:
         self._spool.write(data)
 
     def chunks(self, size: int) -> Iterator[bytes]:
-        """The records of the whole trace, all of which `checksum` is of from now on."""
+        """Return the records of the whole trace; afterwards `checksum` covers all of them."""
         self._spool.seek(0)
         return iter(partial(self._spool.read, size), b"")
 
 
 class _RecordingOfEvents(Recording):
-    """A trace that is recorded while its batches pass."""
+    """Records a trace while its batches pass."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(replace(trace, make_batches=self._batches))
@@ -98,7 +98,7 @@ class _RecordingOfEvents(Recording):
 
     def chunks(self, size: int) -> Iterator[bytes]:
         if not self._complete:
-            # Whoever wrote the output had no need of the rest.
+            # The writer of the output did not need the rest.
             for _ in self._batches():
                 pass
         assert self._records is not None
@@ -107,11 +107,11 @@ class _RecordingOfEvents(Recording):
 
 
 def recording_of(trace: Trace) -> Recording:
-    """The recording of a trace of which no event has been asked for, or its source that stands for its events.
+    """Return the recording of a trace, before any of its events are read, or of its source if that represents its
+    events.
 
     Raises:
         TraceError: the source cannot be read.
-
     """
     records = source_records(trace)
     if records is None:
@@ -123,7 +123,7 @@ def recording_of(trace: Trace) -> Recording:
 
 
 def embed(recording: Recording, sink: Sink, embedding: Embedding | None) -> None:
-    """Append what a recording holds to a complete output: a directory, or a file of a format that has frames."""
+    """Append a recording to a complete output: a directory, or a file of a format that has frames."""
     if sink.is_directory:
         _embed_in_directory(recording, sink)
         return
@@ -160,7 +160,7 @@ def _checksum(read: Callable[[int, int], bytes], size: int) -> int:
 def extract(
     source: Source, load_embedding: Callable[[], Embedding] | None
 ) -> tuple[Trace | None, Source, TraceWarning | None]:
-    """What travels in an input of a format, or None; the input without it; and what is wrong with it."""
+    """Return the payload in an input, or None; the input without it; and what is wrong with it."""
     if source.is_directory:
         return _extract_from_directory(source)
     footer = footer_of(source)
@@ -174,7 +174,7 @@ def extract(
         chunks = _but_last(embedding.frames(source, footer.start))
         trace = _trace_in(chunks, source.name, footer.records)
     except TraceError:
-        # Something was put behind the frames, or among them.
+        # Something was added after or between the frames.
         return None, source, _stale(source)
     return trace, content, _stale(source) if trace is None else None
 
@@ -200,7 +200,7 @@ def _extract_from_directory(
 
 
 def _is_unchanged(source: Source, lines: bytes) -> bool:
-    """Whether the files of a directory are those, with those contents, that the lines say."""
+    """Return True if the files of a directory are those in the lines, with the same contents."""
     expected = {}
     for line in lines.decode("utf-8", "surrogateescape").splitlines():
         checksum, _, name = line.partition(" ")
@@ -216,7 +216,7 @@ def _is_unchanged(source: Source, lines: bytes) -> bool:
 
 
 def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None:
-    """The trace whose records these are; None where they are not those of the checksum, or no trace."""
+    """Return the trace in these records; None if they do not match the checksum, or are not a trace."""
     found = 0
 
     def summed() -> Iterator[bytes]:
@@ -234,7 +234,7 @@ def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None
 
 
 def _but_last(frames: Iterator[bytes]) -> Iterator[bytes]:
-    """What the frames hold but for the last, which is the footer's."""
+    """Return the contents of the frames except the last, which is the footer's."""
     before = None
     for frame in frames:
         if before is not None:

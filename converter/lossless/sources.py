@@ -1,7 +1,7 @@
-"""The source of a trace, which travels in place of its events: the reader of its format makes them again.
+"""Embeds the source of a trace in place of its events: the reader of its format restores them.
 
-That costs as little as the files do when compressed, and leaves nothing out. What the reader was told besides goes with
-them; what it read elsewhere is one of the files. A trace that was changed after it was opened has no such source.
+That costs only as much as the compressed files, and omits nothing. The options of the reader are embedded, too; other
+inputs that it read are among the files. A trace that was changed after it was opened has no such source.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ from converter.storage.source_files import source_of_files
 
 
 def source_records(trace: Trace) -> Iterator[bytes] | None:
-    """The records that stand for a trace of which no event has been asked for; None where its events have to travel.
+    """Return the records of the source that represents an unread trace; None if its events must be embedded instead.
 
     Raises:
         TraceError: the source cannot be read.
-
     """
     format = format_read(trace)
     found = None if format is None else format.source_files(trace)
@@ -74,11 +73,10 @@ def source_records(trace: Trace) -> Iterator[bytes] | None:
 
 
 def reopened(content: Source) -> Trace | None:
-    """The trace of a source that has travelled; None where events have.
+    """Return the trace of an embedded source; None if events are embedded.
 
     Raises:
-        TraceError: what travels is damaged, or its reader finds nothing usable.
-
+        TraceError: the payload is damaged, or its reader finds nothing usable.
     """
     places, damage = layout.record_places(content)
     if len(places) < 2:
@@ -101,13 +99,13 @@ def reopened(content: Source) -> Trace | None:
     source = source_of_files(name, decoded(described.opened), sizes, files)
     trace = format.open(source, _options(format, described), travelled=True)
     for warning in described.warning:
-        # Those of wrappers and of what was left behind are nobody's now.
+        # Warnings about wrappers and skipped parts no longer apply.
         note(trace.warnings, unpack_warning(warning))
     return trace
 
 
 def _options(format: Format, described: pb.Source) -> dict[str, str]:
-    """What the reader is told: nothing that could name a file outside."""
+    """Return the reader's options: none that could name a file outside the payload."""
     options = unpack_entries(described.option)
     known = set(format.options) - set(format.options_of_files)
     if not known.issuperset(options) or not all(isinstance(one, str) for one in options.values()):
@@ -118,7 +116,7 @@ def _options(format: Format, described: pb.Source) -> dict[str, str]:
 def _unpacked(
     unpacked: Unpacked, records: Iterator[pb.Record], sizes: list[tuple[str, int]]
 ) -> Iterator[bytes]:
-    """All files, one behind the other; what each takes goes to `sizes`."""
+    """Return the contents of all files, in sequence; the size of each is appended to `sizes`."""
     for record in records:
         if record.WhichOneof("content") != "file":
             raise TraceError(field="source", expected="files")

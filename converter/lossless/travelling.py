@@ -1,4 +1,4 @@
-"""Files of a directory that travel in another format, compressed one by one: its writer makes the same again."""
+"""Files of a directory that are embedded in another format, compressed one by one: its writer restores them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import zstandard
 from converter.errors import TraceError
 from converter.storage.source_files import PART_SIZE
 
-#: What all files together may take when compressed: what travels is held in memory.
+#: The maximum compressed size of all files: the payload is held in memory.
 MOST: Final = 256 << 20
 #: Records of traces shrink five- to tenfold, and faster than they are read.
 _LEVEL: Final = 1
 
 
 def compressed(files: Iterable[tuple[str, int, Iterable[bytes]]]) -> dict[str, bytes] | None:
-    """Files by name, each compressed with zstd; None where they are too large to travel.
+    """Return files by name, each compressed with zstd; None if they are too large to embed.
 
     Args:
-        files: name, size and content, part after part, of each.
+        files: name, size and content, in chunks, of each.
 
     Raises:
-        TraceError: a file cannot be read, or has another size than it had.
-
+        TraceError: a file cannot be read, or its size has changed.
     """
     travelling: dict[str, bytes] = {}
     room = MOST
@@ -50,11 +49,10 @@ def _compressed(size: int, content: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def parts_of(name: str, data: bytes) -> Iterator[bytes]:
-    """The content of a file that has travelled, part after part.
+    """Return the content of an embedded file, in chunks.
 
     Raises:
         TraceError: it is damaged.
-
     """
     done = 0
     try:

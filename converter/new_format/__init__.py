@@ -1,6 +1,6 @@
-"""The beginning of a package with a format of its own: what `traceconv new-format` makes.
+"""The template of a package with a format of its own: the output of `traceconv new-format`.
 
-It is a whole small format, of which everything may be changed, with the conformance suite as its tests.
+It is a complete small format, everything in which may be changed, with the conformance suite as its tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,30}", re.ASCII)
 
 
 def modules(name: str, package: str) -> dict[str, str]:
-    """The modules of a format of this name in that package, by their names."""
+    """Return the modules of a format of this name in that package, by their names."""
     return {
         path.name.removesuffix(".txt"): _filled(path, _words(name, package))
         for path in sorted(_TEMPLATE.glob("*.py.txt"))
@@ -27,12 +27,11 @@ def modules(name: str, package: str) -> dict[str, str]:
 
 
 def generate(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
-    """Make a package with a format of this name: `traceconv-NAME` in the current directory, or the one that is named.
+    """Make a package with a format of this name: `traceconv-NAME` in the current directory, or in the given one.
 
     Raises:
-        UnsupportedError: there is a format of this name, or it is none for one.
+        UnsupportedError: there is a format of this name, or the name is not allowed for one.
         OutputError: it exists, or cannot be written.
-
     """
     if not _NAME.fullmatch(name):
         found = f"expected small letters, digits and _, found {name!r}"
@@ -53,7 +52,7 @@ def generate(name: str, directory: str | os.PathLike[str] | None = None) -> Path
 
 def _words(name: str, package: str) -> dict[str, str]:
     title = name.replace("_", " ").title().replace(" ", "")
-    # Eight bytes, as the header has them.
+    # Eight bytes, the length of the header's magic number.
     magic = f"{name.upper()[:6]:6}1\\n"
     return {"name": name, "title": title, "magic": magic, "package": package}
 

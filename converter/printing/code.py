@@ -1,4 +1,4 @@
-"""Programs put together: operations one after the other, with all that they refer to by number."""
+"""Assembles programs: sequences of operations, which refer to their operands by number."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from converter.printing.directory import Directory
 from converter.printing.program import Program
 
 _WIDE: Final = 1 << 64
-#: Sizes of integers that are read at once, where their place in the record is known; what is beyond that is in none.
+#: Sizes of integers that are read at once if their offset in the record is known, and the first offset that is too
+#: large.
 _LOADED: Final = frozenset({1, 2, 4, 8})
 _MOST_PLACE: Final = 1 << 32
 LEFT, ZEROS, PLUS, BLANK, ALTERNATE = 1, 2, 4, 8, 16
-#: Flags of printf() as a form has them.
+#: The flags of printf() as bits.
 _FLAGS: Final = {"-": LEFT, "0": ZEROS, "+": PLUS, " ": BLANK, "#": ALTERNATE}
 
 
@@ -32,9 +33,9 @@ class Form(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Texts of numbers, each of those from `low` to `high`.
+    """Texts of numbers, each for those from `low` to `high`.
 
-    `unset` is the index of what stands for no flag, or -1; `bits` the size of the numbers, below 0 of signed ones;
+    `unset` is the index of the text for no flag, or -1; `bits` is the size of the numbers, negative for signed ones;
     with a separator they are names of bits.
     """
 
@@ -45,7 +46,7 @@ class Names(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """A program, and what its columns are: keys that say which, to whoever binds them."""
+    """A program, and the keys of its columns, which the caller of `bind` resolves."""
 
     program: Program
     columns: tuple[Hashable, ...]
@@ -55,13 +56,13 @@ class Printed(NamedTuple):
         column: Callable[[Any], Any],
         records: tuple[HeldBuffers, Any, Any] | None = None,
     ) -> Program:
-        """The program over the columns that `column` gives for the keys."""
+        """Return the program bound to the columns that `column` returns for the keys."""
         self.program.bind([column(key) for key in self.columns], records)
         return self.program
 
 
 class Code:
-    """A program that is being put together. A jump's target is given when it is known, by `land`."""
+    """A program under construction. The target of a jump is set when it is known, by `land`."""
 
     def __init__(self, *, big_endian: bool = False) -> None:
         self._big_endian = big_endian
@@ -73,20 +74,20 @@ class Code:
         self._columns: dict[tuple[Hashable, int], int] = {}
         self._directories: list[Directory] = []
         self._functions: list[Callable[..., bytes]] = []
-        #: Those of the alternative at hand, which lead to the other.
+        #: The jumps of the current alternative that lead to the other one.
         self._given_up: list[int] = []
-        #: Literals are not joined across a jump's target.
+        #: Literals are not joined across the target of a jump.
         self._joint = -1
 
     def add(self, operation: int, a: int = 0, b: int = 0, c: int = 0) -> int:
-        """An operation; its number."""
+        """Add an operation; return its number."""
         self._operations.append([operation, a, b, c])
         self._shorten()
         return len(self._operations) - 1
 
     def _shorten(self) -> None:
-        """Let what is always the same be computed now, and a place that is known be read at once."""
-        # What a jump leads to is where it was; what is behind that may be joined with it.
+        """Fold operations on constants, and replace the read at a known offset by a single operation."""
+        # A jump's target must stay where it is; operations after it may be joined with it.
         joint = self._operations[max(0, self._joint - 1) :][-3:]
         codes = [operation for operation, *_ in joint]
         values = [a for _, a, *_ in joint]
@@ -103,7 +104,7 @@ class Code:
                     self._operations[-3:] = [[op.LOAD, place, size, 0]]
 
     def literal(self, text: bytes) -> None:
-        """A text that is always the same."""
+        """Print a text that is always the same."""
         if not text:
             return
         last = self._operations[-1] if self._operations else None
@@ -113,37 +114,37 @@ class Code:
         self.add(op.LITERAL, *self._literal(text))
 
     def constant(self, value: int) -> None:
-        """A number onto the stack."""
+        """Push a number."""
         value &= _WIDE - 1
         self.add(op.CONSTANT, value - _WIDE if value >> 63 else value)
 
     def keep(self, mask: int) -> None:
-        """Some bits of a number."""
+        """Mask a number."""
         self.add(op.KEEP, mask - _WIDE if mask >> 63 else mask)
 
     def column(self, key: Hashable, takes: int) -> int:
-        """The number of a column, which operations take as `takes` says."""
+        """Return the number of a column, which operations access as `takes` says."""
         return self._columns.setdefault((key, takes), len(self._columns))
 
     def number_of(self, key: Hashable, level: int, *, signed: bool = False) -> None:
-        """An integer of a column onto the stack."""
+        """Push an integer of a column."""
         self.add(op.COLUMN, self.column(key, op.SCALAR), level, int(signed))
 
     def text_of(self, key: Hashable, level: int) -> None:
-        """A text of a column."""
+        """Print a text of a column."""
         self.add(op.TEXT, self.column(key, op.TEXTS), level)
 
     def letters(self, texts: Sequence[bytes]) -> None:
-        """One of texts of the same size, of which there are a power of two, by a number."""
+        """Print one of several texts of the same size, selected by a number; their count is a power of two."""
         start, size = self._literal(b"".join(texts))
         self.add(op.LETTERS, start, size // len(texts), len(texts) - 1)
 
     def form(self, form: Form) -> int:
-        """The number of a form."""
+        """Return the number of a form."""
         return self._forms.setdefault(form, len(self._forms))
 
     def named(self, operation: int, names: Names, b: int = 0) -> None:
-        """An operation on names."""
+        """Add an operation on names."""
         self._names.append(names)
         self.add(operation, len(self._names) - 1, b)
 
@@ -152,26 +153,26 @@ class Code:
         self.add(op.FIND, self.directory(directory))
 
     def name(self, directory: Directory) -> None:
-        """The text of a number."""
+        """Print the text of a number."""
         self.add(op.NAME, self.directory(directory))
 
     def directory(self, directory: Directory) -> int:
-        """The number of a directory."""
+        """Return the number of a directory."""
         if directory not in self._directories:
             self._directories.append(directory)
         return self._directories.index(directory)
 
     def function(self, function: Callable[..., bytes]) -> int:
-        """The number of a function."""
+        """Return the number of a function."""
         self._functions.append(function)
         return len(self._functions) - 1
 
     def call(self, function: Callable[..., bytes], arguments: int) -> None:
-        """What a function makes of the record and of some numbers."""
+        """Print the result of a function, called with the record and some numbers."""
         self.add(op.CALL, self.function(function), arguments)
 
     def unless_zero(self, then: Callable[[], None], otherwise: Callable[[], None] | None) -> None:
-        """One or the other, by the number on top."""
+        """Run `then` unless the number on top is 0, else `otherwise`."""
         condition = self.add(op.JUMP_IF_ZERO)
         then()
         if otherwise is None:
@@ -183,7 +184,7 @@ class Code:
         self.land(end)
 
     def attempt(self, first: Callable[[], None], otherwise: Callable[[], None]) -> None:
-        """The first unless the number on top is 0, or it gives up."""
+        """Run `first` unless the number on top is 0; if it is, or if `first` gives up, run `otherwise`."""
         condition = self.add(op.JUMP_IF_ZERO)
         known, self._given_up = self._given_up, []
         first()
@@ -195,7 +196,7 @@ class Code:
         self.land(end)
 
     def give_up(self) -> None:
-        """Go on with what stands in the place of all this where the number on top is 0."""
+        """If the number on top is 0, abandon the current alternative and run the other one."""
         self._given_up.append(self.add(op.GIVE_UP))
 
     def each(
@@ -207,7 +208,7 @@ class Code:
         between: bytes = b"",
         goes_on: Callable[[], None] | None = None,
     ) -> None:
-        """Something for each element of a list, whose rows are on the level above, as long as `goes_on` is not 0."""
+        """Emit `body` for every element of a list, whose rows are on the level above, as long as `goes_on` is not 0."""
         begin = self.add(op.EACH, self.column(key, op.LISTS), level)
         again = self.here()
         ends = None
@@ -226,23 +227,23 @@ class Code:
             self.land(ends)
 
     def limited(self, body: Callable[[], None], limit: int) -> None:
-        """A text that ends after so many bytes, and without the newlines at its end."""
+        """Print a text truncated to `limit` bytes, and without the newlines at its end."""
         begin = self.add(op.LIMIT, 0, limit)
         body()
         self._operations[begin][1] = self.add(op.STRIP, limit)
         self.here()
 
     def here(self) -> int:
-        """The number of the next operation, which a jump may lead to."""
+        """Return the number of the next operation, as the target of a jump."""
         self._joint = len(self._operations) + 1
         return len(self._operations)
 
     def land(self, jump: int) -> None:
-        """A jump leads to the next operation."""
+        """Make the next operation the target of a jump."""
         self._operations[jump][1] = self.here()
 
     def finish(self) -> Printed:
-        """The program."""
+        """Return the finished program."""
         names = [
             (
                 [(low, high, *self._literal(text)) for low, high, text in each.entries],

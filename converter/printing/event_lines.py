@@ -47,7 +47,7 @@ class _Lines:
         self._functions = Directory(self._function)
         self._symbols: SymbolTable | None = None
         self._programs: dict[int, Printed] = {}
-        #: What is at hand, for events whose text no program has.
+        #: The current batch, for events whose text no program prints.
         self._batch: Batch | None = None
         self._describe: Callable[[int], str | None] | None = None
 
@@ -56,7 +56,7 @@ class _Lines:
         for batch in self._trace.batches():
             self._take(batch)
             bound: list[Program | None] = [None] * len(self._trace.event_classes)
-            # Of events without a thread, that of their track.
+            # For events without a thread, that of their track.
             places = np.where(batch.thread >= 0, batch.thread, -2 - batch.track.astype(np.int64))
             of_batch = {
                 "ts": batch.ts,
@@ -116,7 +116,7 @@ class _Lines:
         self._time(code, event_class)
         label = printable(event_class.name or class_label(event_class))
         code.literal(f": {label}: ".encode("utf-8", "surrogateescape"))
-        # What a trace's own tools say of events, they say one by one.
+        # The source's own descriptions of events are fetched one by one.
         (text if self._describe is None else self._called)(code, event_class)
         code.literal(b"\n")
         return code.finish()
@@ -131,7 +131,7 @@ class _Lines:
             code.add(op.NUMBER, code.form(Form("", _TIME_WIDTH, conversion="d")))
             return
         tick = _NANOSECONDS / Fraction(rate)
-        # The seconds of what the kernel computes have 64 bits.
+        # The kernel computes seconds in 64 bits.
         if tick > _NANOSECONDS or max(tick.numerator, tick.denominator) > _MOST_FACTOR:
 
             def seconds(_: bytes, number: int) -> bytes:
@@ -148,7 +148,7 @@ class _Lines:
         FieldTexts(code, self._functions).fields(event_class)
 
     def _called(self, code: Code, event_class: EventClass) -> None:
-        """The text of an event that no program has."""
+        """Print the text of an event by a call, as no program prints it."""
         shown = [i for i, field in enumerate(event_class.fields) if field.role not in IN_FRONT]
 
         def text(_: bytes, position: int) -> bytes:
@@ -179,7 +179,7 @@ def _cpu(cpu: int) -> tuple[bytes, int]:
 
 
 def _flags(code: Code, event_class: EventClass) -> None:
-    """The letters of the latency format, and a blank, where events have them."""
+    """Print the letters of the latency format, and a blank, if events have them."""
     found = [event_class.index_of(of) for of in (Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT)]
     numbers = [
         index

@@ -1,4 +1,4 @@
-"""The fields of an event class as ``name=value``, compiled: what `ir.text.text_of_value` says of each value."""
+"""The fields of an event class as ``name=value``, compiled: the text of `ir.text.text_of_value` for each value."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory
 
-#: Shown in front of the event, not among its fields.
+#: Printed before the event, not among its fields.
 IN_FRONT: Final = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})
 _FLOAT_BITS: Final = (32, 64)
 _QUOTE: Final = b'"'
-#: Texts that are not ASCII are kept as they are printed: most repeat.
+#: The number of cached texts that are not ASCII: most repeat.
 _KEPT: Final = 1 << 12
 
 
 class NotExpressedError(Exception):
-    """A class nests its values deeper than a program can."""
+    """Raised if a class nests its values more deeply than a program can."""
 
 
 class ColumnKey(NamedTuple):
-    """A column of a class: of its field `field`, what `path` leads to, and what is taken of that."""
+    """A column of a class: of its field `field`, the nested column at `path`, in the representation `taken`."""
 
     what: str
     field: int
     path: tuple[int, ...] = ()
 
     def inner(self, place: int = 0) -> ColumnKey:
-        """What is inside: the elements or the value, or a member or option by its place."""
+        """Return the key of what is inside: the elements or the value, or a member or option by its index."""
         return ColumnKey("", self.field, (*self.path, place))
 
     def taken(self, what: str) -> ColumnKey:
-        """The same, to be taken as that."""
+        """Return the same key with another representation."""
         return ColumnKey(what, self.field, self.path)
 
     def of(self, table: Table) -> Any:
-        """The column in a table, as programs take it."""
+        """Return the column in a table, in the representation that programs need."""
         column = table.column(self.field)
         for place in self.path:
             column = _inside(column, place)
@@ -80,7 +80,7 @@ class ColumnKey(NamedTuple):
         return column
 
 
-#: What numbers of columns are, by how they are taken.
+#: The types of numbers of columns, by representation.
 _KINDS: Final = {"signed": "i", "unsigned": "ub", "float": "f"}
 
 
@@ -97,13 +97,13 @@ def _inside(column: Column, place: int) -> Column:
 
 @dataclass(slots=True)
 class FieldTexts:
-    """Adds to a program what prints fields; `functions` are names of addresses, fit to be printed."""
+    """Adds operations to a program that print fields; `functions` are names of addresses, fit to be printed."""
 
     code: Code
     functions: Directory
 
     def fields(self, event_class: EventClass) -> None:
-        """All of them, but those that stand in front."""
+        """Print all fields, except those that are printed before the event."""
         between = b""
         for index, field in enumerate(event_class.fields):
             if field.role not in IN_FRONT:
@@ -112,7 +112,7 @@ class FieldTexts:
                 between = b" "
 
     def value(self, held: FieldClass, key: ColumnKey, level: int) -> None:
-        """A value as its field class says it is meant to be read; nested ones as JSON."""
+        """Print a value in the display style of its field class; nested ones as JSON."""
         code = self.code
         match held:
             case IntegerClass():
@@ -179,7 +179,7 @@ class FieldTexts:
                 raise NotExpressedError(type(held).__name__)
 
     def _options(self, held: VariantClass, key: ColumnKey, level: int, place: int) -> None:
-        """The option of a number that is on the stack, from one of them on."""
+        """Print the option whose number is on the stack; it is `place` or a later one."""
         code = self.code
         if place == len(held.options):
             code.add(op.DROP)
@@ -221,7 +221,7 @@ class FieldTexts:
         code.unless_zero(lambda: _add(code, op.DROP), lambda: self._styled(held))
 
     def _styled(self, held: IntegerClass) -> None:
-        """The number on the stack, as its class is meant to be read."""
+        """Print the number on the stack in the display style of its class."""
         code, bits = self.code, held.bits
         match held.style:
             case Style.SYMBOL:
@@ -273,13 +273,13 @@ def _json_name(name: str) -> bytes:
 
 @lru_cache(maxsize=_KEPT)
 def _quoted(text: bytes) -> bytes:
-    """A text that is not ASCII, in quotes where it needs them."""
+    """Return a text that is not ASCII, in quotes if it needs them."""
     return text_of_value(StringClass(), text, None).encode("utf-8", "surrogateescape")
 
 
 @lru_cache(maxsize=_KEPT)
 def _json_text(text: bytes) -> bytes:
-    """A text that is not ASCII, as JSON has it."""
+    """Return a text that is not ASCII, as JSON."""
     shown = json.dumps(text.decode("utf-8", "surrogateescape"), ensure_ascii=False)
     return printable(shown).encode("utf-8", "surrogateescape")
 
@@ -291,11 +291,11 @@ def _other_style(held: IntegerClass, _: bytes, number: int) -> bytes:
 
 
 def _labels(held: IntegerClass) -> Names:
-    """The labels that numbers of the class can have."""
+    """Return the labels that numbers of the class can have."""
     lowest = -(1 << 63) if held.signed else 0
     highest = (1 << 63 if held.signed else 1 << 64) - 1
     if held.flags:
-        # Bits of a negative number are those of one of 64 bits.
+        # The bits of a negative number are those of a 64-bit one.
         highest = (1 << 64) - 1
     entries = [
         (max(label.low, lowest), min(label.high, highest), printable(label.text).encode())

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-#: Takes a block of text; what it is given is never changed afterwards.
+#: Accepts a block of text, which is never changed afterwards.
 Write = Callable[[bytes | memoryview], object]
 
-#: Text that is not written yet; more than that is not kept.
+#: The maximum size of text that is buffered.
 _BLOCK: Final = 1 << 16
 
 
 def write_lines(lines: Iterable[str], write: Write) -> None:
-    """Write lines, which have their ends."""
+    """Write lines, which include their line ends."""
     block: list[str] = []
     size = 0
     for line in lines:

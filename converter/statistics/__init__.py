@@ -1,1 +1,1 @@
-"""Figures about a trace: who ran how long, which slices took it, what happened how often."""
+"""Statistics of a trace: CPU time of threads, durations of slices, counts of events."""

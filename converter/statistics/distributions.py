@@ -1,4 +1,4 @@
-"""How the values of a field, and the latencies of wakeups, are distributed: counted as batches pass."""
+"""Distributions of the values of a field, and of wakeup latencies, counted as batches pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
-#: Bins of a field's values, at most.
+#: The maximum number of bins for a field's values.
 _MOST_BINS: Final = 60
 #: Latencies: ten bins for each power of ten, from 1 ns to 1000 s.
 _DECADES: Final = 12
@@ -30,7 +30,7 @@ _WAKEUPS: Final = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WA
 
 
 class Distribution(NamedTuple):
-    """How many values are in each bin: from an edge to the next, which only the last includes."""
+    """The number of values in each bin; a bin includes its lower edge, and the last one also its upper edge."""
 
     edges: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -39,22 +39,21 @@ class Distribution(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All values."""
+        """The number of all values."""
         return int(self.counts.sum())
 
 
 def field_values(trace: Trace, event: str, field: str) -> Distribution:
-    """The values of a field of numbers; the batches are read twice.
+    """Return the distribution of the values of a numeric field; the batches are read twice.
 
     Args:
         trace: any trace.
         event: the events' name, or "system:name".
-        field: its name; of several of one name, the first.
+        field: its name; if several have it, the first.
 
     Raises:
         UnsupportedError: no event of that name has a number in that field.
         TraceError: as `Trace.batches` does.
-
     """
     lowest, highest, whole = np.inf, -np.inf, True
     for values in _values(trace, event, field):
@@ -97,7 +96,7 @@ def _is_number(declared: FieldClass) -> bool:
 
 
 def _edges(lowest: float, highest: float, *, whole: bool) -> NDArray[np.float64]:
-    """Whole numbers are in the middle of bins that have as many of them each."""
+    """Return edges of bins; whole numbers are in the middle of bins, each with equally many of them."""
     if not whole:
         return np.linspace(lowest, highest if highest > lowest else lowest + 1, _MOST_BINS + 1)
     width = max(-(-int(highest - lowest + 1) // _MOST_BINS), 1)
@@ -106,12 +105,12 @@ def _edges(lowest: float, highest: float, *, whole: bool) -> NDArray[np.float64]
 
 
 def wakeup_latencies(trace: Trace) -> Distribution:
-    """How long threads waited for a CPU, in nanoseconds: from their first wakeup to their switch in.
+    """Return the distribution of the times that threads waited for a CPU, in nanoseconds: from first wakeup to switch
+    in.
 
     Raises:
         UnsupportedError: the trace has no such wakeups and switches.
         TraceError: as `Trace.batches` does.
-
     """
     edges = np.logspace(0, _DECADES, 10 * _DECADES + 1)
     counts = np.zeros(len(edges) - 1, np.int64)
@@ -121,7 +120,7 @@ def wakeup_latencies(trace: Trace) -> Distribution:
     for batch in trace.batches():
         latencies = waiting.follow(trace, batch) * float(scale)
         if len(latencies):
-            # What is shorter or longer than all bins is in the first or last of them.
+            # Latencies outside all bins are counted in the first or last one.
             counts += np.histogram(np.clip(latencies, edges[0], edges[-1]), edges)[0]
             lowest, highest = min(lowest, latencies.min()), max(highest, latencies.max())
     if not counts.any():
@@ -130,14 +129,14 @@ def wakeup_latencies(trace: Trace) -> Distribution:
 
 
 class _Waiting:
-    """Threads that have been woken and not switched to yet, and since when."""
+    """Threads that have been woken and not switched in yet, and the times of their wakeups."""
 
     def __init__(self) -> None:
         self._tid: NDArray[np.int64] = np.zeros(0, np.int64)
         self._since: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def follow(self, trace: Trace, batch: Batch) -> NDArray[np.int64]:
-        """The latencies, in ticks, of those that are switched to in a batch."""
+        """Return the latencies, in ticks, of the threads that are switched in in a batch."""
         tids, times, woken = [self._tid], [self._since], [np.ones(len(self._tid), np.bool_)]
         for number, table in batch.tables.items():
             one = trace.event_classes[number]
@@ -150,7 +149,7 @@ class _Waiting:
             times.append(batch.ts[batch.positions(number)])
             woken.append(np.full(len(table), not is_switch, np.bool_))
         tid, ts, wakes = (np.concatenate(parts) for parts in (tids, times, woken))
-        # Where a wakeup and the switch are at one time, the wakeup was first.
+        # If a wakeup and the switch have the same time, the wakeup was first.
         order = np.lexsort((np.logical_not(wakes), ts, tid))
         order = order[tid[order] != 0]
         tid, ts, wakes = tid[order], ts[order], wakes[order]

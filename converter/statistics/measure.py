@@ -1,4 +1,4 @@
-"""Figures of a trace, gathered while its batches pass by."""
+"""Statistics of a trace, collected while its batches pass."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.statistics.slices import SliceTimes, slice_times
 
-#: Gaps that are told.
+#: The number of gaps that are reported.
 _GAPS: Final = 5
 
 
 @dataclass(slots=True)
 class Statistics:
-    """What happened how often and how long; times are in ticks of the trace's clock.
+    """Counts and durations; times are in ticks of the trace's clock.
 
-    `cpu_time` is by thread id, 0 being the idle threads. `gaps` are the longest stretches without an event, as their
-    starts and lengths. `lost` has, by CPU (-1: not known), how many events the recorder has lost, and how many times it
-    does not say how many.
+    `cpu_time` is by thread id, 0 being the idle threads. `gaps` are the longest periods without an event, as their
+    starts and lengths. `lost` has, by CPU (-1: unknown), the number of events that the recorder has lost, and the
+    number of gaps of unknown size.
     """
 
     events: int = 0
@@ -40,11 +40,10 @@ class Statistics:
 
 
 def measure(trace: Trace) -> Statistics:
-    """The figures of a trace, whose batches are read once.
+    """Return the statistics of a trace, whose batches are read once.
 
     Raises:
         TraceError: as `Trace.batches` does.
-
     """
     result = Statistics()
     watched = dataclasses.replace(trace)
@@ -78,10 +77,10 @@ def _count(trace: Trace, batch: Batch, result: Statistics) -> None:
 
 
 def _add_gaps(batch: Batch, result: Statistics) -> None:
-    """The longest differences between events, the last one of the batch before included."""
+    """Add the longest differences between events, including the last one of the previous batch."""
     ts = np.sort(batch.ts)
     if result.last is not None:
-        # Of a CPU whose events come late, no gap is known.
+        # Gaps of a CPU whose events arrive late are unknown.
         ts = np.append(np.int64(min(result.last, int(ts[0]))), ts)
     gaps = np.diff(ts)
     longest = np.argsort(-gaps, kind="stable")[:_GAPS]
@@ -92,9 +91,9 @@ def _add_gaps(batch: Batch, result: Statistics) -> None:
 def _add_cpu_time(
     trace: Trace, batch: Batch, running: dict[int, tuple[int, int]], result: Statistics
 ) -> None:
-    """From one switch of a CPU to the next, the thread runs that the first was to.
+    """Add the time from one switch of a CPU to the next to the thread that the first one switched to.
 
-    `running` has, by CPU, when the last switch was and to whom.
+    `running` has, by CPU, the time of the last switch and its thread.
     """
     parts = []
     for number, table in batch.tables.items():

@@ -1,6 +1,6 @@
-"""How often slices of each name occur, how long they take, and how much of that no slice inside them does.
+"""Statistics of slices by name: counts, total durations, and durations without those of nested slices.
 
-Slices are those that viewers show: kernel events are made into slices as for any format that has nothing else.
+Slices are those that viewers show: kernel events are turned into slices as for a format that can hold nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ON_THREADS: Final = KindSupport((NAME,), arguments=False, track=True, cpu=True)
 _BY_ID: Final = KindSupport(
     (NAME, number_id("id")), (), frozenset({Role.ID}), arguments=False, track=True
 )
-#: Slices are all that is held: everything else is left out, which costs nothing.
+#: Only slices are held: everything else is dropped early, at no cost.
 _SLICES_ALONE: Final = Capabilities(
     kinds={
         Kind.SLICE_BEGIN: _ON_THREADS,
@@ -40,7 +40,7 @@ _SLICES_ALONE: Final = Capabilities(
 
 @dataclass(frozen=True, slots=True)
 class SliceTimes:
-    """The finished slices of a name: how many, and ticks that they took, in all and by themselves."""
+    """The finished slices of a name: their count, and their total and own ticks."""
 
     name: str
     count: int
@@ -49,11 +49,10 @@ class SliceTimes:
 
 
 def slice_times(trace: Trace) -> list[SliceTimes]:
-    """The slices of a trace by name, those first that took longest. The batches of the trace are read once.
+    """Return the slices of a trace by name, longest total first. The batches of the trace are read once.
 
     Raises:
         TraceError: as `Trace.batches` does.
-
     """
     projected, _ = project(trace, _SLICES_ALONE, "slices")
     steps_of = StepsOf(projected, values=False)
@@ -64,7 +63,7 @@ def slice_times(trace: Trace) -> list[SliceTimes]:
         if steps is None:
             continue
         ts = batch.ts[steps.at]
-        # What is open is known by when it began. Times before zero are those of a clock that was set.
+        # Open slices are numbered by their begin times. Times before zero occur if a clock was set.
         closed = stacks.follow(
             steps.lane, steps.step, steps.name, ts - _FIRST, np.ones(len(ts), np.int32)
         )
@@ -79,7 +78,7 @@ def slice_times(trace: Trace) -> list[SliceTimes]:
     return sorted(found, key=lambda one: (-one.total, one.name))
 
 
-#: Numbers of what is open are not negative.
+#: Numbers of open slices are not negative.
 _FIRST: Final = np.int64(np.iinfo(np.int64).min // 2)
 
 

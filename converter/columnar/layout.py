@@ -109,7 +109,7 @@ def _are_columns(held: dict[str, Any]) -> bool:
 def packed_tables(trace: Trace) -> bytes:
     """Return everything in a trace except its events, as a `.tcir` file."""
     sink = BufferSink()
-    # Only the files of unchanged events are embedded instead of these; here, the events are stored next to it.
+    # Embedded files are only those of unchanged events. The events themselves are not in here, but stored next to it.
     no_batches: Callable[[], Iterator[Batch]] = partial(iter, ())
     source_batches = no_batches if trace.is_as_read else None
     tables = replace(

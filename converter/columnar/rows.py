@@ -180,7 +180,8 @@ class Rows:
                 yield self._table(batch.select(slice(start, start + most)), schema)
 
     def parts(self, wanted: Callable[[int], bool]) -> Iterator[tuple[int, Part]]:
-        """Return the events of each class, batch by batch. `wanted` is called with the number of events of a class.
+        """Return the events of each class, batch by batch. `wanted` is called with the number of events of each batch,
+        and selects batches.
 
         Raises:
             TraceError: the number of rows differs from the first pass.

@@ -12,7 +12,7 @@ BATCH_ROWS = 1 << 16
 
 
 class Group(NamedTuple):
-    """Rows that can be skipped together, and their first and last time, if a column's statistics have it."""
+    """Rows that can be skipped together, and their first and last time, if a column's statistics have them."""
 
     number: int
     rows: int

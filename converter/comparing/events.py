@@ -84,7 +84,7 @@ class EventComparison:
         only_first, only_second = _only(first, second), _only(second, first)
         self._report(first.take(only_first), second.take(only_second))
         if not len(only_first) and not len(only_second):
-            # The same events, in another order at equal times in the same place.
+            # The same events, in another order at equal times on the same CPU, thread and track.
             swapped = np.flatnonzero(first.event != second.event)
             one = self._sides[0]
             for index in swapped.tolist():

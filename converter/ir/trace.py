@@ -25,10 +25,10 @@ _LEAST_WINDOW = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class ClockDomain:
-    """What the ticks of a clock mean.
+    """A clock, in whose ticks times are given.
 
-    `ticks_per_second` is exact, or None where the unit is unknown (a bare counter, an uncalibrated TSC).
-    `epoch_ns` is the time of tick 0 in nanoseconds since 1970-01-01 UTC, where known.
+    `ticks_per_second` is exact, or None where the unit is unknown (a bare counter, an uncalibrated TSC). `epoch_ns` is
+    the time of tick 0 in nanoseconds since 1970-01-01 UTC, where known.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Thread:
 
 @unique
 class TrackScope(IntEnum):
-    """What a track belongs to; `Track.owner` is the index of that thread or process, or the CPU's number."""
+    """The owner's kind of a track; `Track.owner` is the index of that thread or process, or the CPU's number."""
 
     GLOBAL = 0
     PROCESS = 1
@@ -114,20 +114,22 @@ class Track:
 
 
 class Narrowed(NamedTuple):
-    """What a reader leaves out: whether anything, and whether events behind the last that were asked for."""
+    """The omissions of a filtered read: whether there are any, and whether they include events after the last requested
+    one.
+    """
 
     leaves_out: bool
     goes_on: bool
 
 
 class Seeking(Protocol):
-    """How a reader finds its way to a part of its source without reading all of it."""
+    """Access to a part of a reader's source without reading all of it."""
 
     def first(self) -> int | None:
         """The time of the first event, None where that takes reading the events."""
 
     def last(self) -> int | None:
-        """Likewise of the last one."""
+        """Return the time of the last event; None if that requires reading the events."""
 
     def narrow(self, start: int, end: int) -> Narrowed:
         """Leave out, from now on, events that are not needed for those from `start` to `end`.
@@ -138,9 +140,9 @@ class Seeking(Protocol):
 
 
 class Origin(NamedTuple):
-    """What was opened: its name, and what the reader was told besides; and the trace's tables as they were then.
+    """The source that was opened: its name, the reader's options, and the trace's tables at that time.
 
-    `travelled` says that it was in another format's file, and is to come out of that as it is.
+    `travelled` says that it was embedded in another format's file, and must be restored from there unchanged.
     """
 
     name: str
@@ -179,7 +181,7 @@ class Trace:
     sidecar: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: By format: what of its sidecar its viewers show and nothing else of the trace says, with how often.
     sidecar_shown: dict[str, Counter[str]] = field(default_factory=dict)
-    #: By format: likewise, what its own tools alone show.
+    #: By format: entries of its sidecar that only its own tools show, with their counts.
     sidecar_details: dict[str, Counter[str]] = field(default_factory=dict)
     #: What viewers show of the records that events were read from, and the events do not say, with how often.
     records_shown: Counter[str] = field(default_factory=Counter)
@@ -199,8 +201,8 @@ class Trace:
     #: Looks for damage that no pass over the batches has come to, as where a writer copies the source's files: of all
     #: events (True), or only of what is around them (False). What it finds is among the warnings then.
     check: Callable[[bool], None] | None = None
-    #: How many traces whoever reads this one reads at once: all readers together take as much memory as one would,
-    #: as far as they have a say.
+    #: The number of traces that are read at the same time as this one: all readers together use as much memory as one
+    #: would, as far as they control it.
     readers: int = 1
     #: For display: (done, in all), in bytes of the source or whatever the reader counts; in all 0 when unknown.
     progress: Callable[[], tuple[int, int]] | None = None
@@ -217,7 +219,7 @@ class Trace:
     in_time_order: bool = False
     #: Where the reader can leave out what is not asked for.
     seeking: Seeking | None = None
-    #: Likewise events of classes that are not wanted, from now on; whether that leaves out any.
+    #: Skips events of classes that are not wanted, from now on; returns True if there are any.
     leave_out: Callable[[Callable[[EventClass], bool]], bool] | None = None
 
     def batches(self) -> Iterator[Batch]:
@@ -246,15 +248,14 @@ class Trace:
     def stream_events(
         self, *patterns: str, fields: Collection[str] | None = None
     ) -> Iterator[EventColumns]:
-        """The same batch by batch, of those with such events: memory is bounded by a batch.
+        """Return the same batch by batch, for batches with such events: memory is bounded by a batch.
 
         Args:
-            *patterns: as `events` takes them.
-            fields: likewise.
+            *patterns: as for `events`.
+            fields: as for `events`.
 
         Raises:
-            TraceError: when the next is asked for: the source is damaged before its first usable event.
-
+            TraceError: when the next is requested: the source is damaged before its first usable event.
         """
         stream: Iterator[EventColumns] = HOOKS["column_stream"]()(self, patterns, fields)
         return stream
@@ -327,7 +328,7 @@ class Trace:
 
     @property
     def is_as_read(self) -> bool:
-        """Whether the events are all those of the source, unchanged, as far as the reader has made that known."""
+        """True if the events are all those of the source, unchanged, as far as the reader has made that known."""
         return self.make_batches == self.source_batches
 
     def _repr_html_(self) -> str:
@@ -358,7 +359,7 @@ class Trace:
         self.progress = self.seeking = self.leave_out = None
 
     def watch(self, passed: Callable[[int], None]) -> None:
-        """Have `passed` told, from now on, how many events of a pass have been written: 0 at its beginning."""
+        """Call `passed`, from now on, with the number of events of a pass that have been written, starting with 0."""
         make_batches, is_as_read = self.make_batches, self.is_as_read
 
         def watched() -> Iterator[Batch]:
@@ -377,11 +378,11 @@ class Trace:
             self.source_batches = watched
 
     def events_of_a_batch(self, usual: int) -> int:
-        """How many events a reader puts into a batch, which would put `usual` if it were alone."""
+        """Return the number of events per batch of a reader whose number would be `usual` if it were alone."""
         return max(usual // self.readers, min(usual, _LEAST_BATCH))
 
     def bytes_of_a_window(self, usual: int) -> int:
-        """How many bytes of its source a reader looks at at a time, which would look at `usual` if it were alone."""
+        """Return the size of a reader's window of its source in bytes, which would be `usual` if it were alone."""
         return max(usual // self.readers, min(usual, _LEAST_WINDOW))
 
     def add_class(self, event_class: EventClass) -> int:

@@ -99,7 +99,7 @@ def reopened(content: Source) -> Trace | None:
     source = source_of_files(name, decoded(described.opened), sizes, files)
     trace = format.open(source, _options(format, described), travelled=True)
     for warning in described.warning:
-        # Warnings about wrappers and skipped parts no longer apply.
+        # Keep these warnings only: those about wrappers and skipped parts no longer apply.
         note(trace.warnings, unpack_warning(warning))
     return trace
 

@@ -1,4 +1,4 @@
-"""What a format can hold, and what its own rules may ask of the projection that runs them.
+"""The capabilities of a format, and the interface of the projection for the format's own rules.
 
 A format declares its `Capabilities`; `project` (in `project`) fits traces to them.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Rewrites a piece of a kind that the format holds, before its fields are fitted, or makes another kind of it.
 Adapter = Callable[[Piece, "Projection"], Piece]
-#: Takes a piece apart, likewise.
+#: Splits a partition of a kind that the format holds, before its fields are fitted.
 Splitter = Callable[[Piece, "Projection"], list[Piece]]
 #: Makes simpler pieces of one of a kind that the format does not have; None where there is nothing simpler.
 Lowering = Callable[[Piece, "Projection"], list[Piece] | None]
@@ -34,22 +34,21 @@ Lowering = Callable[[Piece, "Projection"], list[Piece] | None]
 
 @dataclass(frozen=True, slots=True)
 class KindSupport:
-    """How a format holds events of one kind.
+    """The way in which a format holds events of one kind.
 
-    `fields` are the parts with a place of their own in the format's record, under the name and of the type in which
-    its reader delivers them; each has a role, and a part that the source lacks is written as zero or empty.
-    `required` roles among them have no such default: a class without one is lowered further.
-    Fields of other roles are arguments, if `arguments`.
+    `fields` are the parts with a field of their own in the format's record, with the name and the type that its reader
+    returns; each has a role, and a part that the source lacks is written as zero or empty. `required` roles among them
+    have no such default: a class without one is lowered further. Fields of other roles are arguments, if `arguments`.
     """
 
     fields: tuple[Field, ...] = ()
     #: Parts that a class may have or lack, in this order after `fields`. They are kept when name, type and role are the
-    #: same. One with the role of a field of `fields` stands in its place; of those whose names agree up to the first
-    #: dot, a class has at most one.
+    #: same. One with the role of a field of `fields` replaces it; of those whose names agree up to the first dot, a
+    #: class has at most one.
     optional: tuple[Field, ...] = ()
     required: frozenset[int] = frozenset()
     arguments: bool = True
-    #: Like `fields`, but behind the arguments: context that a recorder adds to each event.
+    #: Like `fields`, but after the arguments: context that a recorder adds to each event.
     trailing: tuple[Field, ...] = ()
     #: The format's record says which thread / CPU / track the event is on.
     thread: bool = True
@@ -65,7 +64,7 @@ class KindSupport:
     argument_role: Callable[[Field], Role] | None = None
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
-    #: Its arguments are values, numbers alone (counters): others go to an instant right behind.
+    #: Its arguments are values, numbers alone (counters): others go to an instant right after it.
     values_only: bool = False
     timed: bool = True
     #: An event is on a track or on a thread: where it has a track, its thread is dropped.
@@ -79,7 +78,7 @@ class KindSupport:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a format can represent. `project` fits a trace to it; the format's tests prove that it is true."""
+    """The capabilities of a format. `project` fits a trace to them; the format's tests prove that they are true."""
 
     kinds: Mapping[Kind, KindSupport]
     #: (bits, signed) of the integers that an argument can have; others are widened to the next that holds them.
@@ -105,7 +104,7 @@ class Capabilities:
     max_arguments: int | None = None
     max_string_bytes: int | None = None
     max_blob_bytes: int | None = None
-    #: Strings end at the first NUL; what is behind it is cut.
+    #: Strings end at the first NUL; the rest is cut.
     nul_ends_strings: bool = False
     #: Makes of any name one that the format allows for fields and named classes.
     identifier: Callable[[str], str] | None = None
@@ -130,7 +129,7 @@ class Capabilities:
     #: and those that cross another, become begin and end.
     duration_unit: int | None = None
     max_cpu: int | None = None
-    #: How many slices viewers stack: what is inside of so many they do not show.
+    #: The number of nested slices that viewers show; they hide what is inside more of them.
     max_depth: int | None = None
     #: Bits of a process or thread id.
     id_bits: int = 64
@@ -138,7 +137,7 @@ class Capabilities:
     threadless: bool = True
     #: An event may be on no CPU where the record has one; otherwise it is put on CPU 0.
     cpuless: bool = True
-    #: Events stand in the order of time.
+    #: Events are in time order.
     time_order: bool = False
     #: A switch may leave one of its tasks unnamed (`switched_tasks.UNKNOWN_LABEL`).
     unknown_tasks: bool = True
@@ -152,8 +151,8 @@ class Capabilities:
     exits_by_switch: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
-    #: Viewers take tracepoints for a kernel's, and show those of programs on the tracks of their threads where they are
-    #: instants. Likewise those on no CPU, which no kernel records.
+    #: Viewers treat tracepoints as a kernel's, and show those of programs on the tracks of their threads if they are
+    #: instants. The same applies to those on no CPU, which no kernel records.
     program_instants: bool = False
     #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
     call_stacks: bool = False
@@ -163,8 +162,8 @@ class Capabilities:
     lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
     #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).
     adapters: Mapping[Kind, Adapter] = field(default_factory=dict)
-    #: Rules that take pieces of a kind apart, in front of the adapters: where the format says in an event's class what
-    #: the source says elsewhere.
+    #: Rules that split partitions of a kind, before the adapters run: for formats whose event classes contain what the
+    #: source stores elsewhere.
     splitters: Mapping[Kind, Splitter] = field(default_factory=dict)
     #: What the format keeps of the trace's tables.
     tracks: bool = False
@@ -187,7 +186,7 @@ class Capabilities:
     track_units: bool = False
 
     def support(self, event_class: EventClass) -> KindSupport | None:
-        """How the format holds the events of a class; None where they are lowered."""
+        """Return how the format holds the events of a class; None if they are lowered."""
         support = self.kinds.get(event_class.kind)
         if support is not None and support.of_class is not None:
             return support.of_class(event_class)
@@ -195,7 +194,7 @@ class Capabilities:
 
 
 class Projection(Protocol):
-    """What a rule may ask of the projection that runs it."""
+    """The interface of the projection for the rules that it runs."""
 
     source: Trace
     target: Trace
@@ -220,7 +219,7 @@ class Projection(Protocol):
         """Count losses that are the same of all events of a class, at the rows of `piece`."""
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
-        """Whether events of a class that passes `test` have come so far, this batch included."""
+        """Return True if events of a class that passes `test` have occurred so far, including this batch."""
 
     def strings_with_nul(self) -> NDArray[np.int32]:
         """The ids of all strings so far with a NUL in them."""
@@ -253,19 +252,19 @@ class Projection(Protocol):
         """Numbers by value, remembered for all that ask for them by the same name."""
 
     def is_nowhere(self, condition: ComputedColumn) -> bool:
-        """Whether a condition holds for no row of a piece: a look at its events that leaves it its plan.
+        """Return True if no row matches; does not invalidate the cached plan.
 
-        Where it mostly holds for none, what becomes of the others may be decided anew in each batch.
+        For conditions that mostly match no row; if one does match, the class is projected by the rules in that batch.
         """
 
     def is_on_threads(self, piece: Piece) -> bool:
-        """Whether all rows are known to be on threads without a look at them."""
+        """Return True if all rows are known to be on threads without reading the column."""
 
     def lazy_cpus_of(self, piece: Piece) -> Place:
         """The CPU of each row, found on demand where the batch says it."""
 
     def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
-        """Where rows go that belong to the track "`name` Cpu N" of a CPU: keyword arguments for `rewritten`."""
+        """Return keyword arguments for `rewritten` that put rows on the track "`name` Cpu N" of a CPU."""
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
-        """Where rows go that belong to the track called `name` of each owner: keyword arguments for `rewritten`."""
+        """Return keyword arguments for `rewritten` that put rows on the track called `name` of each owner."""

@@ -49,8 +49,8 @@ class BlockEmission(Generic[Emitter, Block]):
             emit: emits events of a part; returns the blocks, and the number of the event after the last one, which can
                 be the first of the next part. The rest of a part is emitted with True, after all events whose blocks
                 have been returned so far; then it must emit at least one event.
-            parts: in order. If a part started before the previous one's rest was emitted over it, its output is
-                discarded.
+            parts: in order. The output of a part is discarded if the emission of the previous one has already covered
+                its first events.
             ground: returns the state that parts are emitted on. A part that was started on a state other than the one
                 when its turn comes is also discarded.
         """

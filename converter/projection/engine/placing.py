@@ -47,7 +47,7 @@ class Placing:
         self._support = support
         # Of the current batch.
         self._all_on_cpus = False
-        #: Of the current batch, too: classes with events on no thread. None: all may have some.
+        #: Of the current batch, too: the classes with events on no thread, or None if no event is on one.
         self.off_threads: frozenset[int] | None = None
         # Of the class of the next partitions.
         self._is_on_threads = False

@@ -44,7 +44,7 @@ def slices_first(trace: Trace) -> Trace:
 
 
 def behind_slices(trace: Trace, report: LossReport) -> Trace:
-    """The same trace, whose arrows are counted that such viewers take behind a slice that is behind them."""
+    """Return the same trace, counting flow arrows that such viewers would attach to a later slice."""
     arrows: list[bool] = []
 
     def counted(batch: Batch) -> Batch:
@@ -83,9 +83,10 @@ def _with(trace: Trace, of_batch: Callable[[Batch], Batch]) -> Trace:
 
 
 def _lasting(trace: Trace, batch: Batch, arrows: list[bool]) -> NDArray[np.int64] | None:
-    """How long each event of a batch lasts that is a complete slice; None of a batch without arrows or such slices.
+    """Return the duration of each event of a batch that is a complete slice; None for a batch without arrows or such
+    slices.
 
-    `arrows` are the classes that have such, as far as they were looked at.
+    `arrows` has a flag for each class checked so far: True if it has arrows.
     """
     arrows += map(_has_arrows, trace.event_classes[len(arrows) :])
     present = [number for number, table in batch.tables.items() if len(table)]

@@ -71,7 +71,7 @@ class _Ends:
             yield self._without_names(batch, foreign) if len(foreign) else batch
 
     def _steps(self, batch: Batch) -> NDArray[np.int32]:
-        """What the events of each class do: 1 they begin slices, 2 they end them."""
+        """Return the action of the events of each class: 1 for begins of slices, 2 for ends."""
         steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         for number, table in batch.tables.items():
             if len(table):

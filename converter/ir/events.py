@@ -203,7 +203,7 @@ class Batch:
         )
 
     def select(self, places: NDArray[Any] | slice) -> Batch:
-        """Return the events at these positions, in their order; tables without any of them are left out."""
+        """Return the events at these positions (`places`), in their order; tables without any of them are left out."""
         class_id = self.class_id[places]
         of = self.row[places]
         row = np.empty(len(of), np.int32)

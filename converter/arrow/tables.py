@@ -145,7 +145,7 @@ class EventTables:
         """Return the columns of the classes that occur in a batch, adding the new ones."""
         classes = self._trace.event_classes
         occurring = (id for id, rows in batch.tables.items() if len(rows))
-        return {id: self._fields.of(id, classes[id]) for id in occurring}
+        return {id: self._fields.columns_of(id, classes[id]) for id in occurring}
 
     def texts(self, batch: Batch) -> Iterator[tuple[str, list[str]]]:
         """Return the texts in the columns of text, except those of tasks; for a column perhaps in several lists."""
@@ -167,7 +167,7 @@ class EventTables:
         arrays = self._common_arrays(batch)
         scattering = Scattering(batch)
         for name, held_by in parts.items():
-            arrays[name] = scattering.whole(held_by)
+            arrays[name] = scattering.scattered(held_by)
         return Piece(arrays, batch.thread, batch.track)
 
     def finished(self, piece: Piece, schema: pa.Schema | None = None) -> pa.Table:
@@ -246,7 +246,7 @@ class Scattering:
         # Columns of the same classes have their values at the same positions.
         self._rows: dict[tuple[int, ...], pa.Array | None] = {}
 
-    def whole(self, parts: Sequence[tuple[int, pa.Array]]) -> pa.Array:
+    def scattered(self, parts: Sequence[tuple[int, pa.Array]]) -> pa.Array:
         """Return one array of the values of several classes; null for events of others.
 
         Args:

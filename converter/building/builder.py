@@ -130,13 +130,13 @@ class TraceBuilder(Places):
         """Begin a slice, which `end` ends. It is a single one: `name`, `ts`, `on`, `category` and `args`
         are not columns.
         """
-        place = self._placed(on)
+        place = self._place_of(on)
         self._add(Kind.SLICE_BEGIN, _named(name, category), integer("ts", ts), on, None, args)
         self._open.setdefault(place[:2], []).append(ts)
 
     def end(self, ts: int, on: Place | int, *, args: Mapping[str, Values] = _NO_FIELDS) -> None:
         """End the slice that `begin` started last on the place `on`, at the time `ts`, with additional `args`."""
-        place = self._placed(on)
+        place = self._place_of(on)
         begun = self._open.get(place[:2])
         if not begun:
             raise ArgumentError(f"no slice is open on {place.name}: call begin() first")
@@ -191,7 +191,7 @@ class TraceBuilder(Places):
         times = [integer("ts", one) for one in ts]
         if times != sorted(times):
             raise ArgumentError(f"a flow goes on in time: {times} does not")
-        places = [self._placed(place) for place in on]
+        places = [self._place_of(place) for place in on]
         steps = [Kind.FLOW_STEP] * (len(times) - 2)
         parts: dict[Role, Values] = {
             Role.ID: np.uint64(integer("id", id, least=0)),
@@ -229,7 +229,7 @@ class TraceBuilder(Places):
             system: the group of the tracepoint; by default that of Linux, if it has one of this name.
             fields: by name; those that the meaning of the event requires must be there.
         """
-        held = self._held(fields, count_of(ts))
+        held = self._stored_fields(fields, count_of(ts))
         types = {field: one for field, (one, _) in zip(fields, held, strict=True)}
         declared = kernel_class(text("name", name), system, types)
         self._add_to(declared, [value for _, value in held], ts, on, cpu)
@@ -268,7 +268,7 @@ class TraceBuilder(Places):
         result.in_time_order = True
         return result
 
-    def _held(
+    def _stored_fields(
         self, values: Mapping[str, Values], count: int | None
     ) -> list[tuple[FieldClass, Any]]:
         """Return the types of fields, and their contents: values of one event, or columns of `count`."""
@@ -293,14 +293,16 @@ class TraceBuilder(Places):
     ) -> None:
         """Add events of a kind of the timeline, with its own fields and arguments."""
         count = count_of(ts)
-        held = self._held({role.name.lower(): value for role, value in parts.items()}, count)
+        held = self._stored_fields(
+            {role.name.lower(): value for role, value in parts.items()}, count
+        )
         for role, (one, _) in zip(parts, held, strict=True):
             if role in _TEXTS and not isinstance(one, StringClass):
                 raise ArgumentError(f"the {role.name.lower()} is a text, not {parts[role]!r}")
         fields = [
             Field(role.name.lower(), one, role) for role, (one, _) in zip(parts, held, strict=True)
         ]
-        given = self._held(args, count)
+        given = self._stored_fields(args, count)
         fields += [Field(name, one) for name, (one, _) in zip(args, given, strict=True)]
         values = [value for _, value in (*held, *given)]
         self._add_to(EventClass(kind, fields=tuple(fields)), values, ts, on, cpu)
@@ -319,7 +321,7 @@ class TraceBuilder(Places):
         ]
         count = count_of(ts)
         if count is None:
-            place = self._placed(on)
+            place = self._place_of(on)
             on_cpu = -1 if cpu is None else fitted("cpu", CPU, integer("cpu", cpu, least=0))
             row = (integer("ts", ts), self._calls, on_cpu, place.thread, place.track)
             self._rows_of(event_class).add_row(row, tuple(values))

@@ -113,7 +113,7 @@ class Places:
                 raise ArgumentError(f"no process {pid}: declare it with process({pid}, name)")
             scope, owner = TrackScope.PROCESS, self._processes[pid]
         elif thread is not None:
-            scope, owner = TrackScope.THREAD, self._placed(thread).thread
+            scope, owner = TrackScope.THREAD, self._place_of(thread).thread
         elif cpu is not None:
             scope, owner = TrackScope.CPU, fitted("cpu", CPU, integer("cpu", cpu, least=0))
         # Two of the same name are distinguished by their numbers.
@@ -123,7 +123,7 @@ class Places:
         self._trace.tracks.append(track)
         return Place(-1, len(self._trace.tracks) - 1, f"track {name!r}")
 
-    def _placed(self, on: object) -> Place:
+    def _place_of(self, on: object) -> Place:
         """Return the place that a caller passed."""
         match on:
             case None:
@@ -133,12 +133,12 @@ class Places:
                     raise ArgumentError(f"{on.name} is of another builder")
                 return on
             case int() | np.integer():
-                return self._thread_numbered(int(on))
+                return self._thread_of_tid(int(on))
         raise ArgumentError(
             f"events are on a thread or track, or on the thread of a number, not {on!r}"
         )
 
-    def _thread_numbered(self, tid: int) -> Place:
+    def _thread_of_tid(self, tid: int) -> Place:
         found = self._by_tid.get(tid, [])
         if len(found) == 1:
             return Place(found[0], -1, f"thread {tid}")
@@ -148,10 +148,8 @@ class Places:
 
     def _places(self, on: Where, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         if on is None or isinstance(on, Place) or not is_many(on):
-            place = self._placed(on)
+            place = self._place_of(on)
             return np.full(count, place.thread, np.int32), np.full(count, place.track, np.int32)
         distinct, numbers = np.unique(integers("on", on, count), return_inverse=True)
-        threads = np.array(
-            [self._thread_numbered(tid).thread for tid in distinct.tolist()], np.int32
-        )
+        threads = np.array([self._thread_of_tid(tid).thread for tid in distinct.tolist()], np.int32)
         return threads[numbers], np.full(count, -1, np.int32)

@@ -148,7 +148,7 @@ class OwnRows:
                     array = array.take(array_of(places))
                 expected = arrow_type(field.type, exact=True)
                 if pa.types.is_duration(array.type) and field.role in TICK_ROLES:
-                    array = _of_width(array.view(pa.int64()), expected)
+                    array = _with_width(array.view(pa.int64()), expected)
                 elif expected not in (array.type, TEXT):
                     array = array.cast(expected)
                 return restored(field.type, array, self.trace.strings)
@@ -156,7 +156,7 @@ class OwnRows:
                 raise error.within(field=name) from None
 
 
-def _of_width(array: pa.Array, expected: pa.DataType) -> pa.Array:
+def _with_width(array: pa.Array, expected: pa.DataType) -> pa.Array:
     """Return 64-bit durations as they were, signed or unsigned."""
     return array.view(expected) if expected.bit_width == 64 else array.cast(expected)
 

@@ -196,7 +196,7 @@ class Rows:
 
     def table_of_class(self, parts: list[Part], schema: pa.Schema) -> pa.Table:
         """Return the concatenated rows of some parts of a class; the list of parts is emptied."""
-        part = _joined(parts)
+        part = _joined_parts(parts)
         parts.clear()
         return self._table(part.batch, schema, part.events)
 
@@ -239,7 +239,7 @@ class Rows:
             fields = self._trace.event_classes[number].fields
             for index, name in names.items():
                 values = arrow_array(fields[index].type, rows.column(index), self._trace.strings)
-                arrays[name] = scattering.whole([(number, values)])
+                arrays[name] = scattering.scattered([(number, values)])
         return self._tables.finished(piece, schema)
 
 
@@ -266,7 +266,7 @@ def _part(batch: Batch, number: int, before: int) -> Part:
     return Part(part, places + before)
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _joined_parts(parts: Sequence[Part]) -> Part:
     """Concatenate parts of one class."""
     if len(parts) == 1:
         return parts[0]
@@ -278,18 +278,18 @@ def _joined(parts: Sequence[Part]) -> Part:
         for index in range(first.width)
     ]
     joined = Batch(
-        ts=_together([batch.ts for batch in batches]),
+        ts=_concatenated([batch.ts for batch in batches]),
         class_id=constant_column(np.int32(number), count),
         row=np.arange(count, dtype=np.int32),
         tables={number: Table(count, columns)},
-        thread=_together([batch.thread for batch in batches]),
-        cpu=_together([batch.cpu for batch in batches]),
-        track=_together([batch.track for batch in batches]),
+        thread=_concatenated([batch.thread for batch in batches]),
+        cpu=_concatenated([batch.cpu for batch in batches]),
+        track=_concatenated([batch.track for batch in batches]),
     )
     return Part(joined, np.concatenate([part.events for part in parts]))
 
 
-def _together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Concatenate columns; constants stay constant."""
     first = columns[0]
     if all(column.strides == (0,) and column[0] == first[0] for column in columns):

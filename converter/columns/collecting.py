@@ -78,7 +78,7 @@ class ColumnCollector:
             event_class = self._trace.event_classes[id]
             columns = [
                 column
-                for column in self._fields.of(id, event_class)
+                for column in self._fields.columns_of(id, event_class)
                 if self._wanted is None or column.name in self._wanted
             ]
             places = batch.positions(id).astype(np.int64) + self._count if columns else None
@@ -97,11 +97,11 @@ class ColumnCollector:
             for name, arrays in self._common.items()
         }
         columns: dict[str, Callable[[], NDArray[Any]]] = {
-            name: partial(_of_all, self._trace, name, common) for name in COMMON
+            name: partial(_common_column, self._trace, name, common) for name in COMMON
         }
         for name in self._fields.types:
             if name in self._parts:
-                columns[name] = partial(_put_together, self._parts[name], self._count)
+                columns[name] = partial(_assembled, self._parts[name], self._count)
         return EventColumns(self._count, columns)
 
     def _values(self, column: FieldColumn[str], field: Field, values: Column) -> NDArray[Any]:
@@ -125,7 +125,7 @@ def _type_name(held: FieldClass) -> str:
     return str(held)
 
 
-def _of_all(trace: Trace, name: str, common: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+def _common_column(trace: Trace, name: str, common: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """Return one of the columns that all events have."""
     ts, threads, tracks = common["ts"], trace.threads, trace.tracks
     match name:
@@ -137,26 +137,26 @@ def _of_all(trace: Trace, name: str, common: Mapping[str, NDArray[Any]]) -> NDAr
             return _masked(common["cpu"], common["cpu"] >= 0)
         case "event":
             names = [one.name or one.kind.name.lower() for one in trace.event_classes]
-            return _looked_up(names, common["class_id"])
+            return _by_number(names, common["class_id"])
         case "system":
-            return _looked_up(
+            return _by_number(
                 [one.category or None for one in trace.event_classes], common["class_id"]
             )
         case "kind":
             kinds = [one.kind.name.lower() for one in trace.event_classes]
-            return _looked_up(kinds, common["class_id"])
+            return _by_number(kinds, common["class_id"])
         case "tid":
             return _ids([thread.tid for thread in threads], common["thread"])
         case "pid":
             pids = [trace.processes[thread.process].pid for thread in threads]
             return _ids(pids, common["thread"])
         case "thread":
-            return _looked_up([thread.name or None for thread in threads], common["thread"])
+            return _by_number([thread.name or None for thread in threads], common["thread"])
         case "process":
             processes = [trace.processes[thread.process].name or None for thread in threads]
-            return _looked_up(processes, common["thread"])
+            return _by_number(processes, common["thread"])
         case _:
-            return _looked_up([track.name for track in tracks], common["track"])
+            return _by_number([track.name for track in tracks], common["track"])
 
 
 def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
@@ -170,7 +170,7 @@ def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
     return times
 
 
-def _looked_up(names: list[str] | list[str | None], numbers: NDArray[np.int32]) -> NDArray[Any]:
+def _by_number(names: list[str] | list[str | None], numbers: NDArray[np.int32]) -> NDArray[Any]:
     """Return names by number (-1: none) as objects."""
     table = np.empty(len(names) + 1, object)
     table[:-1] = [None if name is None else utf8_text(name) for name in names]
@@ -189,7 +189,7 @@ def _masked(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[Any]:
     return values if valid.all() else np.ma.MaskedArray(values, ~valid)
 
 
-def _put_together(parts: list[Part], count: int) -> NDArray[Any]:
+def _assembled(parts: list[Part], count: int) -> NDArray[Any]:
     """Return one array of the parts of a column; masked, or None, where no part has a value."""
     places = np.concatenate([places for places, _ in parts])
     arrays = [values for _, values in parts]

@@ -50,7 +50,7 @@ class FieldColumns(Generic[T]):
         #: The type of each column, in the order in which they were added.
         self.types: dict[str, T] = {}
 
-    def of(self, number: int, event_class: EventClass) -> list[FieldColumn[T]]:
+    def columns_of(self, number: int, event_class: EventClass) -> list[FieldColumn[T]]:
         """Return the columns of a class, by its number; new ones come after the others."""
         found = self._of.get(number)
         if found is None:

@@ -81,7 +81,7 @@ class EventComparison:
             and np.array_equal(first.event, second.event)
         ):
             return
-        only_first, only_second = _only(first, second), _only(second, first)
+        only_first, only_second = _unmatched(first, second), _unmatched(second, first)
         self._report(first.take(only_first), second.take(only_second))
         if not len(only_first) and not len(only_second):
             # The same events, in another order at equal times on the same CPU, thread and track.
@@ -147,7 +147,7 @@ def _line(what: str, side: Side, window: Uncompared, index: int) -> str:
     return f"{what}: {side.describe(window, index)}"
 
 
-def _only(window: Uncompared, other: Uncompared) -> NDArray[np.intp]:
+def _unmatched(window: Uncompared, other: Uncompared) -> NDArray[np.intp]:
     """Return the entries of a window that the other lacks, respecting how often each occurs."""
     keys = np.stack([window.ts.view(np.uint64), window.place, window.event], axis=1)
     others = np.stack([other.ts.view(np.uint64), other.place, other.event], axis=1)

@@ -180,7 +180,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
                 + [piece + base for piece, base in zip(pieces, bases[:-1], strict=True)]
             )
             values = [
-                _between(column.values, column.offsets[0], column.offsets[-1]) for column in lists
+                _slice_of(column.values, column.offsets[0], column.offsets[-1]) for column in lists
             ]
             return ListColumn(offsets, concatenate(values))
         case StructColumn(_, members):
@@ -215,7 +215,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
             )
 
 
-def _between(column: Column, start: Any, end: Any) -> Column:
+def _slice_of(column: Column, start: Any, end: Any) -> Column:
     if isinstance(column, np.ndarray):
         return column[start:end]
     return take(column, np.arange(start, end))

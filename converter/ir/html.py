@@ -18,18 +18,18 @@ def html_table(
     def cell(value: object) -> str:
         if isinstance(value, int):
             return f'<td style="text-align:right">{value:,}</td>'
-        return f'<td style="text-align:left">{escape(_shown(str(value)))}</td>'
+        return f'<td style="text-align:left">{escape(_visible(str(value)))}</td>'
 
     head = "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in heads)
     body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     return (
-        f"<div><p><b>{escape(_shown(title))}</b></p><table><thead><tr>{head}</tr></thead>"
+        f"<div><p><b>{escape(_visible(title))}</b></p><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>{rest}</div>"
     )
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """Return the text without invisible characters, or those that reorder others."""
     cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return "".join(character if character.isprintable() else "\ufffd" for character in cut)

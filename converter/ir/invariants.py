@@ -217,7 +217,7 @@ def cpu_numbers(_: Trace, batch: Batch) -> Iterator[str]:
 def column_types(trace: Trace, batch: Batch) -> Iterator[str]:
     """A column has the Python and NumPy type that its field class requires."""
     for node in _nodes(trace, batch):
-        if not _holds(node.column, node.type):
+        if not _has_stored_type(node.column, node.type):
             shown = getattr(node.column, "dtype", type(node.column).__name__)
             yield f"{node.path}: {type(node.type).__name__} in a column of {shown}"
 
@@ -366,30 +366,34 @@ def _nodes(trace: Trace, batch: Batch) -> Iterator[_Node]:
             continue
         for i, field in enumerate(trace.event_classes[number].fields[: table.width]):
             path = f"class {number}, field {field.name!r}"
-            yield from _below(_Node(path, field.type, table.column(i), len(table)))
+            yield from _with_nested(_Node(path, field.type, table.column(i), len(table)))
 
 
-def _below(node: _Node) -> Iterator[_Node]:
+def _with_nested(node: _Node) -> Iterator[_Node]:
     yield node
     match node.type, node.column:
         case (ArrayClass(element), ListColumn(_, values)):
-            yield from _below(_Node(f"{node.path}[]", element, values, None))
+            yield from _with_nested(_Node(f"{node.path}[]", element, values, None))
         case (StructureClass(members), StructColumn(length, columns)):
             for member, column in zip(members, columns, strict=False):
-                yield from _below(_Node(f"{node.path}.{member.name}", member.type, column, length))
+                yield from _with_nested(
+                    _Node(f"{node.path}.{member.name}", member.type, column, length)
+                )
         case (VariantClass(options), UnionColumn(_, _, columns)):
             for option, column in zip(options, columns, strict=False):
-                yield from _below(_Node(f"{node.path}.{option.name}", option.type, column, None))
+                yield from _with_nested(
+                    _Node(f"{node.path}.{option.name}", option.type, column, None)
+                )
         case (OptionalClass(element), OptionalColumn(valid, values)):
             if len(valid) == len(values):
                 # Null entries hold arbitrary values.
                 held = take(values, np.flatnonzero(valid))
-                yield from _below(_Node(f"{node.path}?", element, held, None))
+                yield from _with_nested(_Node(f"{node.path}?", element, held, None))
             else:
                 yield _Node(f"{node.path}?", element, values, len(valid))
 
 
-def _holds(column: Column, field_class: FieldClass) -> bool:
+def _has_stored_type(column: Column, field_class: FieldClass) -> bool:
     match field_class, column:
         case (IntegerClass() | FloatClass(), np.ndarray()):
             return column.dtype == field_class.dtype and column.ndim == 1

@@ -34,15 +34,15 @@ def _tables(trace: Trace) -> tuple[Any, ...]:
         [(one.tid, one.process, one.name) for one in trace.threads],
         list(trace.tracks),
         list(trace.event_classes),
-        None if trace.symbols is None else _Same(trace.symbols),
+        None if trace.symbols is None else _Identity(trace.symbols),
         {
-            name: {key: _Same(value) for key, value in content.items()}
+            name: {key: _Identity(value) for key, value in content.items()}
             for name, content in trace.sidecar.items()
         },
     )
 
 
-class _Same:
+class _Identity:
     """Equal to another reference to the same object: some objects are too large to compare."""
 
     __slots__ = ("_it",)
@@ -51,6 +51,6 @@ class _Same:
         self._it = it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._it is other._it
+        return isinstance(other, _Identity) and self._it is other._it
 
     __hash__ = None  # type: ignore[assignment]

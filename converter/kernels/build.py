@@ -51,7 +51,7 @@ _KEPT = (
     "tests",
 )
 #: Leftovers of runs and builds in these folders.
-_LEFT = ("__pycache__", "*.pyc", "*.so")
+_LEFTOVERS = ("__pycache__", "*.pyc", "*.so")
 _CYTHON = "Cython>=3.1"
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s*\(?\s*([\w.]+|\*)", re.MULTILINE)
 #: A link, so that the package is complete in a checkout without an installation.
@@ -164,12 +164,12 @@ def _kept_files() -> Iterator[str]:
         if os.path.isfile(name):
             yield name
         for folder, folders, files in os.walk(name):
-            folders[:] = [each for each in folders if not _is_left(each)]
-            yield from (os.path.join(folder, each) for each in files if not _is_left(each))
+            folders[:] = [each for each in folders if not _is_leftover(each)]
+            yield from (os.path.join(folder, each) for each in files if not _is_leftover(each))
 
 
-def _is_left(name: str) -> bool:
-    return any(fnmatch.fnmatch(name, pattern) for pattern in _LEFT)
+def _is_leftover(name: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for pattern in _LEFTOVERS)
 
 
 @cache

@@ -171,7 +171,7 @@ def extract(
     if _checksum(source.read, footer.start) != footer.checksum:
         return None, content, _stale(source)
     try:
-        chunks = _but_last(embedding.frames(source, footer.start))
+        chunks = _without_last(embedding.frames(source, footer.start))
         trace = _trace_in(chunks, source.name, footer.records)
     except TraceError:
         # Something was added after or between the frames.
@@ -233,7 +233,7 @@ def _trace_in(chunks: Iterator[bytes], name: str, checksum: int) -> Trace | None
     return None
 
 
-def _but_last(frames: Iterator[bytes]) -> Iterator[bytes]:
+def _without_last(frames: Iterator[bytes]) -> Iterator[bytes]:
     """Return the contents of the frames except the last, which is the footer's."""
     before = None
     for frame in frames:

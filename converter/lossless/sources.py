@@ -95,7 +95,7 @@ def reopened(content: Source) -> Trace | None:
         )
     name = decoded(described.name)
     sizes: list[tuple[str, int]] = []
-    files = spooled(_unpacked(content.unpacked, records, sizes), name)
+    files = spooled(_decompressed(content.unpacked, records, sizes), name)
     source = source_of_files(name, decoded(described.opened), sizes, files)
     trace = format.open(source, _options(format, described), travelled=True)
     for warning in described.warning:
@@ -113,7 +113,7 @@ def _options(format: Format, described: pb.Source) -> dict[str, str]:
     return options
 
 
-def _unpacked(
+def _decompressed(
     unpacked: Unpacked, records: Iterator[pb.Record], sizes: list[tuple[str, int]]
 ) -> Iterator[bytes]:
     """Return the contents of all files, in sequence; the size of each is appended to `sizes`."""

@@ -126,7 +126,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
             cpu = np.where(cpu >= 0, cpu + np.int32(source.machine.cpus), cpu)
         if order is not None:
             class_id, row = class_id[order], row[order]
-            thread, cpu, track = (_taken(column, order) for column in (thread, cpu, track))
+            thread, cpu, track = (_reordered(column, order) for column in (thread, cpu, track))
         self._places[stream].append((thread, cpu, track))
         count = len(ts)
         columns = WindowColumns(
@@ -158,7 +158,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
     # Merged batches
 
     def _batch(self, events: MergedEvents[_Window]) -> Batch:
-        thread, cpu, track = self._placed(events.cpu)
+        thread, cpu, track = self._consume_places(events.cpu)
         return Batch(
             ts=events.ts,
             class_id=events.class_id,
@@ -172,13 +172,13 @@ class BatchMerge(StreamMerge[_Window, _Window]):
             track=track,
         )
 
-    def _placed(self, streams: NDArray[np.int32]) -> _Places:
+    def _consume_places(self, streams: NDArray[np.int32]) -> _Places:
         """Return the thread, CPU and track of events of these inputs, consuming the next entries of each input."""
         counts = np.bincount(streams, minlength=len(self._sources)).tolist()
         taken = [list(self._next_places(stream, count)) for stream, count in enumerate(counts)]
         order = np.argsort(streams.astype(np.uint16), kind="stable") if len(counts) > 1 else None
         thread, cpu, track = (
-            _joined([piece[part] for pieces in taken for piece in pieces], order)
+            _concatenated([piece[part] for pieces in taken for piece in pieces], order)
             for part in range(3)
         )
         return thread, cpu, track
@@ -309,7 +309,7 @@ def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
         yield _Part(window, class_id, None if whole else taken, places)
 
 
-def _taken(column: NDArray[np.int32], order: NDArray[np.intp]) -> NDArray[np.int32]:
+def _reordered(column: NDArray[np.int32], order: NDArray[np.intp]) -> NDArray[np.int32]:
     return column if column.strides == (0,) else column[order]
 
 
@@ -318,7 +318,7 @@ def _part(places: _Places, start: int, end: int) -> _Places:
     return thread, cpu, track
 
 
-def _joined(
+def _concatenated(
     pieces: Sequence[NDArray[np.int32]], order: NDArray[np.intp] | None
 ) -> NDArray[np.int32]:
     """Concatenate the pieces, then permute them by `order`; a constant column stays constant."""

@@ -219,7 +219,7 @@ def _group(
         anchor = anchors[number]
         placed[number] = Placement(
             reference[0],
-            _words(reference, align),
+            _description(reference, align),
             placed[anchor].shift + shift,
             _doubt(reference, inputs[anchor], inputs[number]),
         )
@@ -293,7 +293,7 @@ def _with_offset(clocked: Clocked, placement: Placement) -> Placement:
     return Placement(placement.how, words, placement.shift + clocked.offset, placement.doubt)
 
 
-def _words(reference: Reference, align: str | None) -> str:
+def _description(reference: Reference, align: str | None) -> str:
     how, _, name = reference
     match how:
         case ClockRelation.EVENT:

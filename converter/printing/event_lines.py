@@ -54,7 +54,7 @@ class _Lines:
     def print(self, write: Write) -> None:
         printer = Printer(self._trace.strings)
         for batch in self._trace.batches():
-            self._take(batch)
+            self._set_batch(batch)
             bound: list[Program | None] = [None] * len(self._trace.event_classes)
             # For events without a thread, that of their track.
             places = np.where(batch.thread >= 0, batch.thread, -2 - batch.track.astype(np.int64))
@@ -69,7 +69,7 @@ class _Lines:
             printer.print(bound, batch.class_id, batch.row, write)
         printer.flush(write)
 
-    def _take(self, batch: Batch) -> None:
+    def _set_batch(self, batch: Batch) -> None:
         trace = self._trace
         self._batch = batch
         self._describe = None if trace.describe is None else trace.describe(batch)
@@ -101,7 +101,7 @@ class _Lines:
             try:
                 self._programs[number] = self._compiled(event_class, self._fields)
             except NotExpressedError:
-                self._programs[number] = self._compiled(event_class, self._called)
+                self._programs[number] = self._compiled(event_class, self._call_description)
         return self._programs[number]
 
     def _compiled(
@@ -117,7 +117,7 @@ class _Lines:
         label = printable(event_class.name or class_label(event_class))
         code.literal(f": {label}: ".encode("utf-8", "surrogateescape"))
         # The source's own descriptions of events are fetched one by one.
-        (text if self._describe is None else self._called)(code, event_class)
+        (text if self._describe is None else self._call_description)(code, event_class)
         code.literal(b"\n")
         return code.finish()
 
@@ -147,7 +147,7 @@ class _Lines:
     def _fields(self, code: Code, event_class: EventClass) -> None:
         FieldTexts(code, self._functions).fields(event_class)
 
-    def _called(self, code: Code, event_class: EventClass) -> None:
+    def _call_description(self, code: Code, event_class: EventClass) -> None:
         """Print the text of an event by a call, as no program prints it."""
         shown = [i for i, field in enumerate(event_class.fields) if field.role not in IN_FRONT]
 

@@ -23,7 +23,7 @@ from converter.projection.capabilities import Capabilities
 from converter.projection.domain.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.domain.task_states import TaskStates
 from converter.projection.engine.assembly import assemble
-from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, Rehearsal
+from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, TracingRun
 from converter.projection.engine.piece_projection import PieceProjection
 from converter.projection.engine.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
 from converter.projection.engine.placing import Placing, is_absent
@@ -120,7 +120,7 @@ class Projector:
             self._end_names = EndNames(self.target, report)
         # By the other inputs of the plans; None for classes that have no plan.
         self._plans: dict[tuple[Hashable, ...], _Plans] = {}
-        self._rehearsal: Rehearsal | None = None
+        self._tracing_run: TracingRun | None = None
         self._by_value: dict[Hashable, ByValue] = {}
         # Of the current batch.
         self._occurring: set[int] = set()
@@ -151,16 +151,16 @@ class Projector:
         """Count a loss at the rows of `piece` (at `count` of them if given)."""
         if count is None:
             count = len(piece)
-        if self._rehearsal is not None:
-            self._rehearsal.lose(((kind, what, loss_class, aspect),), count)
+        if self._tracing_run is not None:
+            self._tracing_run.lose(((kind, what, loss_class, aspect),), count)
         if count:
             first_ts, kinds = self._first_of(piece)
             self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
     def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
         """Count losses that are the same for all events of a class, at the rows of `piece`."""
-        if self._rehearsal is not None:
-            self._rehearsal.lose(losses, len(piece))
+        if self._tracing_run is not None:
+            self._tracing_run.lose(losses, len(piece))
         if len(piece):
             self.report.add_planned(losses, len(piece), *self._first_of(piece))
 
@@ -210,8 +210,8 @@ class Projector:
 
     def is_nowhere(self, condition: ComputedColumn) -> bool:
         """Return True if no row matches; does not invalidate the cached plan."""
-        if self._rehearsal is not None:
-            return self._rehearsal.is_nowhere(condition)
+        if self._tracing_run is not None:
+            return self._tracing_run.is_nowhere(condition)
         return not np.asarray(condition()).any()
 
     def is_on_threads(self, piece: Piece) -> bool:
@@ -294,7 +294,7 @@ class Projector:
             self._occurring |= present
             self._tests.clear()
         batch = self._renumbered(batch)
-        decided = self._placing.begin(batch) + self._known()
+        decided = self._placing.begin(batch) + self._table_sizes()
         plans = self._plans.setdefault(decided, {})
         placed = placed_parts(
             batch,
@@ -311,7 +311,7 @@ class Projector:
             placed += [
                 (0, self._class_ids(part.event_class), part)
                 for piece in self._task_states.pieces(batch)
-                for part in self._held.of(piece)
+                for part in self._held.project(piece)
             ]
         batch = assemble(batch, placed, self.source.strings)
         if self.capabilities.buffers and not is_absent(batch.track):
@@ -320,7 +320,7 @@ class Projector:
             self._too_deep.count(batch)
         return self._end_names.named(batch) if self._end_names else batch
 
-    def _known(self) -> tuple[int, ...]:
+    def _table_sizes(self) -> tuple[int, ...]:
         """Return the sizes of the tables that rules depend on besides classes and their events."""
         target = self.target
         return (
@@ -338,18 +338,18 @@ class Projector:
         piece = Piece(batch, event_class, table, places, derived=self._derived)
         key = number, self._placing.begin_class(number)
         if key not in plans and len(table) >= FEWEST_ROWS:
-            self._rehearsal = Rehearsal(piece, Places(batch.union, number))
-            piece = self._rehearsal.piece
+            self._tracing_run = TracingRun(piece, Places(batch.union, number))
+            piece = self._tracing_run.piece
         parts = [
             (self._class_ids(part.event_class), part)
             for one in self._placing.in_buffers(piece)
-            for part in self._held.of(one)
+            for part in self._held.project(one)
         ]
         if self._addresses(event_class):
             self._lose_names(piece, (part.event_class for _, part in parts))
-        rehearsal, self._rehearsal = self._rehearsal, None
-        if rehearsal is not None and not rehearsal.is_exception:
-            plans[key] = rehearsal.plan(parts, self.report)
+        tracing_run, self._tracing_run = self._tracing_run, None
+        if tracing_run is not None and not tracing_run.guard_failed:
+            plans[key] = tracing_run.plan(parts, self.report)
         for _, part in parts:
             part.settle()
         return parts

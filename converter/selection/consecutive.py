@@ -24,8 +24,8 @@ from converter.selection.reaching import reaching
 from converter.selection.steps import StepsOf
 
 #: For parts by size: the number of events written before their size is known, and the minimum number at a time.
-_TRIED: Final = 1 << 12
-_FEWEST: Final = 1 << 9
+_FIRST_EVENTS: Final = 1 << 12
+_LEAST_EVENTS: Final = 1 << 9
 
 
 class Consecutive:
@@ -49,11 +49,11 @@ class Consecutive:
             self._most_bytes = length
             self._length = 0
         self._batches = source.batches()
-        self._later = iter(()) if source.in_time_order else iter(_earliest_behind(source))
+        self._later = iter(()) if source.in_time_order else iter(_earliest_after(source))
 
     def parts(self) -> Iterator[Part]:
         """Return the parts in order. All batches of a part must be read, once, before the next part is requested."""
-        self._held_back = self._next()
+        self._held_back = self._next_batch()
         origin = self._earliest()
         while self._held_back:
             start = self._earliest()
@@ -67,7 +67,7 @@ class Consecutive:
             part.trace.describe = part.trace.check = None
             part.trace.make_batches = self._once(part, start, end)
             yield part
-            self._held_back = self._held_back or self._next()
+            self._held_back = self._held_back or self._next_batch()
 
     def _once(self, part: Part, start: int, end: int | None) -> Callable[[], Iterator[Batch]]:
         batches = self._batches_of(part, start, end)
@@ -88,7 +88,7 @@ class Consecutive:
 
     # Reading
 
-    def _next(self) -> list[Batch]:
+    def _next_batch(self) -> list[Batch]:
         """Return the next batch that has events, or an empty list at the end."""
         for batch in self._batches:
             if len(batch):
@@ -121,8 +121,8 @@ class Consecutive:
         incoming, self._held_back = self._held_back, []
         while incoming:
             for batch in incoming:
-                yield from self._taken(part, batch, end, Window(start, end))
-            incoming = [] if self._horizon > end else self._next()
+                yield from self._split_at(part, batch, end, Window(start, end))
+            incoming = [] if self._horizon > end else self._next_batch()
 
     def _until_full(self, part: Part, start: int) -> Iterator[Batch]:
         """Return events, a range of time at a time, until the output has reached its maximum size."""
@@ -134,31 +134,31 @@ class Consecutive:
             if self._horizon == I64.max:
                 ready = len(times)
             if not ready:
-                batches = self._next()
+                batches = self._next_batch()
                 if not (batches or self._held_back):
                     return
                 self._held_back += batches
                 continue
-            bound = int(times[min(ready, self._piece(part)) - 1])
+            bound = int(times[min(ready, self._events_until_check(part)) - 1])
             held_back, self._held_back = self._held_back, []
             for batch in held_back:
-                yield from self._taken(part, batch, bound, Window(start, None))
+                yield from self._split_at(part, batch, bound, Window(start, None))
 
-    def _piece(self, part: Part) -> int:
+    def _events_until_check(self, part: Part) -> int:
         """Return how many events to write before checking the size again: about half of those that may still fit."""
         written = part.written()
         if not written or not part.events:
-            return _TRIED
-        return max((self._most_bytes - written) * part.events // (2 * written), _FEWEST)
+            return _FIRST_EVENTS
+        return max((self._most_bytes - written) * part.events // (2 * written), _LEAST_EVENTS)
 
-    def _taken(self, part: Part, batch: Batch, end: int, window: Window) -> Iterator[Batch]:
+    def _split_at(self, part: Part, batch: Batch, end: int, window: Window) -> Iterator[Batch]:
         """Return the events of a batch up to a time, and hold back the others."""
         times = self._times(batch)
-        behind = times > end
-        if behind.any():
-            self._held_back.append(batch.select(np.flatnonzero(behind)))
-            batch = batch.select(np.flatnonzero(~behind))
-            times = times[~behind]
+        later = times > end
+        if later.any():
+            self._held_back.append(batch.select(np.flatnonzero(later)))
+            batch = batch.select(np.flatnonzero(~later))
+            times = times[~later]
         if not len(batch):
             return
         self._latest = max(self._latest, int(times.max()))
@@ -213,7 +213,7 @@ class Consecutive:
         target.symbols = source.symbols
 
 
-def _earliest_behind(trace: Trace) -> list[int]:
+def _earliest_after(trace: Trace) -> list[int]:
     """Return, for each batch that has events, the earliest time of all later batches."""
     earliest = []
     for batch in trace.batches():
@@ -221,5 +221,5 @@ def _earliest_behind(trace: Trace) -> list[int]:
         ts = batch.ts[timed[batch.class_id]]
         if len(batch):
             earliest.append(int(ts.min()) if len(ts) else int(I64.max))
-    behind = np.minimum.accumulate(np.array([*earliest[1:], I64.max], np.int64)[::-1])[::-1]
-    return list(map(int, behind))
+    later = np.minimum.accumulate(np.array([*earliest[1:], I64.max], np.int64)[::-1])[::-1]
+    return list(map(int, later))

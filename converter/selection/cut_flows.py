@@ -41,7 +41,7 @@ class _Points(NamedTuple):
     ends: Mask
     implied: Mask
 
-    def at(self, rows: _Places) -> _Points:
+    def subset(self, rows: _Places) -> _Points:
         """Return a subset of the points."""
         return _Points(
             self.places[rows],
@@ -113,7 +113,7 @@ class CutFlows:
             implied = np.ones(len(at), np.bool_)
             sends = implied & (self._trace.event_classes[number].kind is Kind.MESSAGE_SEND)
             points = _Points(at, scopes * _SPREAD ^ ids, sends, ~implied, implied)
-            yield _Space("message"), points.at(np.flatnonzero(is_message))
+            yield _Space("message"), points.subset(np.flatnonzero(is_message))
 
 
 class _OpenFlows:
@@ -198,7 +198,7 @@ def _joined(points: list[_Points]) -> _Points:
 
 
 def _sorted_by_id(points: _Points) -> _Points:
-    return points.at(np.lexsort((points.places, points.ids)))
+    return points.subset(np.lexsort((points.places, points.ids)))
 
 
 def _has_points(event_class: EventClass) -> bool:
@@ -232,7 +232,7 @@ def _points_of(
         rows = np.flatnonzero(known if valid is None else known & valid)
         space = _Space("event" if is_event else "slice", isinstance(held, StringClass))
         points = _Points(at, ids.astype(np.uint64), begins, ends, np.zeros(len(table), np.bool_))
-        yield space, points.at(rows)
+        yield space, points.subset(rows)
 
 
 def _points_of_array(
@@ -247,7 +247,7 @@ def _points_of_array(
     begins = np.zeros(len(ids), np.bool_)
     points = _Points(at[rows], ids, begins, begins | ends, ~begins)
     known = begins | True if valid is None else valid[rows]
-    yield _Space("slice"), points.at(np.flatnonzero(known))
+    yield _Space("slice"), points.subset(np.flatnonzero(known))
 
 
 def _is_set(event_class: EventClass, table: Table, name: str) -> Mask:

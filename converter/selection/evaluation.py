@@ -132,7 +132,7 @@ class Evaluation:
             others = self._values(right, rows)
             if values is None or others is None:
                 return np.zeros(len(rows), np.bool_)
-            return _both(values, sign, others)
+            return _compare_names(values, sign, others)
         if values is None:
             return np.zeros(len(rows), np.bool_)
         return self._with_literal(values, sign, right)
@@ -152,7 +152,7 @@ class Evaluation:
             if rate is None and literal.spans:
                 raise SelectionError("the trace's ticks are of unknown length: write them as ticks")
             wanted = wanted if rate is None else wanted * rate
-        return _compare(values, sign, wanted)
+        return _compare_literal(values, sign, wanted)
 
     # Names
 
@@ -259,7 +259,7 @@ def _masked(values: Values, mask: int) -> Values | None:
 # Comparing
 
 
-def _compare(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
+def _compare_literal(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
     """Return the mask of the rows whose values satisfy a comparison with a literal."""
     column, held = values.column, values.type
     result: Mask
@@ -269,7 +269,7 @@ def _compare(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
             for tag, option in enumerate(options):
                 at = np.flatnonzero(tags == tag)
                 inner = _unwrapped(take(columns[tag], rows[at]), option.type, values.strings)
-                result[at] = _compare(inner, sign, wanted)
+                result[at] = _compare_literal(inner, sign, wanted)
         case (StringClass(), _) if isinstance(wanted, bytes):
             result = _texts(column, values.strings, sign, wanted)
         case (IntegerClass(), np.ndarray()) if isinstance(wanted, bytes):
@@ -337,14 +337,14 @@ def _labelled(column: NDArray[Any], held: IntegerClass, sign: str, wanted: bytes
     return ~result if sign in ("!=", "!~") else result
 
 
-def _both(one: Values, sign: str, other: Values) -> Mask:
+def _compare_names(one: Values, sign: str, other: Values) -> Mask:
     """Return the mask of the rows at which the values of two names satisfy a comparison."""
     result = np.zeros(len(one.column), np.bool_)
     if sign in _SIGNS:
         if isinstance(one.type, StringClass) and isinstance(other.type, StringClass):
-            result = _both_texts(one, sign, other)
+            result = _compare_texts(one, sign, other)
         elif _is_number(one) and _is_number(other):
-            result = _both_numbers(np.asarray(one.column), sign, np.asarray(other.column))
+            result = _compare_numbers(np.asarray(one.column), sign, np.asarray(other.column))
     valid = _and(one.valid, other.valid)
     return result if valid is None else result & valid
 
@@ -353,7 +353,7 @@ def _is_number(values: Values) -> bool:
     return isinstance(values.type, IntegerClass | FloatClass | BooleanClass)
 
 
-def _both_numbers(one: NDArray[Any], sign: str, other: NDArray[Any]) -> Mask:
+def _compare_numbers(one: NDArray[Any], sign: str, other: NDArray[Any]) -> Mask:
     result: Mask = _SIGNS[sign](one, other)
     # NumPy compares signed with unsigned 64-bit integers as floats.
     for signed, unsigned, test in ((one, other, sign), (other, one, _MIRRORED.get(sign, sign))):
@@ -363,7 +363,7 @@ def _both_numbers(one: NDArray[Any], sign: str, other: NDArray[Any]) -> Mask:
     return result
 
 
-def _both_texts(one: Values, sign: str, other: Values) -> Mask:
+def _compare_texts(one: Values, sign: str, other: Values) -> Mask:
     strings = StringTable()
     columns = [_as_ids(values, strings) for values in (one, other)]
     known = [strings[id] for id in range(len(strings))]

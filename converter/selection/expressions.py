@@ -162,7 +162,7 @@ class _Parser:
     def _next(self) -> _Token:
         return self._tokens[self._at]
 
-    def _taken(self, *texts: str) -> str | None:
+    def _accept(self, *texts: str) -> str | None:
         """Return the next token and advance, if it is one of these."""
         token = self._next
         if token.kind in ("sign", "name") and token.text in texts:
@@ -171,7 +171,7 @@ class _Parser:
         return None
 
     def _expect(self, text: str) -> None:
-        if self._taken(text) is None:
+        if self._accept(text) is None:
             raise self._error(f"{text!r} is expected", self._next.position)
 
     def end(self) -> None:
@@ -185,13 +185,13 @@ class _Parser:
     def either(self) -> Condition:
         """Parse a disjunction: conditions of which at least one must hold."""
         parts = [self._all()]
-        while self._taken("||"):
+        while self._accept("||"):
             parts.append(self._all())
         return parts[0] if len(parts) == 1 else Junction(tuple(parts), is_any=True)
 
     def _all(self) -> Condition:
         parts = [self._one()]
-        while self._taken("&&"):
+        while self._accept("&&"):
             parts.append(self._one())
         return parts[0] if len(parts) == 1 else Junction(tuple(parts), is_any=False)
 
@@ -200,9 +200,9 @@ class _Parser:
         if self._depth > _DEEPEST:
             raise self._error("conditions are nested too deep", self._next.position)
         try:
-            if self._taken("!"):
+            if self._accept("!"):
                 return Negation(self._one())
-            if self._taken("("):
+            if self._accept("("):
                 condition = self.either()
                 self._expect(")")
                 return condition
@@ -212,14 +212,14 @@ class _Parser:
 
     def _test(self) -> Condition:
         left = self._operand()
-        if self._taken("in"):
+        if self._accept("in"):
             self._expect("(")
             values = [self._literal()]
-            while self._taken(","):
+            while self._accept(","):
                 values.append(self._literal())
             self._expect(")")
             return Membership(left, tuple(values))
-        sign = self._taken(*_COMPARISONS)
+        sign = self._accept(*_COMPARISONS)
         if sign is None:
             if isinstance(left, Literal):
                 raise self._error("a comparison is expected", self._next.position)
@@ -241,7 +241,7 @@ class _Parser:
         path = token.text.removeprefix(".").strip("`")
         is_place = token.text in PLACE_NAMES
         mask = None
-        if self._taken("&"):
+        if self._accept("&"):
             held = self._literal()
             if not isinstance(held.value, int):
                 raise self._error("a mask is an integer", held.position)

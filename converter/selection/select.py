@@ -139,15 +139,15 @@ def resolved(trace: Trace, selection: Selection) -> Window:
     origin = 0
     moments = (start, end)
     if any(isinstance(one, Moment) and one.origin is Origin.START for one in moments):
-        origin = _first(trace)
+        origin = _first_time(trace)
     last = None if end is None else last_tick(end, trace.clock, origin)
     if isinstance(start, Span):
-        latest = _last(trace) if last is None else last
+        latest = _last_time(trace) if last is None else last
         return Window(latest - ticks(start.seconds, trace.clock), last)
     return Window(None if start is None else first_tick(start, trace.clock, origin), last)
 
 
-def _first(trace: Trace) -> int:
+def _first_time(trace: Trace) -> int:
     """Return the time of the first event: the earliest of the first batch that has a time."""
     seeking = _seeking(trace)
     known = None if seeking is None else seeking.first()
@@ -160,7 +160,7 @@ def _first(trace: Trace) -> int:
     return 0
 
 
-def _last(trace: Trace) -> int:
+def _last_time(trace: Trace) -> int:
     seeking = _seeking(trace)
     known = None if seeking is None else seeking.last()
     if known is not None:

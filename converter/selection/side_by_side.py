@@ -30,18 +30,18 @@ class SideBySide:
         self._steps_of = StepsOf(source, values=False)
         self._stacks = Stacks()
         self._first = 0
-        self._of: Callable[[Batch], _Groups] = self._cpus
+        self._groups_of: Callable[[Batch], _Groups] = self._cpus
         self._pids: _Tasks | None = None
         if division is Division.PROCESS:
             self._pids = _Tasks(source)
-            self._of = self._pids.of
+            self._groups_of = self._pids.processes_of
         #: Part numbers by CPU or pid.
         self._numbers: dict[int, int] = {}
         self.labels: list[str] = []
 
     def pieces(self, batch: Batch) -> Iterator[tuple[int, Batch]]:
         """Return the events of a batch by part, each with the part's number."""
-        numbers = self._numbered(self._of(batch))
+        numbers = self._numbered(self._groups_of(batch))
         steps = self._steps_of(batch)
         if steps is not None:
             owner = (numbers[steps.at] + 1).astype(np.int32)
@@ -52,7 +52,7 @@ class SideBySide:
         self._first += len(batch)
         places = np.arange(len(batch))
         if self._pids is not None:
-            more, others = self._pids.about(batch)
+            more, others = self._pids.processes_about(batch)
             # Each event once per part.
             both = np.stack(
                 [np.concatenate([numbers, self._numbered(others)]), np.r_[places, more]]
@@ -94,13 +94,13 @@ class _Tasks:
         self._processes: list[int] = []
         self._threads = self._tracks = np.full(1, _NONE)
 
-    def of(self, batch: Batch) -> _Groups:
+    def processes_of(self, batch: Batch) -> _Groups:
         """Return the process of each event: that of its thread, or of its track."""
         self._follow()
         of_thread = self._threads[batch.thread]
         return np.where(of_thread == _NONE, self._tracks[batch.track], of_thread)
 
-    def about(self, batch: Batch) -> tuple[NDArray[np.intp], _Groups]:
+    def processes_about(self, batch: Batch) -> tuple[NDArray[np.intp], _Groups]:
         """Return the positions of events that are about processes, and these processes."""
         places, groups = [np.zeros(0, np.intp)], [np.zeros(0, np.int64)]
         for at, tids in ids_about(self._trace, batch):

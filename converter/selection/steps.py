@@ -153,7 +153,7 @@ class StepsOf:
     ) -> Steps | None:
         kind = event_class.kind
         if kind is Kind.MARK:
-            return self._marks(batch, number, event_class, table)
+            return self._marker_steps(batch, number, event_class, table)
         at = batch.positions(number)
         begin = _BEGIN_OF.get(kind, kind)
         if begin in PAIRS:
@@ -166,13 +166,13 @@ class StepsOf:
             return None
         return Steps(
             at,
-            self._lanes(batch, number, event_class, table, begin),
+            self._stacks_of(batch, number, event_class, table, begin),
             np.full(len(at), step, np.int8),
             np.zeros(len(at), np.int64) if names is None else names,
             np.full(len(at), kind not in TIMELINE_ENDS),
         )
 
-    def _lanes(
+    def _stacks_of(
         self, batch: Batch, number: int, event_class: EventClass, table: Table, begin: Kind
     ) -> _Numbers:
         at = batch.positions(number)
@@ -191,11 +191,11 @@ class StepsOf:
                 if event_class.index_of(Role.TARGET_CPU) is None:
                     parts.append(batch.cpu[at])
             else:
-                parts += _place(batch, at)
+                parts += _default_stack(batch, at)
         elif begin in _OF_CPU:
             parts += [batch.cpu[at], batch.track[at]]
         else:
-            parts += _place(batch, at)
+            parts += _default_stack(batch, at)
         return mixed(len(at), parts)
 
     def _family(self, number: int, event_class: EventClass, begin: Kind) -> int:
@@ -232,7 +232,7 @@ class StepsOf:
         owners = np.array([*(thread.process for thread in self._trace.threads), -1], np.int32)
         return owners[threads]
 
-    def _marks(
+    def _marker_steps(
         self, batch: Batch, number: int, event_class: EventClass, table: Table
     ) -> Steps | None:
         index = event_class.index_of(Role.MESSAGE)
@@ -258,7 +258,7 @@ class StepsOf:
         tracked = (phase == ord("G")) | (phase == ord("H"))
         lane = np.where(
             is_call,
-            mixed(len(rows), [_CALLS, *_place(batch, at)]),
+            mixed(len(rows), [_CALLS, *_default_stack(batch, at)]),
             mixed(
                 len(rows),
                 [
@@ -283,7 +283,7 @@ class StepsOf:
         return [part[inverse] for part in parse_marker_ids(strings, messages)]
 
 
-def _place(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:
+def _default_stack(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:
     """Return the stack of events without an id: thread and track, or the CPU if there is neither."""
     thread, track = batch.thread[at], batch.track[at]
     return [thread, track, np.where((thread < 0) & (track < 0), batch.cpu[at], -1)]

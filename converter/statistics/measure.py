@@ -47,12 +47,12 @@ def measure(trace: Trace) -> Statistics:
     """
     result = Statistics()
     watched = dataclasses.replace(trace)
-    watched.make_batches = lambda: _watched(trace, result)
+    watched.make_batches = lambda: _measured(trace, result)
     result.slices = slice_times(watched)
     return result
 
 
-def _watched(trace: Trace, result: Statistics) -> Iterator[Batch]:
+def _measured(trace: Trace, result: Statistics) -> Iterator[Batch]:
     running: dict[int, tuple[int, int]] = {}
     for batch in trace.batches():
         if len(batch):

@@ -36,10 +36,10 @@ class Decoder:
             else:
                 large.append(table)
         large.sort(key=len, reverse=True)
-        begun: list[Work[list[Column]]] = []
+        started: list[Work[list[Column]]] = []
         if self._workers is not None:
-            begun = [self._workers.submit(table.columns) for table in large]
+            started = [self._workers.submit(table.columns) for table in large]
         # In reverse, as other threads take the first ones meanwhile. Nothing is left running, whatever fails.
-        failures = [work.failure() for work in reversed(begun)]
+        failures = [work.failure() for work in reversed(started)]
         for error in filter(None, failures):
             raise error

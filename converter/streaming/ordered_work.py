@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 #: The number of tasks that are queued in addition: the submitter runs one itself meanwhile, and other threads need a
 #: next.
-_WAITING: Final = 2
+_QUEUED: Final = 2
 
 
 class OrderedWork(Generic[State]):
@@ -44,16 +44,16 @@ class OrderedWork(Generic[State]):
         first = list(islice(items, 2))
         if self._states == 1 or len(first) < 2:
             for item in chain(first, items):
-                yield self._done(work, item)
+                yield self._run(work, item)
             return
         if self._workers is None:
             self._workers = Workers()
         # A thread that took a task while all states are in use would be idle.
-        most = self._states + (_WAITING if workers() <= self._states else 0)
+        most = self._states + (_QUEUED if workers() <= self._states else 0)
         pending: deque[Work[Result]] = deque()
         try:
             for item in chain(first, items):
-                pending.append(self._workers.submit(self._done, work, item))
+                pending.append(self._workers.submit(self._run, work, item))
                 if len(pending) == most:
                     yield pending.popleft().result()
             while pending:
@@ -62,7 +62,7 @@ class OrderedWork(Generic[State]):
             for left in pending:
                 left.take_back()
 
-    def _done(self, work: Callable[[State, Item], Result], item: Item) -> Result:
+    def _run(self, work: Callable[[State, Item], Result], item: Item) -> Result:
         state = self._idle.get()
         try:
             return work(state, item)

@@ -71,16 +71,16 @@ class Pipeline:
                     self._decoder = Decoder(self._source)
                     self._decoder.decode(batch)
                 self._workers = Workers(waits=True, worthwhile=True)
-                made = Ahead(self._made, self._workers)
+                made = Ahead(self._next_batch, self._workers)
                 yield batch
                 # Do not keep it while the next one is prepared.
                 del batch
-                yield from self._made_ahead(made)
+                yield from self._prefetched(made)
                 break
             yield batch
         self._tables.follow(self._tables.growth())
 
-    def _made(self) -> tuple[Batch, _Growth] | None:
+    def _next_batch(self) -> tuple[Batch, _Growth] | None:
         """Return the next batch, with the growth of the tables that comes with it."""
         batch = next(self._source_batches, None)
         if batch is None:
@@ -89,7 +89,7 @@ class Pipeline:
             self._decoder.decode(batch)
         return batch, self._tables.growth()
 
-    def _made_ahead(self, ahead: Ahead[tuple[Batch, _Growth]]) -> Iterator[Batch]:
+    def _prefetched(self, ahead: Ahead[tuple[Batch, _Growth]]) -> Iterator[Batch]:
         while (made := ahead.next()) is not None:
             batch, growth = made
             self._tables.follow(growth)

@@ -126,7 +126,7 @@ class StreamMerge(ABC, Generic[Window, Segment]):
         self._current: list[Window | None] = [None] * len(cpus)
         self._segments: list[Segment] = []
         self._bytes = 0
-        self._begun = False
+        self._started = False
 
     @abstractmethod
     def next_window(self, stream: int, done: Window | None) -> Window | None:
@@ -152,8 +152,8 @@ class StreamMerge(ABC, Generic[Window, Segment]):
 
     def next(self) -> MergedEvents[Segment] | None:
         """Return the events of the next batch, None after the last."""
-        if not self._begun:
-            self._begun = True
+        if not self._started:
+            self._started = True
             for stream in range(len(self._current)):
                 self._feed(stream)
         ts, location = (np.empty(self._size, np.int64) for _ in range(2))

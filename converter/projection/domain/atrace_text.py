@@ -84,7 +84,7 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
         if len(series) > 1:
             own = fields[index].name.encode("utf-8", "surrogateescape")
             name.append(b" " + own.translate(bytes.maketrans(_SEPARATORS, b"___")))
-        value = _whole(piece, piece.table.column(index), projection)
+        value = _integer_values(piece, piece.table.column(index), projection)
         # All other fields go with the first value.
         rest = frozenset({Role.NAME, Role.VALUE}) if after == 0 else frozenset(Role)
         part = _text(piece, projection, b"C|", [*name, b"|", value], without=rest)
@@ -187,7 +187,7 @@ def _contiguous(number: NDArray[np.generic]) -> Part:
     return np.ascontiguousarray(number, np.int64)
 
 
-def _whole(piece: Piece, column: Column, projection: Projection) -> Part:
+def _integer_values(piece: Piece, column: Column, projection: Projection) -> Part:
     """Return a counter's values as integers: markers have no others."""
     assert isinstance(column, np.ndarray)
     if column.dtype.kind != "f":

@@ -51,13 +51,13 @@ def _batches(trace: Trace, report: LossReport) -> Iterator[Batch]:
         # If all switches name both tasks, nothing is missing.
         partial = any(may_name_one(trace.event_classes[number]) for number in switches)
         if partial or (running and (switches or exits)):
-            scheduled = _Batch(trace, batch, switches, running)
+            scheduled = _RunningTasks(trace, batch, switches, running)
             yield _with_switches(trace, batch, scheduled, exits, report)
         else:
             yield batch
 
 
-class _Batch:
+class _RunningTasks:
     """The tasks that ran on each CPU over time, by the switches of a batch and `running`, which is updated."""
 
     def __init__(
@@ -75,19 +75,19 @@ class _Batch:
             tasks = np.append(tasks, got)
             classes = np.append(classes, np.full(len(at), number))
         self._before = dict(running)
-        places = _places(batch.cpu[positions], positions)
+        places = _sort_keys(batch.cpu[positions], positions)
         order = np.argsort(places)
-        self._places, self._tasks, self._classes = places[order], tasks[order], classes[order]
-        cpus = self._places >> 32
+        self._sort_keys, self._tasks, self._classes = places[order], tasks[order], classes[order]
+        cpus = self._sort_keys >> 32
         for last in np.flatnonzero(np.append(cpus[1:] != cpus[:-1], True)[: len(cpus)]).tolist():
             running[int(cpus[last])] = int(self._tasks[last]), int(self._classes[last])
 
     def running(self, cpus: NDArray[np.int32], positions: NDArray[Any]) -> tuple[_Int64s, _Int64s]:
         """Return the tasks that had these CPUs at these positions, and the classes of the switches to them."""
-        places = _places(cpus, positions)
-        last = np.searchsorted(self._places, places) - 1
+        places = _sort_keys(cpus, positions)
+        last = np.searchsorted(self._sort_keys, places) - 1
         known = last >= 0
-        known[known] = self._places[last[known]] >> 32 == places[known] >> 32
+        known[known] = self._sort_keys[last[known]] >> 32 == places[known] >> 32
         found = np.array([self._before.get(cpu, _NOBODY) for cpu in cpus.tolist()], np.int64)
         tasks, classes = found.reshape(-1, 2).T.copy()
         tasks[known], classes[known] = self._tasks[last[known]], self._classes[last[known]]
@@ -97,7 +97,7 @@ class _Batch:
 _NO_NUMBERS = np.zeros(0, np.int64)
 
 
-def _places(cpus: NDArray[np.int32], positions: NDArray[Any]) -> _Int64s:
+def _sort_keys(cpus: NDArray[np.int32], positions: NDArray[Any]) -> _Int64s:
     """Return numbers that sort by CPU, and by position within each."""
     places: _Int64s = (cpus.astype(np.int64) << 32) + positions
     return places
@@ -110,7 +110,7 @@ def _column(table: Table, event_class: EventClass, role: Role) -> _Int64s:
 
 
 def _with_switches(
-    trace: Trace, batch: Batch, scheduled: _Batch, exits: list[int], report: LossReport
+    trace: Trace, batch: Batch, scheduled: _RunningTasks, exits: list[int], report: LossReport
 ) -> Batch:
     placed: list[Placed] = []
     for number in exits:
@@ -123,7 +123,7 @@ def _with_switches(
             continue
         tids = told.astype(np.int64)
         tasks, classes = scheduled.running(batch.cpu[whole.positions], whole.positions)
-        leaves = (tasks == tids) & np.isin(classes, _plain(trace, classes))
+        leaves = (tasks == tids) & np.isin(classes, _integer_classes(trace, classes))
         leaving, staying = whole.split(leaves)
         placed += [] if staying is None else [(number, number, staying)]
         if leaving is None:
@@ -150,7 +150,7 @@ def _with_switches(
     return assemble(batch, placed, trace.strings)
 
 
-def _plain(trace: Trace, classes: _Int64s) -> list[int]:
+def _integer_classes(trace: Trace, classes: _Int64s) -> list[int]:
     """Return the classes whose fields are all numbers: the other fields of a switch are set to 0."""
     return [
         number

@@ -400,10 +400,10 @@ def lower_waking(piece: Piece, projection: Projection) -> list[Piece] | None:
     if Kind.SCHED_WAKEUP not in projection.capabilities.kinds:
         return lower_to_instant(piece, projection)
 
-    def made() -> EventClass:
+    def make_class() -> EventClass:
         return replace(piece.event_class, kind=Kind.SCHED_WAKEUP, native=b"")
 
-    return [piece.rewritten(piece.derive((Kind.SCHED_WAKEUP,), made), piece.lazy_columns())]
+    return [piece.rewritten(piece.derive((Kind.SCHED_WAKEUP,), make_class), piece.lazy_columns())]
 
 
 def lower_wakeup_new(piece: Piece, projection: Projection) -> list[Piece] | None:

@@ -51,7 +51,7 @@ def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) ->
             projection.lose(LossKind.DROPPED, _NONE, piece, empty, LossClass.DETAIL)
             piece = piece.select(np.flatnonzero(counts))
             counts = counts[counts != 0]
-        held = _held(counts, piece, projection, most, unknown)
+        held = _clamped(counts, piece, projection, most, unknown)
         if held is counts:
             return piece
         columns = piece.lazy_columns()
@@ -63,7 +63,7 @@ def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) ->
     return adapt
 
 
-def _held(
+def _clamped(
     counts: NDArray[Any], piece: Piece, projection: Projection, most: int, unknown: int
 ) -> NDArray[Any]:
     """Return counts as a format holds them, in their own type; the same array if it holds all."""

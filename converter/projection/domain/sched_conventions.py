@@ -72,7 +72,7 @@ def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
         (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
         (INCOMING_WEIGHT, Role.NEXT_TID, Role.NEXT_PRIORITY),
     ):
-        if not _has(piece, field):
+        if not _has_field(piece, field):
             piece = piece.with_argument(field, _weights(piece, role, priority), first=True)
     return piece
 
@@ -82,7 +82,7 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
 
     A partition has wakers in all rows or in none (`wakeups.of_sleepers`).
     """
-    if not _has(piece, WAKER) and _has_wakers(piece, projection):
+    if not _has_field(piece, WAKER) and _has_wakers(piece, projection):
 
         def wakers(piece: Piece) -> NDArray[np.uint64]:
             return projection.tids_of(projection.threads_of(piece)).view(np.uint64)
@@ -91,7 +91,7 @@ def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
         projection.lose(LossKind.LOWERED, "waking threads as arguments", piece)
         absent = constant_column(np.int32(-1), len(piece))
         piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
-    if not _has(piece, WEIGHT):
+    if not _has_field(piece, WEIGHT):
         weights = _weights(piece, Role.TID, Role.PRIORITY)
         piece = piece.with_argument(WEIGHT, weights, first=True)
     return piece
@@ -103,7 +103,7 @@ def _has_wakers(piece: Piece, projection: Projection) -> bool:
     return int(projection.threads_of(piece).max(initial=-1)) >= 0
 
 
-def _has(piece: Piece, wanted: Field) -> bool:
+def _has_field(piece: Piece, wanted: Field) -> bool:
     return any(field.name == wanted.name for field in piece.event_class.fields)
 
 
@@ -113,10 +113,10 @@ def _weights(piece: Piece, role: Role, priority: Role) -> ComputedColumn:
     weights: Column | Thunk | None = piece.lazy_integers(priority)
     if weights is None:
         weights = constant_column(np.int32(0), len(piece))
-    return ComputedColumn(_held, (weights,) if tids is None else (weights, tids), piece)
+    return ComputedColumn(_clamped_weights, (weights,) if tids is None else (weights, tids), piece)
 
 
-def _held(
+def _clamped_weights(
     _piece: Piece, weights: NDArray[Any], tids: NDArray[Any] | None = None
 ) -> NDArray[np.int32]:
     held = np.clip(weights, IDLE_WEIGHT + 1, (1 << 31) - 1).astype(np.int32)

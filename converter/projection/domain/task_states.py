@@ -84,13 +84,13 @@ class TaskStates:
 
     def _states(self, batch: Batch, dumps: list[Piece], saying: list[Piece]) -> list[Piece]:
         """Return slices from the dump's state to the next event that sets one."""
-        said, said_at = _first_of_each(*_words(saying))
-        tids, at, names = self._dumped(dumps)
+        said, said_at = _first_of_each(*_recorded_states(saying))
+        tids, at, names = self._dumped_tasks(dumps)
         threads = self._projection.thread_of_tid(tids)
-        begins = (threads >= 0) & (tids > 0) & (at < _looked_up(tids, said, said_at))
+        begins = (threads >= 0) & (tids > 0) & (at < _lookup(tids, said, said_at))
         begins &= ~np.isin(tids, self._settled) & ~np.isin(tids, self._open)
         known = values_of(np.concatenate((self._open, tids[begins])))
-        end_at = _looked_up(known, said, said_at)
+        end_at = _lookup(known, said, said_at)
         ends = end_at != _NOWHERE
         self._settled = values_of(np.concatenate((self._settled, said)))
         self._open = known[~ends]
@@ -98,14 +98,14 @@ class TaskStates:
         if ends.any():
             order = np.argsort(end_at[ends], kind="stable")
             owners = self._projection.thread_of_tid(known[ends][order])
-            made.append(self._made(batch, STATE_TRACK, end_at[ends][order], owners, None))
+            made.append(self._slice_events(batch, STATE_TRACK, end_at[ends][order], owners, None))
         if begins.any():
             order = np.argsort(at[begins], kind="stable")
             owners, called = threads[begins][order], names[begins][order]
-            made.append(self._made(batch, STATE_TRACK, at[begins][order], owners, called))
+            made.append(self._slice_events(batch, STATE_TRACK, at[begins][order], owners, called))
         return made
 
-    def _dumped(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
+    def _dumped_tasks(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
         """Return the tasks of the dump, each once, the positions of their states, and the names of these."""
         tids, at, names = [_NONE], [_NONE], [np.zeros(0, np.int32)]
         for piece in dumps:
@@ -142,12 +142,12 @@ class TaskStates:
         self._branded = values_of(np.concatenate((self._branded, owners)))
         made = []
         if goes_on.any():
-            made.append(self._made(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None))
+            made.append(self._slice_events(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None))
         if len(at):
-            made.append(self._made(batch, BRAND_TRACK, at, threads, names))
+            made.append(self._slice_events(batch, BRAND_TRACK, at, threads, names))
         return made
 
-    def _made(
+    def _slice_events(
         self,
         batch: Batch,
         track: str,
@@ -206,7 +206,7 @@ def _text_of(event_class: EventClass) -> int | None:
     return next((i for i, field in fields if isinstance(field.type, StringClass)), None)
 
 
-def _words(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
+def _recorded_states(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
     """Return the tasks whose state events set, and the positions of these events."""
     tids, at = [_NONE], [_NONE]
     for piece in saying:
@@ -225,7 +225,7 @@ def _first_of_each(tids: _Int64s, at: _Int64s) -> tuple[_Int64s, _Int64s]:
     return found, at[order][first]
 
 
-def _looked_up(tids: _Int64s, known: _Int64s, values: _Int64s) -> _Int64s:
+def _lookup(tids: _Int64s, known: _Int64s, values: _Int64s) -> _Int64s:
     """Return the values of numbers among the known, which ascend; `_NOWHERE` for others."""
     if not len(known):
         return np.full(len(tids), _NOWHERE, np.int64)

@@ -60,17 +60,17 @@ class _Profile:
         self, data: dict[str, Any], trace: Trace
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Add the contents of an event, and return the times and nodes of its samples."""
-        self.now = _whole(data.get("startTime"), self.now)
+        self.now = _integer_or(data.get("startTime"), self.now)
         tree = data.get("cpuProfile")
         tree = tree if isinstance(tree, dict) else {}
-        self._add_nodes(_listed(tree.get("nodes")), trace.strings)
-        samples = _listed(tree.get("samples"))
-        deltas = _listed(data.get("timeDeltas")) or _listed(tree.get("timeDeltas"))
+        self._add_nodes(_list_or_empty(tree.get("nodes")), trace.strings)
+        samples = _list_or_empty(tree.get("samples"))
+        deltas = _list_or_empty(data.get("timeDeltas")) or _list_or_empty(tree.get("timeDeltas"))
         ticks = (trace.clock.ticks_per_second or _NANOSECONDS) / _MICROSECONDS
         ts, stack = [], []
         for sample, delta in zip(samples, deltas, strict=False):
-            self.now += _whole(delta, 0)
-            node = self.number.get(_whole(sample, 0))
+            self.now += _integer_or(delta, 0)
+            node = self.number.get(_integer_or(sample, 0))
             at = int(self.now * ticks)
             if node is not None and abs(at) < _MAX_TIME:
                 ts.append(at)
@@ -86,14 +86,14 @@ class _Profile:
             number = node.get("id")
             if not isinstance(number, int) or number in self.number:
                 continue
-            parent = self.number.get(_whole(node.get("parent"), children.get(number, 0)), -1)
+            parent = self.number.get(_integer_or(node.get("parent"), children.get(number, 0)), -1)
             name = frame.get("functionName")
             text = name if isinstance(name, str) and name else _ANONYMOUS
             self.number[number] = len(self.prefix)
             self.prefix.append(parent)
             self.function.append(strings.intern(text.encode("utf-8", "surrogateescape")))
-            for child in _listed(node.get("children")):
-                children[_whole(child, 0)] = number
+            for child in _list_or_empty(node.get("children")):
+                children[_integer_or(child, 0)] = number
 
 
 class _Profiles:
@@ -142,14 +142,14 @@ class _Profiles:
         assert places is not None
         phase, name, argument, id = places
 
-        def of(index: int, row: int) -> Any:
+        def value_at(index: int, row: int) -> Any:
             return value(table.column(index), fields[index].type, row, strings)
 
         for row in range(len(table)):
-            if of(phase, row) == b"P" and of(name, row) in _NAMES:
-                data = _plain(of(argument, row), fields[argument].type)
+            if value_at(phase, row) == b"P" and value_at(name, row) in _NAMES:
+                data = _as_json(value_at(argument, row), fields[argument].type)
                 if isinstance(data, dict):
-                    yield row, (None if id is None else of(id, row), data)
+                    yield row, (None if id is None else value_at(id, row), data)
 
     def _batches_of(
         self, ts: NDArray[np.int64], stack: NDArray[np.int64], thread: int, profile: _Profile
@@ -181,14 +181,14 @@ def _fields(event_class: EventClass) -> tuple[int, int, int, int | None] | None:
     return event_class.fields.index(PHASE), name, named[_ARGUMENT], id
 
 
-def _plain(item: Any, field_class: FieldClass) -> Any:
+def _as_json(item: Any, field_class: FieldClass) -> Any:
     """Convert a value of `ir.columns.value` to its JSON representation."""
     match field_class:
         case StructureClass(members):
             parts = zip(item, members, strict=True)
-            return {name: _plain(part, member.type) for (name, part), member in parts}
+            return {name: _as_json(part, member.type) for (name, part), member in parts}
         case ArrayClass(element):
-            return [_plain(part, element) for part in item]
+            return [_as_json(part, element) for part in item]
         case StringClass():
             return item.decode("utf-8", "surrogateescape")
         case BytesClass():
@@ -199,9 +199,9 @@ def _plain(item: Any, field_class: FieldClass) -> Any:
     return item
 
 
-def _listed(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _whole(value: Any, missing: int) -> int:
+def _integer_or(value: Any, missing: int) -> int:
     return int(value) if isinstance(value, int | float) and abs(value) < _MAX_TIME else missing

@@ -29,7 +29,7 @@ FEWEST_ROWS: Final = 2
 Numbered = tuple[int, Piece]
 
 
-class Rehearsal:
+class TracingRun:
     """The rows of a class during a tracing run, without a plan: records what is lost, and what is read."""
 
     def __init__(self, piece: Piece, places: Places) -> None:
@@ -42,49 +42,49 @@ class Rehearsal:
             piece.batch, piece.event_class, self.table, places, derived=piece.derived
         )
         #: True if there is a row that the plan would not handle.
-        self.is_exception = False
-        self._exceptions: tuple[RecipePart, ...] = ()
+        self.guard_failed = False
+        self._guards: tuple[RecipePart, ...] = ()
         self._losses: PlannedLosses = ()
-        self._of_all = True
+        self._in_all_rows = True
 
     def lose(self, losses: PlannedLosses, count: int) -> None:
         """Record losses at `count` rows."""
-        self._of_all &= count in (0, len(self.table))
+        self._in_all_rows &= count in (0, len(self.table))
         if count:
             self._losses += losses
 
     def is_nowhere(self, condition: ComputedColumn) -> bool:
         """Record a guard, a condition that must hold for no row; return True if that is so here."""
-        part = self._of(condition)
+        part = self._recipe(condition)
         if part is None:
-            return not _holds(condition)
-        holds = _holds(self._original.table.made(part, self._original))
-        self.is_exception |= holds
-        self._exceptions += (part,)
+            return not _is_true_anywhere(condition)
+        holds = _is_true_anywhere(self._original.table.made(part, self._original))
+        self.guard_failed |= holds
+        self._guards += (part,)
         return not holds
 
     def plan(self, parts: Sequence[Numbered], report: LossReport) -> ClassPlan | None:
         """Return the plan that reproduces these partitions, or None if they depend on the contents of events."""
         looked = self._places.asked or not self.table.is_undecoded
-        if looked or not self._of_all:
+        if looked or not self._in_all_rows:
             return None
         planned = [self._part(number, piece) for number, piece in parts]
         known = tuple(part for part in planned if part is not None)
         if len(known) < len(parts):
             return None
         tally = report.tally(self._losses) if self._losses else None
-        return ClassPlan(known, tally, self._exceptions, Piece)
+        return ClassPlan(known, tally, self._guards, Piece)
 
     def _part(self, number: int, piece: Piece) -> PlannedPart | None:
         if not piece.whole or piece.places is not self._places:
             return None
         given = (piece.on_thread, piece.on_cpu, piece.on_track)
-        places = tuple(self._of(one) for one in given)
+        places = tuple(self._recipe(one) for one in given)
         if any((one is None) != (part is None) for one, part in zip(given, places, strict=True)):
             return None
         recipe = []
         for index in range(piece.table.width):
-            part = self._of_column(piece.table, index)
+            part = self._column_recipe(piece.table, index)
             if part is None:
                 return None
             recipe.append(part)
@@ -92,43 +92,43 @@ class Rehearsal:
         on = places if is_elsewhere else None
         return PlannedPart(number, piece.event_class, tuple(recipe), on, piece.after)
 
-    def _of_column(self, table: Table, index: int) -> RecipePart | None:
+    def _column_recipe(self, table: Table, index: int) -> RecipePart | None:
         """Return how a column is computed from those of the traced table, or None if that is not known."""
         if table is self.table:
             return index
         stored = table.stored(index)
-        made = self._of(stored)
-        if isinstance(stored, ComputedColumn) and _is_of_constant(made):
+        made = self._recipe(stored)
+        if isinstance(stored, ComputedColumn) and _is_computed_from_constant(made):
             (of,) = stored.columns
-            given = _settled(of)
+            given = _evaluated(of)
             # A column that is passed through unchanged will be so every time.
             return _constant(given) if table.column(index) is given else made
         return made
 
-    def _of(self, stored: Any) -> RecipePart | None:
+    def _recipe(self, stored: Any) -> RecipePart | None:
         part: RecipePart | None = _constant(stored)
         if isinstance(stored, LazyColumn):
-            return self._of_column(stored.table, stored.index)
+            return self._column_recipe(stored.table, stored.index)
         if isinstance(stored, ComputedColumn):
-            parts = [self._of(column) for column in stored.columns]
+            parts = [self._recipe(column) for column in stored.columns]
             known = tuple(part for part in parts if part is not None)
             return Computation(stored.function, known) if len(known) == len(parts) else None
         return part
 
 
-def _is_of_constant(part: RecipePart | None) -> bool:
+def _is_computed_from_constant(part: RecipePart | None) -> bool:
     if not isinstance(part, Computation) or len(part.columns) != 1:
         return False
     return isinstance(part.columns[0], Constant)
 
 
-def _settled(place: Any) -> Any:
+def _evaluated(place: Any) -> Any:
     return place() if callable(place) else place
 
 
-def _holds(condition: Any) -> bool:
+def _is_true_anywhere(condition: Any) -> bool:
     """Return True if a condition holds for any row."""
-    return bool(np.any(_settled(condition)))
+    return bool(np.any(_evaluated(condition)))
 
 
 def _constant(column: Any) -> Constant | None:

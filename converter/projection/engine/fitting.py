@@ -215,7 +215,7 @@ class Fitter:
         fitted = fitted_class(field.type, capabilities)
         name = fit_identifier(field.name, capabilities)
         if capabilities.distinct_names:
-            name = _distinct(name, others)
+            name = _unique_name(name, others)
         role = field.role if support.roles else Role.NONE
         if support.argument_role is not None:
             # Readers identify it by the name that is written.
@@ -287,7 +287,7 @@ class Fitter:
         plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
 
 
-def _distinct(name: str, fields: Sequence[Field]) -> str:
+def _unique_name(name: str, fields: Sequence[Field]) -> str:
     """Return a name that none of these fields has, derived from the given one."""
     taken = {field.name for field in fields}
     if name not in taken:

@@ -47,7 +47,7 @@ _Part = tuple[Field, Thunk]
 def is_nested(event_class: EventClass, capabilities: Capabilities) -> bool:
     """Return True if the class has structures or arrays that `flattened` splits."""
     return any(
-        _is_taken_apart(field, capabilities) and not _is_held(field, event_class, capabilities)
+        _is_split(field, capabilities) and not _is_held(field, event_class, capabilities)
         for field in event_class.fields
     )
 
@@ -73,10 +73,12 @@ def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
         else:
             parts += _flatten(field, column, piece, capabilities)
 
-    def made() -> EventClass:
+    def make_class() -> EventClass:
         return replace(piece.event_class, fields=tuple(field for field, _ in parts))
 
-    return piece.rewritten(piece.derive(("flattened",), made), [column for _, column in parts])
+    return piece.rewritten(
+        piece.derive(("flattened",), make_class), [column for _, column in parts]
+    )
 
 
 def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) -> bool:
@@ -91,7 +93,7 @@ def _is_held(field: Field, event_class: EventClass, capabilities: Capabilities) 
     )
 
 
-def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
+def _is_split(field: Field, capabilities: Capabilities) -> bool:
     match field.type:
         case StructureClass():
             return not capabilities.structures
@@ -105,7 +107,7 @@ def _is_taken_apart(field: Field, capabilities: Capabilities) -> bool:
 def _flatten(
     field: Field, column: Thunk, piece: Piece, capabilities: Capabilities
 ) -> Iterator[_Part]:
-    if not _is_taken_apart(field, capabilities):
+    if not _is_split(field, capabilities):
         yield field, column
     elif isinstance(field.type, StructureClass):
         for i, member in enumerate(field.type.members):

@@ -52,11 +52,11 @@ class PieceProjection:
         self._support = support
         self._bookkeeping = bookkeeping
         self._fitter = Fitter(projection)
-        self._is_nested = ByClass(lambda one: is_nested(one, self._holds(one)))
-        self._is_varying = ByClass(lambda one: is_varying(one, self._holds(one)))
+        self._is_nested = ByClass(lambda one: is_nested(one, self._argument_capabilities(one)))
+        self._is_varying = ByClass(lambda one: is_varying(one, self._argument_capabilities(one)))
         self._has_required = ByClass(self._required_are_there)
 
-    def of(self, piece: Piece) -> list[Piece]:
+    def project(self, piece: Piece) -> list[Piece]:
         """Return the partitions that the format holds of one of any kind."""
         return self._fit(piece, 0)
 
@@ -80,13 +80,13 @@ class PieceProjection:
             self._projection.lose(
                 LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE
             )
-            piece = flattened(piece, self._holds(piece.event_class))
+            piece = flattened(piece, self._argument_capabilities(piece.event_class))
         if self._is_varying(piece.event_class):
             what = f"{class_label(piece.event_class)}: optional values as event classes"
             self._projection.lose(
                 LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE
             )
-            parts = split_by_presence(piece, self._holds(piece.event_class))
+            parts = split_by_presence(piece, self._argument_capabilities(piece.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         splitter = self._capabilities.splitters.get(piece.event_class.kind)
         if splitter is None:
@@ -111,7 +111,7 @@ class PieceProjection:
         return [
             part
             for placed in self._placing.place(piece, support)
-            for part in self._apart(self._fitter.fit(placed), support)
+            for part in self._split_by_record(self._fitter.fit(placed), support)
         ]
 
     def _required_are_there(self, event_class: EventClass) -> bool:
@@ -119,7 +119,7 @@ class PieceProjection:
         support = self._support(event_class)
         return support is not None and support.required <= roles
 
-    def _holds(self, event_class: EventClass) -> Capabilities:
+    def _argument_capabilities(self, event_class: EventClass) -> Capabilities:
         """Return the capabilities for arguments of a class."""
         support = self._support(event_class)
         return self._capabilities if support is None else support.holds or self._capabilities
@@ -144,24 +144,27 @@ class PieceProjection:
             self._projection.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
-    def _apart(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def _split_by_record(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Split a fitted partition into what the format's record holds, and the rest as instants right after it."""
         if not support.values_only:
-            return self._limit(piece, support)
+            return self._limit_arguments(piece, support)
         fields = piece.event_class.fields
         own = len(support.fields)
         beside = [i for i in range(own, len(fields)) if not is_value(fields[i])]
         if not beside:
-            return self._limit(piece, support)
+            return self._limit_arguments(piece, support)
         what = f"{class_label(piece.event_class)}: what is no value in instants"
         self._projection.lose(LossKind.LOWERED, what, piece)
         naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
-        rest = _part(piece, piece.event_class, [*naming, *beside], piece.after + 1)
+        rest = _with_fields(piece, piece.event_class, [*naming, *beside], piece.after + 1)
         values = [i for i in range(len(fields)) if i not in beside]
-        kept = _part(piece, piece.event_class, values, piece.after)
-        return [*self._limit(kept, support), *self._fit(as_instant(rest, self._projection), 1)]
+        kept = _with_fields(piece, piece.event_class, values, piece.after)
+        return [
+            *self._limit_arguments(kept, support),
+            *self._fit(as_instant(rest, self._projection), 1),
+        ]
 
-    def _limit(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def _limit_arguments(self, piece: Piece, support: KindSupport) -> list[Piece]:
         """Move arguments beyond the format's limit to instants right after."""
         limit = (support.holds or self._capabilities).max_arguments
         fields = piece.event_class.fields
@@ -175,7 +178,7 @@ class PieceProjection:
         if last <= end:
             return [piece]
         which = [*range(end), *range(last, len(fields))]
-        parts = [_part(piece, piece.event_class, which, piece.after)]
+        parts = [_with_fields(piece, piece.event_class, which, piece.after)]
         instants = self._capabilities.kinds.get(Kind.INSTANT)
         is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
         # If an instant has no field for its name, that is an argument too.
@@ -190,12 +193,12 @@ class PieceProjection:
         name = f"{class_label(piece.event_class)} (continued)"
         beyond = EventClass(Kind.TYPED, name)
         for after, start in enumerate(range(end, last, room), piece.after + 1):
-            rest = _part(piece, beyond, range(start, min(start + room, last)), after)
+            rest = _with_fields(piece, beyond, range(start, min(start + room, last)), after)
             parts += self._fit(as_instant(rest, self._projection), 1)
         return parts
 
 
-def _part(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
+def _with_fields(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
     """Return the same rows as a class of some of the fields, `after` positions later."""
     fields = tuple(piece.event_class.fields[i] for i in which)
     columns = [piece.table.lazy(i) for i in which]

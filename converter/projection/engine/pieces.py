@@ -226,7 +226,7 @@ class Piece(Rows):
         """
         roles = roles or {}
 
-        def made() -> EventClass:
+        def make_class() -> EventClass:
             kept = roles | {role: role for role in CONTEXT_ROLES}
             own = tuple(
                 replace(field, role=kept.get(field.role, Role.NONE))
@@ -245,7 +245,7 @@ class Piece(Rows):
             if field.role not in without
         ]
         how = (kind, *(field for field, _ in leading), *roles.items(), without)
-        return self.rewritten(self.derive(how, made), columns, **places)
+        return self.rewritten(self.derive(how, make_class), columns, **places)
 
 
 class ByClass(Generic[Known]):

@@ -70,7 +70,7 @@ class _Gaps:
         for stream, position in zip(present.tolist(), first.tolist(), strict=True):
             held = self._held.pop(stream, None)
             if held is not None:
-                yield _at(held, self._times(held.ts, batch.ts[[position]]))
+                yield _with_times(held, self._times(held.ts, batch.ts[[position]]))
 
     def _moved(self, batch: Batch, streams: _Int64s, gaps: NDArray[Any]) -> Batch:
         """Return the batch with its gaps at their times; the last of a stream is held back."""
@@ -87,7 +87,7 @@ class _Gaps:
         ts = batch.ts.copy()
         closed = gaps[after >= 0]
         ts[closed] = self._times(batch.ts[closed], batch.ts[after[after >= 0]])
-        moved = _at(batch, ts)
+        moved = _with_times(batch, ts)
         return (
             moved if not len(open_ones) else moved.select(np.delete(np.arange(len(ts)), open_ones))
         )
@@ -117,7 +117,7 @@ def _streams(batch: Batch) -> _Int64s:
     return numbers
 
 
-def _at(batch: Batch, ts: _Int64s) -> Batch:
+def _with_times(batch: Batch, ts: _Int64s) -> Batch:
     """Return the same events at other times."""
     return Batch(
         ts=ts,

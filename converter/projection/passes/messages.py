@@ -87,7 +87,7 @@ class _Messages:
             flow = flows.match(step, batch.thread, scope, id, received)
             under_way = bool(received.any())
             if not self._forks:
-                flow = self._first(batch, flow)
+                flow = self._first_receivers(batch, flow)
             at = np.flatnonzero(flow)
             numbers = np.abs(flow[at])
             yield self._with_flows(renumbered, at, numbers, step[at]) if len(at) else renumbered
@@ -112,7 +112,7 @@ class _Messages:
             step[at[~is_message]] = 0
         return scope, id
 
-    def _first(self, batch: Batch, flow: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _first_receivers(self, batch: Batch, flow: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the flows without those to receivers after the first."""
         further = np.flatnonzero(flow < 0)
         if not len(further):

@@ -35,13 +35,13 @@ def _batches(trace: Trace) -> Iterator[Batch]:
 def reordered(batch: Batch, order: NDArray[np.intp]) -> Batch:
     """Return the events of a batch in an order."""
     return Batch(
-        ts=_taken(batch.ts, order),
-        class_id=_taken(batch.class_id, order),
-        row=_taken(batch.row, order),
+        ts=_reordered_column(batch.ts, order),
+        class_id=_reordered_column(batch.class_id, order),
+        row=_reordered_column(batch.row, order),
         tables=batch.tables,
-        thread=_taken(batch.thread, order),
-        cpu=_taken(batch.cpu, order),
-        track=_taken(batch.track, order),
+        thread=_reordered_column(batch.thread, order),
+        cpu=_reordered_column(batch.cpu, order),
+        track=_reordered_column(batch.track, order),
     )
 
 
@@ -50,7 +50,7 @@ def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
     return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
 
 
-def _taken(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
+def _reordered_column(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     """Return the column in an order; a constant stays one."""
     # Nothing is out of bounds; with "clip", NumPy need not check.
     return column if column.strides == (0,) else np.take(column, order, mode="clip")

@@ -144,7 +144,7 @@ class _Splitter:
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
             # The position at which the stream has reached the end's time; in any case after the end's own begin.
-            begun = self._begun(split, complete, place, count)
+            begun = self._starting_ends(split, complete, place, count)
             count += len(batch)
             ends = _Ends.joined([pending, begun])
             reached = np.searchsorted(now, ends.ts, side="left")
@@ -296,7 +296,7 @@ class _Splitter:
             times = start + took
         return _Complete(at, durations, times, stays)
 
-    def _begun(
+    def _starting_ends(
         self,
         batch: Batch,
         complete: list[_Complete],

@@ -41,7 +41,7 @@ class OverlappingSlices:
         self.restart()
         #: By the index of a track of the source: its index here.
         self._numbers: list[int] = []
-        self._beside: dict[tuple[int, int, int], int] = {}
+        self._added: dict[tuple[int, int, int], int] = {}
 
     def restart(self) -> None:
         """Start over with the first batch."""
@@ -120,15 +120,15 @@ class OverlappingSlices:
     def _track(self, thread: int, track: int, line: int) -> int:
         """Return the track of that row next to one of a thread."""
         key = (-1 if track >= 0 else thread, track, line)
-        if key not in self._beside:
+        if key not in self._added:
             name = NAME if line == 1 else f"{NAME} {line}"
             made = Track(name, TrackScope.THREAD, thread)
             if track >= 0:
                 around = self._tracks[track]
                 made = Track(name, around.scope, around.owner, parent=track)
-            self._beside[key] = len(self._tracks)
+            self._added[key] = len(self._tracks)
             self._tracks.append(made)
-        return self._beside[key]
+        return self._added[key]
 
 
 def _order(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:

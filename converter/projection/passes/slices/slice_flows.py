@@ -70,7 +70,7 @@ class _Flows:
             if not any(self._fields):
                 yield in_classes(batch, self._numbers)
                 continue
-            at, id, terminates = self._said(batch)
+            at, id, terminates = self._flow_points(batch)
             renumbered = self._renumbered(batch)
             if len(at):
                 order = np.lexsort((terminates, at, batch.ts[at]))
@@ -88,7 +88,7 @@ class _Flows:
             event_class = replace(event_class, fields=left, native=b"")
         self._numbers.append(self._result.add_class(event_class))
 
-    def _said(
+    def _flow_points(
         self, batch: Batch
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]:
         """Return, in position order, the positions of flow ids in a batch, the ids, and whether the flows end there."""

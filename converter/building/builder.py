@@ -137,13 +137,15 @@ class TraceBuilder(Places):
     def end(self, ts: int, on: Place | int, *, args: Mapping[str, Values] = _NO_FIELDS) -> None:
         """End the slice that `begin` started last on the place `on`, at the time `ts`, with additional `args`."""
         place = self._place_of(on)
-        begun = self._open.get(place[:2])
-        if not begun:
+        begin_times = self._open.get(place[:2])
+        if not begin_times:
             raise ArgumentError(f"no slice is open on {place.name}: call begin() first")
-        if integer("ts", ts) < begun[-1]:
-            raise ArgumentError(f"a slice that began at {begun[-1]} on {place.name} ends at {ts}")
+        if integer("ts", ts) < begin_times[-1]:
+            raise ArgumentError(
+                f"a slice that began at {begin_times[-1]} on {place.name} ends at {ts}"
+            )
         self._add(Kind.SLICE_END, {}, ts, on, None, args)
-        begun.pop()
+        begin_times.pop()
 
     def instant(
         self,
@@ -243,15 +245,15 @@ class TraceBuilder(Places):
         Raises:
             ArgumentError: slices are open that `end` should have ended.
         """
-        for (thread, track), begun in self._open.items():
-            if begun:
+        for (thread, track), begin_times in self._open.items():
+            if begin_times:
                 where = (
                     self._trace.tracks[track].name
                     if track >= 0
                     else self._trace.threads[thread].tid
                 )
                 raise ArgumentError(
-                    f"a slice that began at {begun[-1]} on {where} is still open: call end()"
+                    f"a slice that began at {begin_times[-1]} on {where} is still open: call end()"
                 )
         source = self._trace
         result = dataclasses.replace(
@@ -263,8 +265,8 @@ class TraceBuilder(Places):
             environment=dict(source.environment),
             warnings=[],
         )
-        made = [rows.table(source.strings) for rows in self._rows.values()]
-        result.make_batches = lambda: _batches(made)
+        class_tables = [rows.table(source.strings) for rows in self._rows.values()]
+        result.make_batches = lambda: _batches(class_tables)
         result.in_time_order = True
         return result
 
@@ -351,24 +353,25 @@ def _named(name: Names, category: str) -> dict[Role, Values]:
     return parts
 
 
-def _batches(made: Sequence[tuple[Common, Table]]) -> Iterator[Batch]:
+def _batches(class_tables: Sequence[tuple[Common, Table]]) -> Iterator[Batch]:
     """Return the events in the order of time, and of calls."""
-    if not made:
+    if not class_tables:
         return
     ts, call, cpu, thread, track = (
-        np.concatenate(arrays) for arrays in zip(*(common for common, _ in made), strict=True)
+        np.concatenate(arrays)
+        for arrays in zip(*(common for common, _ in class_tables), strict=True)
     )
-    sizes = [len(table) for _, table in made]
-    class_id = np.repeat(np.arange(len(made), dtype=np.int32), sizes)
+    sizes = [len(table) for _, table in class_tables]
+    class_id = np.repeat(np.arange(len(class_tables), dtype=np.int32), sizes)
     row = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
     order = np.lexsort((call, ts))
     for start in range(0, len(order), _BATCH):
         chosen = order[start : start + _BATCH]
         classes = class_id[chosen]
         rows = np.zeros(len(chosen), np.int32)
-        number_rows(classes, rows, np.zeros(len(made), np.int32))
+        number_rows(classes, rows, np.zeros(len(class_tables), np.int32))
         tables = {
-            number: made[number][1].select(row[chosen[classes == number]])
+            number: class_tables[number][1].select(row[chosen[classes == number]])
             for number in np.unique(classes).tolist()
         }
         yield Batch(

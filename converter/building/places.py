@@ -72,14 +72,14 @@ class Places:
             The place of events on it.
         """
         number = integer("tid", tid, least=0)
-        of = number if pid is None else integer("pid", pid, least=0)
-        if of not in self._processes:
-            self.process(of, text("name", name) if of == number else "")
-        index = self._threads.get((number, of))
+        owner_pid = number if pid is None else integer("pid", pid, least=0)
+        if owner_pid not in self._processes:
+            self.process(owner_pid, text("name", name) if owner_pid == number else "")
+        index = self._threads.get((number, owner_pid))
         if index is None:
-            index = self._threads[number, of] = len(self._trace.threads)
+            index = self._threads[number, owner_pid] = len(self._trace.threads)
             self._by_tid.setdefault(number, []).append(index)
-            self._trace.threads.append(Thread(number, self._processes[of]))
+            self._trace.threads.append(Thread(number, self._processes[owner_pid]))
         thread = self._trace.threads[index]
         thread.name = text("name", name) or thread.name
         return Place(index, -1, f"thread {number}")

@@ -70,9 +70,9 @@ class OwnRows:
         """True if some classes are skipped."""
         return len(self.wanted) < len(self._about.columns)
 
-    def columns(self, of: Collection[int] | None = None) -> list[str]:
+    def columns(self, classes: Collection[int] | None = None) -> list[str]:
         """Return the columns that are read, of all wanted classes or of some."""
-        chosen = self.wanted if of is None else of
+        chosen = self.wanted if classes is None else classes
         fields = [name for number in sorted(chosen) for name in self._about.columns[number]]
         return list(dict.fromkeys([self.time, "cpu", CLASS, THREAD, TRACK, *fields]))
 
@@ -255,8 +255,8 @@ class GroupSeeking:
         groups = self._groups()
         left_out = [group for group in groups if not wanted(group)]
         self._narrow(wanted)
-        behind = any(group.first is not None and group.first > end for group in left_out)
-        return Narrowed(bool(left_out), behind)
+        has_later = any(group.first is not None and group.first > end for group in left_out)
+        return Narrowed(bool(left_out), has_later)
 
 
 def check_columns(schema: pa.Schema, names: Sequence[str]) -> None:

@@ -39,10 +39,10 @@ class EventComparison:
     def run(self) -> None:
         one, other = self._sides
         while not (one.ended and other.ended):
-            behind = one if (one.horizon, one.ended) <= (other.horizon, other.ended) else other
-            if behind.ended:
-                behind = other if behind is one else one
-            behind.advance()
+            lagging = one if (one.horizon, one.ended) <= (other.horizon, other.ended) else other
+            if lagging.ended:
+                lagging = other if lagging is one else one
+            lagging.advance()
             until = min(one.horizon, other.horizon)
             if until > I64.min:
                 self._compare(one.pop(until), other.pop(until))

@@ -158,8 +158,8 @@ class _Events:
                 column_form(table.column(i), field.type, self._trace.strings)
                 for i, field in enumerate(fields)
             ]
-            for row, place in enumerate(batch.positions(number).tolist()):
-                values[place] = [form[row] for form in forms]
+            for row, position in enumerate(batch.positions(number).tolist()):
+                values[position] = [form[row] for form in forms]
         self._values.extend(values)
         self._columns.append((batch.ts, batch.class_id, batch.cpu, batch.thread, batch.track))
 
@@ -192,7 +192,7 @@ class _Events:
 
     def _rows(self, places: NDArray[np.int64], *columns: NDArray[Any]) -> list[list[Json]]:
         parts = [column[places].tolist() for column in columns]
-        values = (self._values[place] for place in places.tolist())
+        values = (self._values[position] for position in places.tolist())
         return [list(row) for row in zip(*parts, values, strict=True)]
 
 
@@ -281,7 +281,7 @@ def _load_batch(trace: Trace, events: list[Json], tracks: list[int]) -> Batch:
     tables = {}
     for number in np.unique(classes).tolist():
         fields = trace.event_classes[number].fields
-        held = [values[place] for place in np.flatnonzero(classes == number).tolist()]
+        held = [values[position] for position in np.flatnonzero(classes == number).tolist()]
         columns = [
             column_from_values(
                 field.type, [value_of(item[i], field.type) for item in held], trace.strings
@@ -346,10 +346,10 @@ def _set_difference(key: str, one: list[Json], other: list[Json]) -> str:
 
 def _event_difference(key: str, one: dict[str, Json], other: dict[str, Json]) -> str:
     """Describe how the events differ; the tables that they refer to are equal."""
-    for place, (event, theirs) in enumerate(zip(one[key], other[key], strict=False)):
+    for position, (event, theirs) in enumerate(zip(one[key], other[key], strict=False)):
         if _line(event) == _line(theirs):
             continue
-        head = f"{key}[{place}] of {len(one[key])} and {len(other[key])} differ"
+        head = f"{key}[{position}] of {len(one[key])} and {len(other[key])} differ"
         fields = one["classes"][event[-5]].get("fields", [])
         if event[:-1] == theirs[:-1]:
             for field, mine, their in zip(fields, event[-1], theirs[-1], strict=True):
@@ -358,10 +358,10 @@ def _event_difference(key: str, one: dict[str, Json], other: dict[str, Json]) ->
                     break
         return f"{head}\n  first:  {_event(event, one)}\n  second: {_event(theirs, other)}"
     longer, which = (one, "first") if len(one[key]) > len(other[key]) else (other, "second")
-    place = min(len(one[key]), len(other[key]))
+    position = min(len(one[key]), len(other[key]))
     return (
         f"{key}: {len(one[key])} in the first, {len(other[key])} in the second; "
-        f"only in the {which}:\n  {_event(longer[key][place], longer)}"
+        f"only in the {which}:\n  {_event(longer[key][position], longer)}"
     )
 
 

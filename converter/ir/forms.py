@@ -231,15 +231,15 @@ def column_form(column: Column, field_class: FieldClass, strings: StringTable) -
             for tag, option in enumerate(options):
                 places = np.flatnonzero(tags == tag)
                 held = column_form(take(columns[tag], rows[places]), option.type, strings)
-                for place, item in zip(places.tolist(), held, strict=True):
-                    result[place] = {option.name: item}
+                for position, item in zip(places.tolist(), held, strict=True):
+                    result[position] = {option.name: item}
             return result
         case (OptionalClass(element), OptionalColumn(valid, values)):
             result = [None] * len(valid)
             places = np.flatnonzero(valid)
             held = column_form(take(values, places), element, strings)
-            for place, item in zip(places.tolist(), held, strict=True):
-                result[place] = item
+            for position, item in zip(places.tolist(), held, strict=True):
+                result[position] = item
             return result
     raise TypeError(f"a {type(column).__name__} does not hold {field_class}")
 
@@ -317,9 +317,9 @@ def sidecar_of(form: Json) -> Any:
 def _float_texts(column: NDArray[Any], bits: int) -> list[str]:
     # The shortest text of a 32-bit float is not that of the same number in 64 bits.
     texts = [str(number) for number in column] if bits == 32 else [repr(x) for x in column.tolist()]
-    for place in np.flatnonzero(np.isnan(column)).tolist():
-        pattern = int(column[place : place + 1].view(f"u{bits // 8}")[0])
-        texts[place] = "nan" if pattern == _USUAL_NAN[bits] else f"nan:{pattern:x}"
+    for position in np.flatnonzero(np.isnan(column)).tolist():
+        pattern = int(column[position : position + 1].view(f"u{bits // 8}")[0])
+        texts[position] = "nan" if pattern == _USUAL_NAN[bits] else f"nan:{pattern:x}"
     return texts
 
 

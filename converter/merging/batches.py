@@ -175,10 +175,10 @@ class BatchMerge(StreamMerge[_Window, _Window]):
     def _consume_places(self, streams: NDArray[np.int32]) -> _Places:
         """Return the thread, CPU and track of events of these inputs, consuming the next entries of each input."""
         counts = np.bincount(streams, minlength=len(self._sources)).tolist()
-        taken = [list(self._next_places(stream, count)) for stream, count in enumerate(counts)]
+        consumed = [list(self._next_places(stream, count)) for stream, count in enumerate(counts)]
         order = np.argsort(streams.astype(np.uint16), kind="stable") if len(counts) > 1 else None
         thread, cpu, track = (
-            _concatenated([piece[part] for pieces in taken for piece in pieces], order)
+            _concatenated([piece[part] for pieces in consumed for piece in pieces], order)
             for part in range(3)
         )
         return thread, cpu, track
@@ -302,11 +302,11 @@ def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
     for place, where in enumerate(origins.tolist()):
         window, class_id = events.segments[where >> 32], where & 0xFFFF_FFFF
         places = np.flatnonzero(origin == place)
-        taken = rows[places] if len(origins) > 1 else rows
-        whole = len(taken) == len(window.batch.tables[class_id]) and bool(
-            np.all(taken == np.arange(len(taken)))
+        picked = rows[places] if len(origins) > 1 else rows
+        is_whole = len(picked) == len(window.batch.tables[class_id]) and bool(
+            np.all(picked == np.arange(len(picked)))
         )
-        yield _Part(window, class_id, None if whole else taken, places)
+        yield _Part(window, class_id, None if is_whole else picked, places)
 
 
 def _reordered(column: NDArray[np.int32], order: NDArray[np.intp]) -> NDArray[np.int32]:

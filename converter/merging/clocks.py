@@ -266,15 +266,15 @@ def _start_together(
     """Place a group that nothing relates to the first: both start at the same time, unless the caller
     gives an offset.
     """
-    told = inputs[root].offset is not None
+    has_offset = inputs[root].offset is not None
     for number in group:
         known = placed[number]
         if number == root:
-            words = "by the offset given" if told else "starts with the others"
-            how = ClockRelation.OFFSET if told else ClockRelation.NOTHING
-            doubt = "" if told else _UNRELATED
+            words = "by the offset given" if has_offset else "starts with the others"
+            how = ClockRelation.OFFSET if has_offset else ClockRelation.NOTHING
+            doubt = "" if has_offset else _UNRELATED
             known = Placement(how, words, known.shift, doubt)
-        shift = known.shift if told else known.shift - late
+        shift = known.shift if has_offset else known.shift - late
         placed[number] = Placement(known.how, known.words, shift, known.doubt)
 
 

@@ -84,7 +84,7 @@ class Machine:
 
 
 def machine_names(
-    traces: Sequence[Trace], told: Mapping[int, str] | None = None
+    traces: Sequence[Trace], given_names: Mapping[int, str] | None = None
 ) -> tuple[str, ...]:
     """Return the name of each input's machine: the given one, or else that of the environment.
 
@@ -92,14 +92,14 @@ def machine_names(
     several, an input without a name belongs to a machine without a name. A guest is a different machine from its host
     and from other guests, even if their names are equal.
     """
-    told = told or {}
-    stated = [told.get(number) or _host(trace) for number, trace in enumerate(traces)]
+    given_names = given_names or {}
+    stated = [given_names.get(number) or _host(trace) for number, trace in enumerate(traces)]
     known = list(stated)
     guests = [
         number
         for number, recording in enumerate(host_recordings(traces))
         if recording is not None and HOST_TRACE_ID in traces[number].environment
-        if number not in told
+        if number not in given_names
     ]
     called = _guest_names(traces)
     for number in guests:
@@ -121,9 +121,9 @@ def host_recordings(traces: Sequence[Trace]) -> list[int | None]:
     """Return, for each input, the recording whose clock its times are on if it is a guest's or the host's of one."""
     own = [trace.environment.get(TRACE_ID) for trace in traces]
     hosts = [trace.environment.get(HOST_TRACE_ID) for trace in traces]
-    of = [mine if host is None else host for mine, host in zip(own, hosts, strict=True)]
-    known = {host for host in hosts if isinstance(host, int) and of.count(host) > 1}
-    return [one if isinstance(one, int) and one in known else None for one in of]
+    recordings = [mine if host is None else host for mine, host in zip(own, hosts, strict=True)]
+    known = {host for host in hosts if isinstance(host, int) and recordings.count(host) > 1}
+    return [one if isinstance(one, int) and one in known else None for one in recordings]
 
 
 def _guest_names(traces: Sequence[Trace]) -> dict[object, str]:

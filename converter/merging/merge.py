@@ -73,10 +73,10 @@ def merge(
         raise UnsupportedError("an input that is there twice has to be opened twice")
     called = _Names(names if names is not None else [str(i + 1) for i in range(len(inputs))])
     shifts = {called.number(key): parse_offset(value) for key, value in (offsets or {}).items()}
-    told = {
+    given_names = {
         called.number(key): machine for machine, keys in (machines or {}).items() for key in keys
     }
-    return _Merging(inputs, called.names, shifts, align, told).trace
+    return _Merging(inputs, called.names, shifts, align, given_names).trace
 
 
 def parse_offset(value: str | Fraction) -> Fraction:
@@ -126,7 +126,7 @@ class _Merging:
         names: Sequence[str],
         offsets: Mapping[int, Fraction],
         align: str | None,
-        told: Mapping[int, str],
+        given_names: Mapping[int, str],
     ) -> None:
         self._inputs = inputs
         self._names = names
@@ -142,7 +142,7 @@ class _Merging:
                 raise error.within(path=name) from None
         if align is not None:
             self._check_alignment(align, [found.aligned for found in surveys])
-        hosts = machine_names(inputs, told)
+        hosts = machine_names(inputs, given_names)
         ids = [ids_of(trace) if len(set(hosts)) > 1 else frozenset() for trace in inputs]
         self._machines = machines(hosts, [found.highest_cpu for found in surveys], ids)
         recordings = host_recordings(inputs)

@@ -95,13 +95,13 @@ class Code:
             case [*_, op.CONSTANT, op.DROP]:
                 del self._operations[-2:]
             case [op.CONSTANT, op.CONSTANT, op.ELEMENT]:
-                place = values[0] + values[1] * values[2]
-                if min(values) >= 0 and place < _MOST_PLACE:
-                    self._operations[-3:] = [[op.CONSTANT, place, 0, 0]]
+                offset = values[0] + values[1] * values[2]
+                if min(values) >= 0 and offset < _MOST_PLACE:
+                    self._operations[-3:] = [[op.CONSTANT, offset, 0, 0]]
             case [op.CONSTANT, op.CONSTANT, op.READ]:
-                place, size, little = values
-                if place >= 0 and size in _LOADED and not little:
-                    self._operations[-3:] = [[op.LOAD, place, size, 0]]
+                offset, size, little = values
+                if offset >= 0 and size in _LOADED and not little:
+                    self._operations[-3:] = [[op.LOAD, offset, size, 0]]
 
     def literal(self, text: bytes) -> None:
         """Print a text that is always the same."""
@@ -246,12 +246,12 @@ class Code:
         """Return the finished program."""
         names = [
             (
-                [(low, high, *self._literal(text)) for low, high, text in each.entries],
-                each.unset,
-                each.bits,
-                self._literal(each.separator),
+                [(low, high, *self._literal(text)) for low, high, text in names.entries],
+                names.unset,
+                names.bits,
+                self._literal(names.separator),
             )
-            for each in self._names
+            for names in self._names
         ]
         forms = [
             (
@@ -276,8 +276,8 @@ class Code:
         return Printed(program, tuple(key for key, _ in self._columns))
 
     def _literal(self, text: bytes) -> tuple[int, int]:
-        place = self._places.get(text)
-        if place is None:
-            place = self._places[text] = len(self._literals)
+        offset = self._places.get(text)
+        if offset is None:
+            offset = self._places[text] = len(self._literals)
             self._literals += text
-        return place, len(text)
+        return offset, len(text)

@@ -180,7 +180,9 @@ def _cpu(cpu: int) -> tuple[bytes, int]:
 
 def _flags(code: Code, event_class: EventClass) -> None:
     """Print the letters of the latency format, and a blank, if events have them."""
-    found = [event_class.index_of(of) for of in (Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT)]
+    found = [
+        event_class.index_of(role) for role in (Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT)
+    ]
     numbers = [
         index
         for index in found

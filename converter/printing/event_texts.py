@@ -51,9 +51,9 @@ class ColumnKey(NamedTuple):
     field: int
     path: tuple[int, ...] = ()
 
-    def inner(self, place: int = 0) -> ColumnKey:
+    def inner(self, index: int = 0) -> ColumnKey:
         """Return the key of what is inside: the elements or the value, or a member or option by its index."""
-        return ColumnKey("", self.field, (*self.path, place))
+        return ColumnKey("", self.field, (*self.path, index))
 
     def taken(self, what: str) -> ColumnKey:
         """Return the same key with another representation."""
@@ -62,8 +62,8 @@ class ColumnKey(NamedTuple):
     def of(self, table: Table) -> Any:
         """Return the column in a table, in the representation that programs need."""
         column = table.column(self.field)
-        for place in self.path:
-            column = _inside(column, place)
+        for index in self.path:
+            column = _inside(column, index)
         match self.what, column:
             case ("list", ListColumn(offsets, _)):
                 return offsets
@@ -84,14 +84,14 @@ class ColumnKey(NamedTuple):
 _KINDS: Final = {"signed": "i", "unsigned": "ub", "float": "f"}
 
 
-def _inside(column: Column, place: int) -> Column:
+def _inside(column: Column, index: int) -> Column:
     match column:
         case ListColumn(_, values) | OptionalColumn(_, values):
             return values
         case StructColumn(_, members):
-            return members[place]
+            return members[index]
         case UnionColumn(_, _, options):
-            return options[place]
+            return options[index]
     raise TypeError(f"nothing is inside a {type(column).__name__}")
 
 
@@ -166,9 +166,9 @@ class FieldTexts:
             case StructureClass(members):
                 names = unique_names([member.name for member in members])
                 between = b"{"
-                for place, (name, member) in enumerate(zip(names, members, strict=True)):
+                for index, (name, member) in enumerate(zip(names, members, strict=True)):
                     code.literal(between + _json_name(name))
-                    self._json(member.type, key.inner(place), level)
+                    self._json(member.type, key.inner(index), level)
                     between = b", "
                 code.literal(b"}" if members else b"{}")
             case VariantClass():
@@ -178,24 +178,24 @@ class FieldTexts:
             case _:
                 raise NotExpressedError(type(held).__name__)
 
-    def _options(self, held: VariantClass, key: ColumnKey, level: int, place: int) -> None:
+    def _options(self, held: VariantClass, key: ColumnKey, level: int, index: int) -> None:
         """Print the option whose number is on the stack; it is `place` or a later one."""
         code = self.code
-        if place == len(held.options):
+        if index == len(held.options):
             code.add(op.DROP)
             return
-        option = held.options[place]
+        option = held.options[index]
 
         def this() -> None:
             code.add(op.DROP)
             code.literal(b"{" + _json_name(option.name))
-            self._json(option.type, key.inner(place), level + 1)
+            self._json(option.type, key.inner(index), level + 1)
             code.literal(b"}")
 
         code.add(op.COPY)
-        code.constant(place)
+        code.constant(index)
         code.add(op.EQUAL)
-        code.unless_zero(this, lambda: self._options(held, key, level, place + 1))
+        code.unless_zero(this, lambda: self._options(held, key, level, index + 1))
 
     def _optional(self, key: ColumnKey, level: int, present: Callable[[], None]) -> None:
         self.code.add(op.VALID, self.code.column(key.taken("valid"), op.VALIDITY), level)

@@ -42,12 +42,12 @@ class Closing:
         for number in sorted(set(begins.class_id.tolist())):
             event_class = self._trace.event_classes[number]
             at = np.flatnonzero(class_id == number)
-            begun = begins.row[order[at]]
+            begin_rows = begins.row[order[at]]
             if event_class.kind is Kind.MARK:
-                made = self._of_marks(event_class, begins.tables[number], begun)
+                made = self._of_marks(event_class, begins.tables[number], begin_rows)
                 found = None if made is None else (event_class, *made)
             else:
-                found = self._of_slices(event_class, begins.tables[number], begun)
+                found = self._of_slices(event_class, begins.tables[number], begin_rows)
             if found is None:
                 continue
             target, table, which = found
@@ -69,10 +69,10 @@ class Closing:
             track=begins.track[order],
         )
 
-    def _number(self, begun: int, event_class: EventClass) -> int:
-        if begun not in self._numbers:
-            self._numbers[begun] = self._trace.add_class(event_class)
-        return self._numbers[begun]
+    def _number(self, begin_class: int, event_class: EventClass) -> int:
+        if begin_class not in self._numbers:
+            self._numbers[begin_class] = self._trace.add_class(event_class)
+        return self._numbers[begin_class]
 
     def _of_slices(
         self, event_class: EventClass, table: Table, rows: Any

@@ -114,8 +114,8 @@ class Evaluation:
                 return ~self.holds(inner, rows)
             case Membership(left, literals):
                 tests = [self._compared(left, "==", literal, rows) for literal in literals]
-                among: Mask = np.logical_or.reduce(tests)
-                return among
+                matching: Mask = np.logical_or.reduce(tests)
+                return matching
             case Comparison(left, sign, None):
                 assert isinstance(left, Name)
                 return self._truth(left, rows)

@@ -111,8 +111,8 @@ def last_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
     """
     if clock.ticks_per_second is None and moment.origin is Origin.CLOCK:
         return int(moment.seconds // 1)
-    behind = _shifted(moment, clock) + UNITS["ns"]
-    return _base(moment, start) + ceil(behind * _rate(clock)) - 1
+    after = _shifted(moment, clock) + UNITS["ns"]
+    return _base(moment, start) + ceil(after * _rate(clock)) - 1
 
 
 def ticks(span: Fraction, clock: ClockDomain) -> int:

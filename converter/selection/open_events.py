@@ -73,10 +73,10 @@ class OpenEvents:
         )
 
     def follow_wakeups(
-        self, batch: Batch, owner: NDArray[np.int32], among: NDArray[np.bool_]
+        self, batch: Batch, owner: NDArray[np.int32], considered: NDArray[np.bool_]
     ) -> bool:
         """Process some events of a batch that may be wakeups; return True if any are pending."""
-        self._wakeups.follow(batch, self.first, owner, among)
+        self._wakeups.follow(batch, self.first, owner, considered)
         return bool(len(self._wakeups.open()))
 
     def _numbers(self) -> NDArray[np.int64]:

@@ -25,12 +25,12 @@ class PendingWakeups:
         self._trace = trace
         self._stacks = Stacks()
 
-    def follow(self, batch: Batch, first: int, owner: NDArray[np.int32], among: Mask) -> None:
+    def follow(self, batch: Batch, first: int, owner: NDArray[np.int32], considered: Mask) -> None:
         """Process some events of a batch, numbered from `first`, each of which has an owner."""
         parts = [
             (at[kept], tids[kept], np.full(np.count_nonzero(kept), place), step)
             for at, tids, place, step in self._steps(batch)
-            if (kept := among[at]).any()
+            if (kept := considered[at]).any()
         ]
         if not parts or (all(step == END for *_, step in parts) and not len(self.open())):
             return

@@ -55,16 +55,16 @@ def field_values(trace: Trace, event: str, field: str) -> Distribution:
         UnsupportedError: no event of that name has a number in that field.
         TraceError: as `Trace.batches` does.
     """
-    lowest, highest, whole = np.inf, -np.inf, True
+    lowest, highest, integral = np.inf, -np.inf, True
     for values in _values(trace, event, field):
         lowest, highest = min(lowest, float(values.min())), max(highest, float(values.max()))
-        whole &= values.dtype.kind in "iub"
+        integral &= values.dtype.kind in "iub"
     if lowest > highest:
         raise UnsupportedError(
             f"no event {event!r} with a number in a field {field!r} "
             "(traceconv info IN --events 20 shows events with their fields)"
         )
-    edges = _edges(lowest, highest, whole=whole)
+    edges = _edges(lowest, highest, integral=integral)
     counts = np.zeros(len(edges) - 1, np.int64)
     for values in _values(trace, event, field):
         counts += np.histogram(values.astype(np.float64), edges)[0]
@@ -95,9 +95,9 @@ def _is_number(declared: FieldClass) -> bool:
     return isinstance(inner, IntegerClass | FloatClass | BooleanClass)
 
 
-def _edges(lowest: float, highest: float, *, whole: bool) -> NDArray[np.float64]:
+def _edges(lowest: float, highest: float, *, integral: bool) -> NDArray[np.float64]:
     """Return edges of bins; whole numbers are in the middle of bins, each with equally many of them."""
-    if not whole:
+    if not integral:
         return np.linspace(lowest, highest if highest > lowest else lowest + 1, _MOST_BINS + 1)
     width = max(-(-int(highest - lowest + 1) // _MOST_BINS), 1)
     count = int(highest - lowest) // width + 1

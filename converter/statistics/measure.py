@@ -111,12 +111,12 @@ def _add_cpu_time(
     cpu, ts, tid = cpu[order], ts[order], tid[order]
     same = cpu[1:] == cpu[:-1]
     _add(result.cpu_time, tid[:-1][same], np.diff(ts)[same])
-    for place in np.flatnonzero(np.append(True, ~same)).tolist():
-        since = running.get(int(cpu[place]))
+    for position in np.flatnonzero(np.append(True, ~same)).tolist():
+        since = running.get(int(cpu[position]))
         if since is not None:
-            result.cpu_time[since[1]] += max(int(ts[place]) - since[0], 0)
-    for place in np.flatnonzero(np.append(~same, True)).tolist():
-        running[int(cpu[place])] = (int(ts[place]), int(tid[place]))
+            result.cpu_time[since[1]] += max(int(ts[position]) - since[0], 0)
+    for position in np.flatnonzero(np.append(~same, True)).tolist():
+        running[int(cpu[position])] = (int(ts[position]), int(tid[position]))
 
 
 def _add(sums: Counter[int], keys: NDArray[Any], values: NDArray[np.int64]) -> None:

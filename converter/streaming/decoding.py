@@ -19,8 +19,8 @@ class Decoder:
     """
 
     def __init__(self, trace: Trace) -> None:
-        beside = trace.decodes_in_parallel and workers() > 1
-        self._workers = Workers() if beside else None
+        in_parallel = trace.decodes_in_parallel and workers() > 1
+        self._workers = Workers() if in_parallel else None
 
     def close(self) -> None:
         """Release the threads; nothing more will be decoded."""

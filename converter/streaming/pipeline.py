@@ -71,11 +71,11 @@ class Pipeline:
                     self._decoder = Decoder(self._source)
                     self._decoder.decode(batch)
                 self._workers = Workers(waits=True, worthwhile=True)
-                made = Ahead(self._next_batch, self._workers)
+                ahead = Ahead(self._next_batch, self._workers)
                 yield batch
                 # Do not keep it while the next one is prepared.
                 del batch
-                yield from self._prefetched(made)
+                yield from self._prefetched(ahead)
                 break
             yield batch
         self._tables.follow(self._tables.growth())
@@ -90,11 +90,11 @@ class Pipeline:
         return batch, self._tables.growth()
 
     def _prefetched(self, ahead: Ahead[tuple[Batch, _Growth]]) -> Iterator[Batch]:
-        while (made := ahead.next()) is not None:
-            batch, growth = made
+        while (prepared := ahead.next()) is not None:
+            batch, growth = prepared
             self._tables.follow(growth)
             yield batch
-            del batch, made
+            del batch, prepared
 
 
 class _Growth(NamedTuple):

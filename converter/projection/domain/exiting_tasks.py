@@ -116,30 +116,30 @@ def _with_switches(
     for number in exits:
         event_class, table = trace.event_classes[number], batch.tables[number]
         whole = Piece(batch, event_class, table, batch.positions(number))
-        told = whole.integers(Role.TID)
-        if told is None:
+        exiting = whole.integers(Role.TID)
+        if exiting is None:
             # It does not say which task exits.
             placed.append((number, number, whole))
             continue
-        tids = told.astype(np.int64)
+        tids = exiting.astype(np.int64)
         tasks, classes = scheduled.running(batch.cpu[whole.positions], whole.positions)
         leaves = (tasks == tids) & np.isin(classes, _integer_classes(trace, classes))
         leaving, staying = whole.split(leaves)
         placed += [] if staying is None else [(number, number, staying)]
         if leaving is None:
             continue
-        behind = leaving.rewritten(leaving.event_class, leaving.lazy_columns(), after=1)
-        placed.append((number, number, behind))
+        leaving_after = leaving.rewritten(leaving.event_class, leaving.lazy_columns(), after=1)
+        placed.append((number, number, leaving_after))
         first = int(batch.ts[leaving.positions].min())
         report.add(LossKind.CHANGED, _WHAT, len(leaving), first, loss_class=LossClass.KEPT)
-        for of in sorted(set(classes[leaves].tolist())):
-            rows = np.flatnonzero(classes[leaves] == of)
-            made = _switch(trace.event_classes[of], tids[leaves][rows])
+        for class_number in sorted(set(classes[leaves].tolist())):
+            rows = np.flatnonzero(classes[leaves] == class_number)
+            switch_class = trace.event_classes[class_number]
+            switches = _switch(switch_class, tids[leaves][rows])
             at = leaving.positions[rows]
             nobody = constant_column(np.int32(-1), len(rows))
-            placed.append(
-                (of, of, Piece(batch, trace.event_classes[of], made, at, nobody, whole=False))
-            )
+            switch = Piece(batch, switch_class, switches, at, nobody, whole=False)
+            placed.append((class_number, class_number, switch))
     if not any(piece.after for *_, piece in placed):
         return batch
     placed += [

@@ -95,9 +95,9 @@ def _tables(
     """Return, for each frame, the one around it (-1: none) and the string id of its name."""
     prefix, function = [], []
     for frame in frames.values():
-        of = frame if isinstance(frame, dict) else {}
-        prefix.append(number.get(str(of.get("parent")), -1))
-        name = of.get("name")
+        entry = frame if isinstance(frame, dict) else {}
+        prefix.append(number.get(str(entry.get("parent")), -1))
+        name = entry.get("name")
         text = name if isinstance(name, str) else ""
         function.append(trace.strings.intern(text.encode("utf-8", "surrogateescape")))
     return np.array(prefix, np.int64), np.array(function, np.int32)

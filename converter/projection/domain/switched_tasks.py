@@ -95,12 +95,12 @@ def _recorded_before(trace: Trace, batch: Batch) -> NDArray[np.int32]:
     kinds = [one.kind for one in trace.event_classes]
     ends = np.array([kind in (Kind.SCHED_SWITCH, Kind.DISCARDED) for kind in kinds])[batch.class_id]
     known = np.array([kind in TRACEPOINT_KINDS for kind in kinds])[batch.class_id]
-    told = np.flatnonzero(ends | known & (batch.thread >= 0))
-    told = told[np.argsort(batch.cpu[told], kind="stable")]
-    threads = np.where(ends[told], np.int32(-1), batch.thread[told])
-    same = batch.cpu[told][1:] == batch.cpu[told][:-1]
+    recorded = np.flatnonzero(ends | known & (batch.thread >= 0))
+    recorded = recorded[np.argsort(batch.cpu[recorded], kind="stable")]
+    threads = np.where(ends[recorded], np.int32(-1), batch.thread[recorded])
+    same = batch.cpu[recorded][1:] == batch.cpu[recorded][:-1]
     result = np.full(len(batch), -1, np.int32)
-    result[told[1:][same]] = threads[:-1][same]
+    result[recorded[1:][same]] = threads[:-1][same]
     return result
 
 

@@ -75,35 +75,37 @@ class TaskStates:
         ]
         dumps = [one for one in whole if self._is_dump(one.event_class)]
         brands = [one for one in whole if self._is_brand(one.event_class)]
-        made = self._states(batch, dumps, [one for one in whole if one.event_class.kind in _SAYING])
+        slices = self._states(
+            batch, dumps, [one for one in whole if one.event_class.kind in _SAYING]
+        )
         for brand in brands:
-            made += self._brands(batch, brand)
-        return made
+            slices += self._brands(batch, brand)
+        return slices
 
     # States
 
     def _states(self, batch: Batch, dumps: list[Piece], saying: list[Piece]) -> list[Piece]:
         """Return slices from the dump's state to the next event that sets one."""
-        said, said_at = _first_of_each(*_recorded_states(saying))
+        changed, changed_at = _first_of_each(*_recorded_states(saying))
         tids, at, names = self._dumped_tasks(dumps)
         threads = self._projection.thread_of_tid(tids)
-        begins = (threads >= 0) & (tids > 0) & (at < _lookup(tids, said, said_at))
+        begins = (threads >= 0) & (tids > 0) & (at < _lookup(tids, changed, changed_at))
         begins &= ~np.isin(tids, self._settled) & ~np.isin(tids, self._open)
         known = values_of(np.concatenate((self._open, tids[begins])))
-        end_at = _lookup(known, said, said_at)
+        end_at = _lookup(known, changed, changed_at)
         ends = end_at != _NOWHERE
-        self._settled = values_of(np.concatenate((self._settled, said)))
+        self._settled = values_of(np.concatenate((self._settled, changed)))
         self._open = known[~ends]
-        made = []
+        slices = []
         if ends.any():
             order = np.argsort(end_at[ends], kind="stable")
             owners = self._projection.thread_of_tid(known[ends][order])
-            made.append(self._slice_events(batch, STATE_TRACK, end_at[ends][order], owners, None))
+            slices.append(self._slice_events(batch, STATE_TRACK, end_at[ends][order], owners, None))
         if begins.any():
             order = np.argsort(at[begins], kind="stable")
             owners, called = threads[begins][order], names[begins][order]
-            made.append(self._slice_events(batch, STATE_TRACK, at[begins][order], owners, called))
-        return made
+            slices.append(self._slice_events(batch, STATE_TRACK, at[begins][order], owners, called))
+        return slices
 
     def _dumped_tasks(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
         """Return the tasks of the dump, each once, the positions of their states, and the names of these."""
@@ -140,12 +142,14 @@ class TaskStates:
         goes_on = np.ones(len(threads), np.bool_)
         goes_on[first[~np.isin(owners, self._branded)]] = False
         self._branded = values_of(np.concatenate((self._branded, owners)))
-        made = []
+        slices = []
         if goes_on.any():
-            made.append(self._slice_events(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None))
+            slices.append(
+                self._slice_events(batch, BRAND_TRACK, at[goes_on], threads[goes_on], None)
+            )
         if len(at):
-            made.append(self._slice_events(batch, BRAND_TRACK, at, threads, names))
-        return made
+            slices.append(self._slice_events(batch, BRAND_TRACK, at, threads, names))
+        return slices
 
     def _slice_events(
         self,

@@ -75,17 +75,17 @@ class _Wakeups:
         divided = {part // _DIVISIONS for part in rows_of}
         numbers = np.zeros(_DIVISIONS * count, np.int32)
         for source, table in batch.tables.items():
-            whole = _DIVISIONS * source
+            first_division = _DIVISIONS * source
             if source not in divided:
                 # Its events stay as they are.
                 key = (source, 0)
                 number = self._numbers[key] if key in self._numbers else self._number(*key)
-                numbers[whole] = number
+                numbers[first_division] = number
                 tables[number] = table
                 continue
-            for part in range(whole, whole + _DIVISIONS):
+            for part in range(first_division, first_division + _DIVISIONS):
                 if part in rows_of:
-                    number = numbers[part] = self._number(source, part - whole)
+                    number = numbers[part] = self._number(source, part - first_division)
                     rows = rows_of[part]
                     tables[number] = table if rows is None else table.select(rows)
         class_id = looked_up(numbers, parts)

@@ -97,13 +97,13 @@ class TracingRun:
         if table is self.table:
             return index
         stored = table.stored(index)
-        made = self._recipe(stored)
-        if isinstance(stored, ComputedColumn) and _is_computed_from_constant(made):
-            (of,) = stored.columns
-            given = _evaluated(of)
+        recipe = self._recipe(stored)
+        if isinstance(stored, ComputedColumn) and _is_computed_from_constant(recipe):
+            (source,) = stored.columns
+            given = _evaluated(source)
             # A column that is passed through unchanged will be so every time.
-            return _constant(given) if table.column(index) is given else made
-        return made
+            return _constant(given) if table.column(index) is given else recipe
+        return recipe
 
     def _recipe(self, stored: Any) -> RecipePart | None:
         part: RecipePart | None = _constant(stored)

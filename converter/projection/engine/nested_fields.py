@@ -124,20 +124,20 @@ def _is_flat(element: FieldClass) -> bool:
 
 
 def _member(column: Thunk, index: int, piece: Piece) -> Thunk:
-    def member(_piece: Piece, whole: Column) -> Column:
-        assert isinstance(whole, StructColumn)
-        return whole.members[index]
+    def member(_piece: Piece, parent: Column) -> Column:
+        assert isinstance(parent, StructColumn)
+        return parent.members[index]
 
     return ComputedColumn(member, (column,), piece)
 
 
 def _element(column: Thunk, index: int, length: int, piece: Piece) -> Thunk:
-    def element(_piece: Piece, whole: Column) -> Column:
-        assert isinstance(whole, ListColumn)
-        first = int(whole.offsets[0]) + index
-        if isinstance(whole.values, np.ndarray):
-            return whole.values[first : first + len(whole) * length : length][: len(whole)]
-        return take(whole.values, np.arange(len(whole)) * length + first)
+    def element(_piece: Piece, parent: Column) -> Column:
+        assert isinstance(parent, ListColumn)
+        first = int(parent.offsets[0]) + index
+        if isinstance(parent.values, np.ndarray):
+            return parent.values[first : first + len(parent) * length : length][: len(parent)]
+        return take(parent.values, np.arange(len(parent)) * length + first)
 
     return ComputedColumn(element, (column,), piece)
 

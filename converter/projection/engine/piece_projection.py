@@ -150,14 +150,14 @@ class PieceProjection:
             return self._limit_arguments(piece, support)
         fields = piece.event_class.fields
         own = len(support.fields)
-        beside = [i for i in range(own, len(fields)) if not is_value(fields[i])]
-        if not beside:
+        other_arguments = [i for i in range(own, len(fields)) if not is_value(fields[i])]
+        if not other_arguments:
             return self._limit_arguments(piece, support)
         what = f"{class_label(piece.event_class)}: what is no value in instants"
         self._projection.lose(LossKind.LOWERED, what, piece)
         naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
-        rest = _with_fields(piece, piece.event_class, [*naming, *beside], piece.after + 1)
-        values = [i for i in range(len(fields)) if i not in beside]
+        rest = _with_fields(piece, piece.event_class, [*naming, *other_arguments], piece.after + 1)
+        values = [i for i in range(len(fields)) if i not in other_arguments]
         kept = _with_fields(piece, piece.event_class, values, piece.after)
         return [
             *self._limit_arguments(kept, support),

@@ -98,13 +98,15 @@ class Placing:
         if not self._capabilities.buffers or not may_have_buffers(kind):
             return self._on_threads(piece)
         parts = []
-        said = tables.buffers.of_argument(piece, self._projection.source.strings)
-        if said is not None:
-            known, rest = piece.split(said < -1)
+        buffer_codes = tables.buffers.of_argument(piece, self._projection.source.strings)
+        if buffer_codes is not None:
+            known, rest = piece.split(buffer_codes < -1)
             if known is not None:
                 place = place_of_argument(known)
                 assert place is not None
-                parts.append(known.without_field(place).moved(track=said[said < -1]))
+                parts.append(
+                    known.without_field(place).moved(track=buffer_codes[buffer_codes < -1])
+                )
             if rest is None:
                 return parts
             piece = rest
@@ -301,8 +303,8 @@ class Placing:
             )
             return [bare]
         self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
-        taken = any(field.name == "cpu" for field in piece.event_class.fields)
-        argument = _TAKEN_CPU if taken else _CPU
+        name_exists = any(field.name == "cpu" for field in piece.event_class.fields)
+        argument = _TAKEN_CPU if name_exists else _CPU
         if present is None or count == len(piece):
             return [bare.with_argument(argument, self._projection.lazy_cpus_of(piece))]
         on, off = bare.split(present)

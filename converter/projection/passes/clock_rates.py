@@ -67,10 +67,10 @@ def _batches(trace: Trace, factor: Fraction) -> Iterator[Batch]:
 def _rescaled(table: Table, ticking: set[int], factor: Fraction) -> Table:
     def column(index: int) -> Any:
         def load() -> Column:
-            whole = table.column(index)
-            if isinstance(whole, np.ndarray) and whole.dtype.kind in "iu":
-                return scaled(whole, factor)
-            return whole
+            ticks = table.column(index)
+            if isinstance(ticks, np.ndarray) and ticks.dtype.kind in "iu":
+                return scaled(ticks, factor)
+            return ticks
 
         return load if index in ticking else table.lazy(index)
 

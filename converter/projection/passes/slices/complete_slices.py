@@ -144,9 +144,9 @@ class _Splitter:
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
             # The position at which the stream has reached the end's time; in any case after the end's own begin.
-            begun = self._starting_ends(split, complete, place, count)
+            started = self._starting_ends(split, complete, place, count)
             count += len(batch)
-            ends = _Ends.joined([pending, begun])
+            ends = _Ends.joined([pending, started])
             reached = np.searchsorted(now, ends.ts, side="left")
             due = reached < len(batch)
             at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
@@ -259,9 +259,9 @@ class _Splitter:
             place = _longest_first(batch, at[order], durations[order])
         if self._overlapping is not None:
             stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
-            track, beside = self._overlapping.place(batch, at, durations, stays, place)
+            track, on_added_track = self._overlapping.place(batch, at, durations, stays, place)
             crosses = np.zeros(len(at), np.bool_)
-            crosses[beside] = True
+            crosses[on_added_track] = True
             first = 0
             for one in complete.values():
                 one.stays[crosses[first : first + len(one.at)]] = False

@@ -86,8 +86,10 @@ class OverlappingSlices:
         if crossing:
             what = "depth of slices that cross the end of another"
             self._report.add(LossKind.CHANGED, what, crossing, int(batch.ts[0]))
-        beside = np.flatnonzero((line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0)))
-        at = at[beside]
+        on_added_track = np.flatnonzero(
+            (line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0))
+        )
+        at = at[on_added_track]
         if not len(at):
             return track, none
         self._report.add(
@@ -108,7 +110,7 @@ class OverlappingSlices:
         ]
         track = track.copy()
         track[at] = np.array(numbers, np.int32)[which]
-        return track, beside
+        return track, on_added_track
 
     def _renumbered(self, batch: Batch) -> NDArray[np.int32]:
         for track in self._source.tracks[len(self._numbers) :]:
@@ -122,12 +124,12 @@ class OverlappingSlices:
         key = (-1 if track >= 0 else thread, track, line)
         if key not in self._added:
             name = NAME if line == 1 else f"{NAME} {line}"
-            made = Track(name, TrackScope.THREAD, thread)
+            new_track = Track(name, TrackScope.THREAD, thread)
             if track >= 0:
                 around = self._tracks[track]
-                made = Track(name, around.scope, around.owner, parent=track)
+                new_track = Track(name, around.scope, around.owner, parent=track)
             self._added[key] = len(self._tracks)
-            self._tracks.append(made)
+            self._tracks.append(new_track)
         return self._added[key]
 
 

@@ -162,8 +162,8 @@ class EventTables:
         parts: dict[str, list[tuple[int, pa.Array]]] = {}
         for id, columns in self.look_at(batch).items():
             for column in columns:
-                held = id, self._array(batch, id, column)
-                parts.setdefault(column.name, []).append(held)
+                values = id, self._array(batch, id, column)
+                parts.setdefault(column.name, []).append(values)
         arrays = self._common_arrays(batch)
         scattering = Scattering(batch)
         for name, held_by in parts.items():
@@ -178,17 +178,17 @@ class EventTables:
         arrays = piece.arrays | task_arrays(self._trace, piece.thread, piece.track)
         length = len(piece.thread)
         columns = [
-            arrays[held.name] if held.name in arrays else self._nulls(length, held.type)
-            for held in schema
+            arrays[column.name] if column.name in arrays else self._nulls(length, column.type)
+            for column in schema
         ]
         return pa.table(columns, schema)
 
     def _nulls(self, length: int, kind: pa.DataType) -> pa.Array:
         """Return nulls, which are shared by all columns of a type."""
-        held = self._none.get(kind)
-        if held is None or len(held) < length:
-            held = self._none[kind] = pa.nulls(length, kind)
-        return held.slice(0, length)
+        nulls = self._none.get(kind)
+        if nulls is None or len(nulls) < length:
+            nulls = self._none[kind] = pa.nulls(length, kind)
+        return nulls.slice(0, length)
 
     def _common_arrays(self, batch: Batch) -> dict[str, pa.Array]:
         ids, numbers = distinct(batch.class_id)
@@ -219,16 +219,16 @@ class EventTables:
 
     def _array(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> pa.Array:
         values = batch.tables[id].column(column.field)
-        held = self._trace.event_classes[id].fields[column.field].type
+        field_class = self._trace.event_classes[id].fields[column.field].type
         if column.is_label:
-            assert isinstance(held, IntegerClass) and isinstance(values, np.ndarray)
-            return label_array(held, values)
+            assert isinstance(field_class, IntegerClass) and isinstance(values, np.ndarray)
+            return label_array(field_class, values)
         if column.type == _DURATION:
             assert isinstance(values, np.ndarray)
             # More than 63 bits of nanoseconds are not a time; in a file they are only restored.
             fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
             return array_of(fitting.astype(np.int64), _DURATION)
-        return arrow_array(held, values, self._trace.strings, exact=self._exact)
+        return arrow_array(field_class, values, self._trace.strings, exact=self._exact)
 
 
 def _type_of(field: Field, *, exact: bool) -> pa.DataType:
@@ -269,7 +269,7 @@ class Scattering:
             return None
         rows = np.full(length, -1, np.int32)
         start = 0
-        for held in places:
-            put(rows, held, np.arange(start, start + len(held), dtype=np.int32))
-            start += len(held)
+        for positions in places:
+            put(rows, positions, np.arange(start, start + len(positions), dtype=np.int32))
+            start += len(positions)
         return array_of(rows, valid=rows >= 0)

@@ -231,10 +231,10 @@ class TraceBuilder(Places):
             system: the group of the tracepoint; by default that of Linux, if it has one of this name.
             fields: by name; those that the meaning of the event requires must be there.
         """
-        held = self._stored_fields(fields, count_of(ts))
-        types = {field: one for field, (one, _) in zip(fields, held, strict=True)}
+        typed_values = self._stored_fields(fields, count_of(ts))
+        types = {field: one for field, (one, _) in zip(fields, typed_values, strict=True)}
         declared = kernel_class(text("name", name), system, types)
-        self._add_to(declared, [value for _, value in held], ts, on, cpu)
+        self._add_to(declared, [value for _, value in typed_values], ts, on, cpu)
 
     # The result
 
@@ -274,15 +274,15 @@ class TraceBuilder(Places):
         self, values: Mapping[str, Values], count: int | None
     ) -> list[tuple[FieldClass, Any]]:
         """Return the types of fields, and their contents: values of one event, or columns of `count`."""
-        held = []
+        typed_values = []
         for name, value in values.items():
             what = f"field {text('the name of a field', name)!r}"
             if count is None:
                 one = class_of(what, value)
-                held.append((one, stored(one, value)))
+                typed_values.append((one, stored(one, value)))
             else:
-                held.append(column_of(what, value, count, self._trace.strings))
-        return held
+                typed_values.append(column_of(what, value, count, self._trace.strings))
+        return typed_values
 
     def _add(
         self,
@@ -295,18 +295,19 @@ class TraceBuilder(Places):
     ) -> None:
         """Add events of a kind of the timeline, with its own fields and arguments."""
         count = count_of(ts)
-        held = self._stored_fields(
+        typed_values = self._stored_fields(
             {role.name.lower(): value for role, value in parts.items()}, count
         )
-        for role, (one, _) in zip(parts, held, strict=True):
+        for role, (one, _) in zip(parts, typed_values, strict=True):
             if role in _TEXTS and not isinstance(one, StringClass):
                 raise ArgumentError(f"the {role.name.lower()} is a text, not {parts[role]!r}")
         fields = [
-            Field(role.name.lower(), one, role) for role, (one, _) in zip(parts, held, strict=True)
+            Field(role.name.lower(), one, role)
+            for role, (one, _) in zip(parts, typed_values, strict=True)
         ]
         given = self._stored_fields(args, count)
         fields += [Field(name, one) for name, (one, _) in zip(args, given, strict=True)]
-        values = [value for _, value in (*held, *given)]
+        values = [value for _, value in (*typed_values, *given)]
         self._add_to(EventClass(kind, fields=tuple(fields)), values, ts, on, cpu)
 
     def _add_to(

@@ -115,9 +115,9 @@ def class_of(what: str, value: object) -> FieldClass:
     raise ArgumentError(f"{what} is {_ONE}, not a {type(value).__name__}")
 
 
-def stored(held: FieldClass, value: Any) -> Any:
+def stored(field_class: FieldClass, value: Any) -> Any:
     """Return a value of one event in the representation of `columns.column_from_values`."""
-    match held:
+    match field_class:
         case StringClass():
             return value.encode("utf-8", "surrogateescape")
         case ArrayClass(element):
@@ -125,18 +125,23 @@ def stored(held: FieldClass, value: Any) -> Any:
     return value
 
 
-def fitted(what: str, held: FieldClass, value: Any) -> Any:
+def fitted(what: str, field_class: FieldClass, value: Any) -> Any:
     """Return a value, or a column, as the integers that a class has declared."""
-    if not isinstance(held, IntegerClass) or getattr(value, "dtype", None) == held.dtype:
+    if (
+        not isinstance(field_class, IntegerClass)
+        or getattr(value, "dtype", None) == field_class.dtype
+    ):
         return value
     if isinstance(value, np.ndarray):
         low, high = int(value.min(initial=0)), int(value.max(initial=0))
     else:
         low = high = int(value)
-    if low < held.least or high > held.most:
-        wrong = low if low < held.least else high
-        raise ArgumentError(f"{what} is from {held.least} to {held.most}, not {wrong}")
-    return value.astype(held.dtype) if isinstance(value, np.ndarray) else value
+    if low < field_class.least or high > field_class.most:
+        wrong = low if low < field_class.least else high
+        raise ArgumentError(
+            f"{what} is from {field_class.least} to {field_class.most}, not {wrong}"
+        )
+    return value.astype(field_class.dtype) if isinstance(value, np.ndarray) else value
 
 
 def column_of(
@@ -144,16 +149,16 @@ def column_of(
 ) -> tuple[FieldClass, Column]:
     """Return the field class and column of values of `count` events."""
     if not is_many(values):
-        held = class_of(what, values)
-        match held:
+        field_class = class_of(what, values)
+        match field_class:
             case StringClass():
-                return held, np.full(count, strings.intern(text(what, values)), np.int32)
+                return field_class, np.full(count, strings.intern(text(what, values)), np.int32)
             case IntegerClass() | FloatClass():
-                return held, np.full(count, values, held.dtype)
+                return field_class, np.full(count, values, field_class.dtype)
             case BooleanClass():
-                return held, np.full(count, values, np.bool_)
+                return field_class, np.full(count, values, np.bool_)
             case NullClass():
-                return held, NullColumn(count)
+                return field_class, NullColumn(count)
         values = [values] * count
     array = _one_dimension(what, values, count)
     if array.dtype.kind == "b":

@@ -80,15 +80,15 @@ class _ForeignTable:
         taken = {self._time, *self._places.values()}
         self._fields: list[tuple[str, FieldClass]] = []
         left_out = []
-        for held in self._schema:
-            kind = field_class(held.type)
-            if kind is None or len(self._schema.get_all_field_indices(held.name)) > 1:
-                left_out.append(f"{held.name} ({held.type})")
-            elif held.name not in taken:
-                may_lack = not isinstance(kind, NullClass) and stored.nulls(held.name)
-                self._fields.append((held.name, OptionalClass(kind) if may_lack else kind))
+        for column in self._schema:
+            kind = field_class(column.type)
+            if kind is None or len(self._schema.get_all_field_indices(column.name)) > 1:
+                left_out.append(f"{column.name} ({column.type})")
+            elif column.name not in taken:
+                may_lack = not isinstance(kind, NullClass) and stored.nulls(column.name)
+                self._fields.append((column.name, OptionalClass(kind) if may_lack else kind))
         name = options.get("event") or PurePath(source.name).stem or "row"
-        fields = tuple(Field(name, held) for name, held in self._fields)
+        fields = tuple(Field(name, field_type) for name, field_type in self._fields)
         self.trace = Trace(
             format=format,
             clock=ClockDomain(
@@ -126,7 +126,7 @@ class _ForeignTable:
         if named is not None:
             self._check(named, "time")
             return named
-        found = [held.name for held in self._schema if _is_time(held.type)]
+        found = [column.name for column in self._schema if _is_time(column.type)]
         usual = [
             name
             for name in _TIMES
@@ -194,7 +194,9 @@ class _ForeignTable:
             self._leave_out(times.null_count)
             rows = rows.filter(times.is_valid())
             times, count = rows.column(self._time), rows.num_rows
-        columns = [partial(self._column, rows, name, held) for name, held in self._fields]
+        columns = [
+            partial(self._column, rows, name, field_type) for name, field_type in self._fields
+        ]
         none = constant_column(np.int32(-1), count)
         return Batch(
             ts=self._ticks(times),
@@ -257,16 +259,16 @@ class _ForeignTable:
             self.trace.threads.append(Thread(tid, process))
         return found
 
-    def _column(self, rows: pa.RecordBatch, name: str, held: FieldClass) -> Column:
+    def _column(self, rows: pa.RecordBatch, name: str, field_type: FieldClass) -> Column:
         with errors_of(self._source, self._format):
             try:
                 array = rows.column(name)
-                kind = arrow_type(held, exact=True)
+                kind = arrow_type(field_type, exact=True)
                 if kind not in (array.type, TEXT):
                     array = array.cast(kind)
                 elif kind == TEXT and not _is_text(array.type):
                     array = array.cast(pa.string())
-                return restored(held, array, self.trace.strings, escaped=False)
+                return restored(field_type, array, self.trace.strings, escaped=False)
             except TraceError as error:
                 raise error.within(field=name) from None
 
@@ -279,28 +281,28 @@ def _distinct(array: pa.Array) -> tuple[list[int | None], NDArray[np.int64]]:
     return found, numbers(indices, null=len(found) - 1)
 
 
-def _is_time(held: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(held) or pa.types.is_duration(held))
+def _is_time(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(data_type) or pa.types.is_duration(data_type))
 
 
-def _is_number(held: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(held) or pa.types.is_floating(held))
+def _is_number(data_type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(data_type) or pa.types.is_floating(data_type))
 
 
-def _is_text(held: pa.DataType) -> bool:
-    if pa.types.is_dictionary(held):
-        return _is_text(held.value_type)
+def _is_text(data_type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(data_type):
+        return _is_text(data_type.value_type)
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_kind(held) for is_kind in kinds)
+    return any(is_kind(data_type) for is_kind in kinds)
 
 
-def _clock(held: pa.DataType, options: Mapping[str, str]) -> tuple[int, float | None, bool]:
+def _clock(data_type: pa.DataType, options: Mapping[str, str]) -> tuple[int, float | None, bool]:
     """Return for a column with times: ticks per second, the factor that converts floating-point numbers to ticks, and
     whether the times are dates.
     """
-    if _is_time(held):
-        return _UNITS[held.unit], None, pa.types.is_timestamp(held)
-    is_float = pa.types.is_floating(held)
+    if _is_time(data_type):
+        return _UNITS[data_type.unit], None, pa.types.is_timestamp(data_type)
+    is_float = pa.types.is_floating(data_type)
     unit = options.get("unit", "s" if is_float else "ns")
     if unit not in _UNITS:
         raise TraceError("no unit of time", expected=f"one of {', '.join(_UNITS)}", found=unit)
@@ -309,39 +311,47 @@ def _clock(held: pa.DataType, options: Mapping[str, str]) -> tuple[int, float | 
     return _UNITS[unit], None, False
 
 
-def field_class(held: pa.DataType, depth: int = 0) -> FieldClass | None:
+def field_class(data_type: pa.DataType, depth: int = 0) -> FieldClass | None:
     """Return the field class of values of a type, or None if no trace has such values."""
     is_of = pa.types
     if depth > _DEEPEST:
         return None
-    if is_of.is_integer(held):
-        return IntegerClass(held.bit_width, is_of.is_signed_integer(held))
-    if is_of.is_floating(held):
-        return FloatClass(max(held.bit_width, 32))
-    if is_of.is_boolean(held):
+    if is_of.is_integer(data_type):
+        return IntegerClass(data_type.bit_width, is_of.is_signed_integer(data_type))
+    if is_of.is_floating(data_type):
+        return FloatClass(max(data_type.bit_width, 32))
+    if is_of.is_boolean(data_type):
         return BooleanClass()
-    if is_of.is_temporal(held) and not is_of.is_interval(held):
-        return IntegerClass(held.bit_width, signed=True)
-    if _is_text(held) or is_of.is_decimal(held):
+    if is_of.is_temporal(data_type) and not is_of.is_interval(data_type):
+        return IntegerClass(data_type.bit_width, signed=True)
+    if _is_text(data_type) or is_of.is_decimal(data_type):
         return StringClass()
-    if is_of.is_binary(held) or is_of.is_large_binary(held) or is_of.is_fixed_size_binary(held):
+    if (
+        is_of.is_binary(data_type)
+        or is_of.is_large_binary(data_type)
+        or is_of.is_fixed_size_binary(data_type)
+    ):
         return BytesClass()
-    if is_of.is_null(held):
+    if is_of.is_null(data_type):
         return NullClass()
-    if is_of.is_dictionary(held):
-        return field_class(held.value_type, depth + 1)
-    if is_of.is_list(held) or is_of.is_large_list(held) or is_of.is_fixed_size_list(held):
-        element = _inner(held.value_field, depth)
+    if is_of.is_dictionary(data_type):
+        return field_class(data_type.value_type, depth + 1)
+    if (
+        is_of.is_list(data_type)
+        or is_of.is_large_list(data_type)
+        or is_of.is_fixed_size_list(data_type)
+    ):
+        element = _inner(data_type.value_field, depth)
         return None if element is None else ArrayClass(element)
-    if is_of.is_struct(held):
-        members = [(inner.name, _inner(inner, depth)) for inner in held]
+    if is_of.is_struct(data_type):
+        members = [(inner.name, _inner(inner, depth)) for inner in data_type]
         known = tuple(Member(name, inner) for name, inner in members if inner is not None)
         return StructureClass(known) if len(known) == len(members) else None
     return None
 
 
-def _inner(held: pa.Field, depth: int) -> FieldClass | None:
-    kind = field_class(held.type, depth + 1)
-    if kind is None or isinstance(kind, NullClass) or not held.nullable:
+def _inner(field: pa.Field, depth: int) -> FieldClass | None:
+    kind = field_class(field.type, depth + 1)
+    if kind is None or isinstance(kind, NullClass) or not field.nullable:
         return kind
     return OptionalClass(kind)

@@ -57,12 +57,13 @@ class About:
 
     def to_json(self, *, part: bool = False) -> bytes:
         """Return the text of the metadata; for a part of an output only what people may want to know."""
-        held = asdict(self)
+        description = asdict(self)
         if part:
-            held = {
-                name: held[name] for name in ("format", "clock", "ticks_per_second", "epoch_ns")
+            description = {
+                name: description[name]
+                for name in ("format", "clock", "ticks_per_second", "epoch_ns")
             }
-        return json.dumps(held).encode()
+        return json.dumps(description).encode()
 
 
 def about_of(text: bytes) -> About | None:
@@ -72,37 +73,39 @@ def about_of(text: bytes) -> About | None:
         TraceError: it is damaged, or of a future version.
     """
     try:
-        held = json.loads(text)
+        description = json.loads(text)
     except (ValueError, RecursionError):
-        held = None
-    if not isinstance(held, dict):
+        description = None
+    if not isinstance(description, dict):
         raise TraceError(field=ABOUT.decode(), expected="an object of JSON")
-    if "version" not in held:
+    if "version" not in description:
         return None
-    if held["version"] != _VERSION:
-        raise TraceError(field="version", expected=f"version {_VERSION}", found=held["version"])
-    events, columns = held.get("events"), held.get("columns")
+    if description["version"] != _VERSION:
+        raise TraceError(
+            field="version", expected=f"version {_VERSION}", found=description["version"]
+        )
+    events, columns = description.get("events"), description.get("columns")
     if not isinstance(events, int) or not isinstance(columns, dict) or not _are_columns(columns):
         raise TraceError(field=ABOUT.decode(), expected="the columns of each event class")
     return About(
-        format=str(held.get("format")),
-        clock=str(held.get("clock")),
+        format=str(description.get("format")),
+        clock=str(description.get("clock")),
         ticks_per_second=None,
         epoch_ns=None,
         events=events,
         columns={int(number): names for number, names in columns.items()},
-        has_ticks=held.get("has_ticks") is True,
+        has_ticks=description.get("has_ticks") is True,
     )
 
 
-def _are_columns(held: dict[str, Any]) -> bool:
+def _are_columns(columns: dict[str, Any]) -> bool:
     return all(
         number.isascii()
         and number.isdigit()
         and len(number) < 10
         and isinstance(names, list)
         and all(isinstance(name, str) for name in names)
-        for number, names in held.items()
+        for number, names in columns.items()
     )
 
 

@@ -100,13 +100,13 @@ class OwnRows:
 
     def times(self, rows: pa.RecordBatch) -> NDArray[np.int64]:
         """Return the times of rows."""
-        held = rows.column(self.time)
-        if held.null_count:
+        times = rows.column(self.time)
+        if times.null_count:
             raise TraceError(field=self.time, expected="a time for each event")
-        kind = held.type
+        kind = times.type
         if pa.types.is_duration(kind):
-            held = held.cast(pa.duration("ns")).view(pa.int64())
-        return numbers(held.cast(pa.int64()))
+            times = times.cast(pa.duration("ns")).view(pa.int64())
+        return numbers(times.cast(pa.int64()))
 
     def places(self, rows: pa.RecordBatch) -> Places:
         """Return the threads, tracks and CPUs of rows."""
@@ -117,8 +117,8 @@ class OwnRows:
         )
 
     def _numbers(self, rows: pa.RecordBatch, name: str, low: int, end: int) -> NDArray[np.int32]:
-        held = rows.column(name).cast(pa.int64())
-        found = numbers(held, null=-1)
+        column = rows.column(name).cast(pa.int64())
+        found = numbers(column, null=-1)
         if len(found) and (int(found.min()) < low or int(found.max()) >= end):
             raise TraceError(field=name, expected=f"numbers from {low} to {end - 1}")
         return found.astype(np.int32)
@@ -272,7 +272,7 @@ def check_columns(schema: pa.Schema, names: Sequence[str]) -> None:
 
 def columns_of(schema: pa.Schema) -> str:
     """Return the columns of a file, for messages."""
-    return ", ".join(f"{held.name} ({held.type})" for held in schema) or "none"
+    return ", ".join(f"{field.name} ({field.type})" for field in schema) or "none"
 
 
 def warn(trace: Trace, error: TraceError) -> None:

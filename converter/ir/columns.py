@@ -150,16 +150,16 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
 
 
 def without_optional(
-    column: Column, held: FieldClass
+    column: Column, field_class: FieldClass
 ) -> tuple[Column, FieldClass, NDArray[np.bool_] | None]:
     """Return the values of a column and their class, without optionals around them, and which rows have
     one (None: all).
     """
     valid: NDArray[np.bool_] | None = None
-    while isinstance(column, OptionalColumn) and isinstance(held, OptionalClass):
+    while isinstance(column, OptionalColumn) and isinstance(field_class, OptionalClass):
         valid = column.valid if valid is None else valid & column.valid
-        column, held = column.values, held.element
-    return column, held, valid
+        column, field_class = column.values, field_class.element
+    return column, field_class, valid
 
 
 def concatenate(columns: Sequence[Column]) -> Column:
@@ -282,16 +282,16 @@ def column_from_values(
             return StructColumn(len(values), columns)
         case VariantClass(options):
             number = {option.name: i for i, option in enumerate(options)}
-            held: list[list[Any]] = [[] for _ in options]
+            items_by_option: list[list[Any]] = [[] for _ in options]
             tags = np.zeros(len(values), np.int16)
             rows = np.zeros(len(values), np.int32)
             for i, (name, item) in enumerate(values):
                 tags[i] = number[name]
-                rows[i] = len(held[number[name]])
-                held[number[name]].append(item)
+                rows[i] = len(items_by_option[number[name]])
+                items_by_option[number[name]].append(item)
             columns = tuple(
                 column_from_values(option.type, items, strings)
-                for option, items in zip(options, held, strict=True)
+                for option, items in zip(options, items_by_option, strict=True)
             )
             return UnionColumn(tags, rows, columns)
         case OptionalClass(element):

@@ -111,14 +111,14 @@ class FieldTexts:
                 self.value(field.type, ColumnKey("", index), 1)
                 between = b" "
 
-    def value(self, held: FieldClass, key: ColumnKey, level: int) -> None:
+    def value(self, field_class: FieldClass, key: ColumnKey, level: int) -> None:
         """Print a value in the display style of its field class; nested ones as JSON."""
         code = self.code
-        match held:
+        match field_class:
             case IntegerClass():
-                self._integer(held, key, level)
+                self._integer(field_class, key, level)
             case FloatClass():
-                self._float(held, key, level, quoted=False)
+                self._float(field_class, key, level, quoted=False)
             case StringClass():
                 column = code.column(key.taken("text"), op.TEXTS)
                 quote = code.function(_quoted)
@@ -128,16 +128,16 @@ class FieldTexts:
             case OptionalClass(element):
                 self._optional(key, level, lambda: self.value(element, key.inner(), level))
             case _:
-                self._json(held, key, level)
+                self._json(field_class, key, level)
 
-    def _json(self, held: FieldClass, key: ColumnKey, level: int) -> None:
+    def _json(self, field_class: FieldClass, key: ColumnKey, level: int) -> None:
         code = self.code
-        match held:
+        match field_class:
             case IntegerClass():
-                self._number(held, key, level)
-                code.add(op.DECIMAL, 64, int(held.signed))
+                self._number(field_class, key, level)
+                code.add(op.DECIMAL, 64, int(field_class.signed))
             case FloatClass():
-                self._float(held, key, level, quoted=True)
+                self._float(field_class, key, level, quoted=True)
             case StringClass():
                 quote = code.function(_json_text)
                 code.add(op.JSON, code.column(key.taken("text"), op.TEXTS), level, quote)
@@ -174,17 +174,17 @@ class FieldTexts:
             case VariantClass():
                 _check(level + 1)
                 code.add(op.OPTION, code.column(key.taken("union"), op.UNIONS), level)
-                self._options(held, key, level, 0)
+                self._options(field_class, key, level, 0)
             case _:
-                raise NotExpressedError(type(held).__name__)
+                raise NotExpressedError(type(field_class).__name__)
 
-    def _options(self, held: VariantClass, key: ColumnKey, level: int, index: int) -> None:
+    def _options(self, field_class: VariantClass, key: ColumnKey, level: int, index: int) -> None:
         """Print the option whose number is on the stack; it is `place` or a later one."""
         code = self.code
-        if index == len(held.options):
+        if index == len(field_class.options):
             code.add(op.DROP)
             return
-        option = held.options[index]
+        option = field_class.options[index]
 
         def this() -> None:
             code.add(op.DROP)
@@ -195,35 +195,35 @@ class FieldTexts:
         code.add(op.COPY)
         code.constant(index)
         code.add(op.EQUAL)
-        code.unless_zero(this, lambda: self._options(held, key, level, index + 1))
+        code.unless_zero(this, lambda: self._options(field_class, key, level, index + 1))
 
     def _optional(self, key: ColumnKey, level: int, present: Callable[[], None]) -> None:
         self.code.add(op.VALID, self.code.column(key.taken("valid"), op.VALIDITY), level)
         self.code.unless_zero(present, lambda: self.code.literal(b"null"))
 
-    def _float(self, held: FloatClass, key: ColumnKey, level: int, *, quoted: bool) -> None:
-        if held.bits not in _FLOAT_BITS:
+    def _float(self, field_class: FloatClass, key: ColumnKey, level: int, *, quoted: bool) -> None:
+        if field_class.bits not in _FLOAT_BITS:
             raise NotExpressedError("float")
         column = self.code.column(key.taken("float"), op.SCALAR)
         self.code.add(op.FLOAT, column, level, int(quoted))
 
-    def _number(self, held: IntegerClass, key: ColumnKey, level: int) -> None:
-        sign = "signed" if held.signed else "unsigned"
-        self.code.number_of(key.taken(sign), level, signed=held.signed)
+    def _number(self, field_class: IntegerClass, key: ColumnKey, level: int) -> None:
+        sign = "signed" if field_class.signed else "unsigned"
+        self.code.number_of(key.taken(sign), level, signed=field_class.signed)
 
-    def _integer(self, held: IntegerClass, key: ColumnKey, level: int) -> None:
+    def _integer(self, field_class: IntegerClass, key: ColumnKey, level: int) -> None:
         code = self.code
-        self._number(held, key, level)
-        if not held.labels:
-            self._styled(held)
+        self._number(field_class, key, level)
+        if not field_class.labels:
+            self._styled(field_class)
             return
-        code.named(op.LABEL, _labels(held))
-        code.unless_zero(lambda: _add(code, op.DROP), lambda: self._styled(held))
+        code.named(op.LABEL, _labels(field_class))
+        code.unless_zero(lambda: _add(code, op.DROP), lambda: self._styled(field_class))
 
-    def _styled(self, held: IntegerClass) -> None:
+    def _styled(self, field_class: IntegerClass) -> None:
         """Print the number on the stack in the display style of its class."""
-        code, bits = self.code, held.bits
-        match held.style:
+        code, bits = self.code, field_class.bits
+        match field_class.style:
             case Style.SYMBOL:
                 code.keep((1 << bits) - 1)
                 code.add(op.COPY)
@@ -235,9 +235,9 @@ class FieldTexts:
                 code.literal(b"0o")
                 code.add(op.NUMBER, code.form(Form(bits=bits, conversion="o")))
             case Style.BINARY | Style.CHARACTER:
-                code.call(partial(_other_style, held), 1)
+                code.call(partial(_other_style, field_class), 1)
             case _:
-                code.add(op.DECIMAL, 64, int(held.signed))
+                code.add(op.DECIMAL, 64, int(field_class.signed))
 
     def _function(self) -> None:
         code = self.code
@@ -284,26 +284,26 @@ def _json_text(text: bytes) -> bytes:
     return printable(shown).encode("utf-8", "surrogateescape")
 
 
-def _other_style(held: IntegerClass, _: bytes, number: int) -> bytes:
-    value = number - (1 << 64) if held.signed and number >> 63 else number
-    plain = IntegerClass(held.bits, signed=held.signed, style=held.style)
+def _other_style(field_class: IntegerClass, _: bytes, number: int) -> bytes:
+    value = number - (1 << 64) if field_class.signed and number >> 63 else number
+    plain = IntegerClass(field_class.bits, signed=field_class.signed, style=field_class.style)
     return text_of_value(plain, value, None).encode()
 
 
-def _labels(held: IntegerClass) -> Names:
+def _labels(field_class: IntegerClass) -> Names:
     """Return the labels that numbers of the class can have."""
-    lowest = -(1 << 63) if held.signed else 0
-    highest = (1 << 63 if held.signed else 1 << 64) - 1
-    if held.flags:
+    lowest = -(1 << 63) if field_class.signed else 0
+    highest = (1 << 63 if field_class.signed else 1 << 64) - 1
+    if field_class.flags:
         # The bits of a negative number are those of a 64-bit one.
         highest = (1 << 64) - 1
     entries = [
         (max(label.low, lowest), min(label.high, highest), printable(label.text).encode())
-        for label in held.labels
+        for label in field_class.labels
         if label.high >= lowest and label.low <= highest
     ]
-    if held.flags:
+    if field_class.flags:
         entries = [(low, low, text) for low, _, text in entries if low >= lowest]
     entries = [(low & (1 << 64) - 1, high & (1 << 64) - 1, text) for low, high, text in entries]
-    bits = -held.bits if held.signed else held.bits
-    return Names(entries, bits=bits, separator=b"|" if held.flags else b"")
+    bits = -field_class.bits if field_class.signed else field_class.bits
+    return Names(entries, bits=bits, separator=b"|" if field_class.flags else b"")

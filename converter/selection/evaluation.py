@@ -218,18 +218,18 @@ def _signed(number: int) -> int:
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def _unwrapped(column: Column, held: FieldClass, strings: StringTable) -> Values:
+def _unwrapped(column: Column, field_class: FieldClass, strings: StringTable) -> Values:
     """Return the values of a column without the optional around them."""
-    plain, kind, valid = without_optional(column, held)
+    plain, kind, valid = without_optional(column, field_class)
     return Values(plain, kind, strings, valid)
 
 
 def _member(values: Values, path: str) -> Values | None:
     """Return the member of a structure that a path names; the member's name may contain dots."""
-    column, held = values.column, values.type
-    if not (isinstance(column, StructColumn) and isinstance(held, StructureClass)):
+    column, field_class = values.column, values.type
+    if not (isinstance(column, StructColumn) and isinstance(field_class, StructureClass)):
         return None
-    for index, member in enumerate(held.members):
+    for index, member in enumerate(field_class.members):
         if path == member.name or path.startswith(f"{member.name}."):
             inner = _unwrapped(column.members[index], member.type, values.strings)
             found: Values | None = inner
@@ -261,9 +261,9 @@ def _masked(values: Values, mask: int) -> Values | None:
 
 def _compare_literal(values: Values, sign: str, wanted: int | Fraction | bytes) -> Mask:
     """Return the mask of the rows whose values satisfy a comparison with a literal."""
-    column, held = values.column, values.type
+    column, field_class = values.column, values.type
     result: Mask
-    match held, column:
+    match field_class, column:
         case (VariantClass(options), UnionColumn(tags, rows, columns)):
             result = np.zeros(len(tags), np.bool_)
             for tag, option in enumerate(options):
@@ -273,7 +273,7 @@ def _compare_literal(values: Values, sign: str, wanted: int | Fraction | bytes) 
         case (StringClass(), _) if isinstance(wanted, bytes):
             result = _texts(column, values.strings, sign, wanted)
         case (IntegerClass(), np.ndarray()) if isinstance(wanted, bytes):
-            result = _labelled(column, held, sign, wanted)
+            result = _labelled(column, field_class, sign, wanted)
         case (IntegerClass() | BooleanClass(), np.ndarray()) if not isinstance(wanted, bytes):
             result = _integers(column, sign, wanted)
         case (FloatClass(), np.ndarray()) if not isinstance(wanted, bytes) and sign in _SIGNS:
@@ -320,16 +320,16 @@ def _text_compares(text: bytes, sign: str, wanted: bytes) -> bool:
     return bool(_SIGNS[sign](text, wanted))
 
 
-def _labelled(column: NDArray[Any], held: IntegerClass, sign: str, wanted: bytes) -> Mask:
+def _labelled(column: NDArray[Any], field_class: IntegerClass, sign: str, wanted: bytes) -> Mask:
     """Compare labelled numbers by their labels."""
     result = np.zeros(len(column), np.bool_)
     if sign not in ("==", "!=", "~", "!~"):
         return result
     positive = {"!=": "==", "!~": "~"}.get(sign, sign)
-    for label in held.labels:
+    for label in field_class.labels:
         if not _text_compares(label.text.encode("utf-8", "surrogateescape"), positive, wanted):
             continue
-        if held.flags:
+        if field_class.flags:
             low = _integers(column & column.dtype.type(label.low), "==", label.low)
             result |= low if label.low else _integers(column, "==", 0)
         else:

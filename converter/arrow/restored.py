@@ -110,10 +110,10 @@ def _in_range(field_class: IntegerClass, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _spans(array: pa.Array) -> ListColumn:
-    _, places, data = array.buffers()
-    if places is None or not len(array):
+    _, offset_buffer, data = array.buffers()
+    if offset_buffer is None or not len(array):
         return ListColumn(np.zeros(len(array) + 1, np.int64), np.zeros(0, np.uint8))
-    offsets = np.frombuffer(places, np.int64)[array.offset : array.offset + len(array) + 1]
+    offsets = np.frombuffer(offset_buffer, np.int64)[array.offset : array.offset + len(array) + 1]
     values = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
     first, last = int(offsets[0]), int(offsets[-1])
     return ListColumn(offsets - first, values[first:last])
@@ -133,9 +133,9 @@ def _union(
     rows = np.zeros(len(array), np.int32)
     held: list[Column] = []
     for tag, option in enumerate(options):
-        places = np.flatnonzero(tags == tag)
-        rows[places] = np.arange(len(places), dtype=np.int32)
-        values = array.field(tag + 1).take(array_of(places))
+        positions = np.flatnonzero(tags == tag)
+        rows[positions] = np.arange(len(positions), dtype=np.int32)
+        values = array.field(tag + 1).take(array_of(positions))
         held.append(restored(option.type, values, strings, escaped=escaped))
     return UnionColumn(tags, rows, tuple(held))
 

@@ -263,13 +263,17 @@ class Scattering:
     def _rows_of(self, classes: Sequence[int]) -> pa.Array | None:
         """Return the index of each event's value; None if they are in order."""
         length = len(self._batch)
-        places = [self._batch.positions(number) for number in classes]
-        first = places[0]
-        if len(places) == 1 and len(first) == length and bool((first[1:] > first[:-1]).all()):
+        positions_by_class = [self._batch.positions(number) for number in classes]
+        first = positions_by_class[0]
+        if (
+            len(positions_by_class) == 1
+            and len(first) == length
+            and bool((first[1:] > first[:-1]).all())
+        ):
             return None
         rows = np.full(length, -1, np.int32)
         start = 0
-        for positions in places:
+        for positions in positions_by_class:
             put(rows, positions, np.arange(start, start + len(positions), dtype=np.int32))
             start += len(positions)
         return array_of(rows, valid=rows >= 0)

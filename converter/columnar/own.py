@@ -123,29 +123,31 @@ class OwnRows:
             raise TraceError(field=name, expected=f"numbers from {low} to {end - 1}")
         return found.astype(np.int32)
 
-    def table(self, number: int, rows: pa.RecordBatch, places: NDArray[np.int64] | None) -> Table:
+    def table(
+        self, number: int, rows: pa.RecordBatch, positions: NDArray[np.int64] | None
+    ) -> Table:
         """Return the table of a class, whose events are at these positions, or all rows."""
         names = self._about.columns.get(number)
         if names is None:
             raise TraceError(field=CLASS, expected="a class that occurs", found=number)
-        if places is not None and len(places) == rows.num_rows:
-            places = None
+        if positions is not None and len(positions) == rows.num_rows:
+            positions = None
         fields = self.trace.event_classes[number].fields
-        count = rows.num_rows if places is None else len(places)
+        count = rows.num_rows if positions is None else len(positions)
         columns = [
-            partial(self._column, rows, name, places, field)
+            partial(self._column, rows, name, positions, field)
             for name, field in zip(names, fields, strict=True)
         ]
         return Table(count, columns)
 
     def _column(
-        self, rows: pa.RecordBatch, name: str, places: NDArray[np.int64] | None, field: Field
+        self, rows: pa.RecordBatch, name: str, positions: NDArray[np.int64] | None, field: Field
     ) -> Column:
         with errors_of(self._source, self._format):
             try:
                 array = rows.column(name)
-                if places is not None:
-                    array = array.take(array_of(places))
+                if positions is not None:
+                    array = array.take(array_of(positions))
                 expected = arrow_type(field.type, exact=True)
                 if pa.types.is_duration(array.type) and field.role in TICK_ROLES:
                     array = _with_width(array.view(pa.int64()), expected)

@@ -246,24 +246,24 @@ class Rows:
 def _part(batch: Batch, number: int, before: int) -> Part:
     """Return the events of one class, decoded: the memory of the batch may be freed before they are written."""
     table = batch.tables[number]
-    places = batch.positions(number).astype(np.intp)
-    if (places[1:] < places[:-1]).any():
-        order = np.argsort(places)
-        table, places = table.select(order), places[order]
+    positions = batch.positions(number).astype(np.intp)
+    if (positions[1:] < positions[:-1]).any():
+        order = np.argsort(positions)
+        table, positions = table.select(order), positions[order]
 
     def at_places(column: NDArray[Any]) -> NDArray[Any]:
-        return column[: len(places)] if column.strides == (0,) else column[places]
+        return column[: len(positions)] if column.strides == (0,) else column[positions]
 
     part = Batch(
         ts=at_places(batch.ts),
-        class_id=constant_column(np.int32(number), len(places)),
-        row=np.arange(len(places), dtype=np.int32),
+        class_id=constant_column(np.int32(number), len(positions)),
+        row=np.arange(len(positions), dtype=np.int32),
         tables={number: Table(len(table), [table.column(i) for i in range(table.width)])},
         thread=at_places(batch.thread),
         cpu=at_places(batch.cpu),
         track=at_places(batch.track),
     )
-    return Part(part, places + before)
+    return Part(part, positions + before)
 
 
 def _joined_parts(parts: Sequence[Part]) -> Part:

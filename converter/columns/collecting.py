@@ -81,13 +81,13 @@ class ColumnCollector:
                 for column in self._fields.columns_of(id, event_class)
                 if self._wanted is None or column.name in self._wanted
             ]
-            places = batch.positions(id).astype(np.int64) + self._count if columns else None
+            positions = batch.positions(id).astype(np.int64) + self._count if columns else None
             for column in columns:
-                assert places is not None
+                assert positions is not None
                 values = self._values(
                     column, event_class.fields[column.field], table.column(column.field)
                 )
-                self._parts.setdefault(column.name, []).append((places, values))
+                self._parts.setdefault(column.name, []).append((positions, values))
         self._count += len(batch)
 
     def columns(self) -> EventColumns:
@@ -191,20 +191,20 @@ def _masked(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[Any]:
 
 def _assembled(parts: list[Part], count: int) -> NDArray[Any]:
     """Return one array of the parts of a column; masked, or None, where no part has a value."""
-    places = np.concatenate([places for places, _ in parts])
+    positions = np.concatenate([positions for positions, _ in parts])
     arrays = [values for _, values in parts]
     result: NDArray[Any] = np.concatenate([np.ma.getdata(values) for values in arrays])
     if any(isinstance(values, np.ma.MaskedArray) for values in arrays):
         absent = np.concatenate([np.ma.getmaskarray(values) for values in arrays])
         result = np.ma.MaskedArray(result, absent)
-    if len(places) == count and bool((places[1:] > places[:-1]).all()):
+    if len(positions) == count and bool((positions[1:] > positions[:-1]).all()):
         return result
     if result.dtype == object:
         objects = np.full(count, None, object)
-        objects[places] = result
+        objects[positions] = result
         return objects
     values = np.zeros(count, result.dtype)
-    values[places] = np.ma.getdata(result)
+    values[positions] = np.ma.getdata(result)
     valid = np.zeros(count, np.bool_)
-    valid[places] = ~np.ma.getmaskarray(result)
+    valid[positions] = ~np.ma.getmaskarray(result)
     return _masked(values, valid)

@@ -157,13 +157,13 @@ class Side:
         values = [item for _, item in self.values(window, index)]
         text = text_of_fields(event_class.fields, values, None)
         thread = int(batch.thread[position])
-        place = f"cpu {batch.cpu[position]}" if batch.cpu[position] >= 0 else ""
+        location = f"cpu {batch.cpu[position]}" if batch.cpu[position] >= 0 else ""
         if thread >= 0:
             owner = self.trace.threads[thread]
-            place += f" thread {self.trace.processes[owner.process].pid}/{owner.tid}"
+            location += f" thread {self.trace.processes[owner.process].pid}/{owner.tid}"
         if batch.track[position] >= 0:
-            place += f" track {self.trace.tracks[batch.track[position]].name!r}"
-        return f"{window.ts[index]} {place.strip()} {self.label(batch, position)}: {text}"
+            location += f" track {self.trace.tracks[batch.track[position]].name!r}"
+        return f"{window.ts[index]} {location.strip()} {self.label(batch, position)}: {text}"
 
     def values(self, window: Uncompared, index: int) -> list[tuple[str, Any]]:
         """Return the fields of an event by name."""

@@ -190,9 +190,9 @@ class _Events:
             "untimed": self._rows(np.flatnonzero(~timed), class_id, *stream),
         }
 
-    def _rows(self, places: NDArray[np.int64], *columns: NDArray[Any]) -> list[list[Json]]:
-        parts = [column[places].tolist() for column in columns]
-        values = (self._values[position] for position in places.tolist())
+    def _rows(self, positions: NDArray[np.int64], *columns: NDArray[Any]) -> list[list[Json]]:
+        parts = [column[positions].tolist() for column in columns]
+        values = (self._values[position] for position in positions.tolist())
         return [list(row) for row in zip(*parts, values, strict=True)]
 
 
@@ -201,11 +201,11 @@ def _renumber(forms: dict[int, Json], column: NDArray[Any]) -> tuple[list[Json],
     of its form.
     """
     ordered = _distinct(forms.values())
-    places = {_line(form): i for i, form in enumerate(ordered)}
+    index = {_line(form): i for i, form in enumerate(ordered)}
     # The last entry is that of -1.
     mapping = np.full(max(forms, default=-1) + 2, -1, np.int64)
     for number, form in forms.items():
-        mapping[number] = places[_line(form)]
+        mapping[number] = index[_line(form)]
     return ordered, mapping[column]
 
 

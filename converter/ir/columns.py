@@ -130,8 +130,8 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
         case NullColumn():
             return NullColumn(len(rows))
         case ListColumn(offsets, np.ndarray() as values):
-            places = np.ascontiguousarray(rows, np.int64)
-            return ListColumn(*taken_lists(values, offsets, places))
+            indices = np.ascontiguousarray(rows, np.int64)
+            return ListColumn(*taken_lists(values, offsets, indices))
         case ListColumn(offsets, values):
             starts = offsets[:-1][rows]
             lengths = offsets[1:][rows] - starts

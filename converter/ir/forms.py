@@ -229,16 +229,16 @@ def column_form(column: Column, field_class: FieldClass, strings: StringTable) -
         case (VariantClass(options), UnionColumn(tags, rows, columns)):
             result: list[Json] = [None] * len(tags)
             for tag, option in enumerate(options):
-                places = np.flatnonzero(tags == tag)
-                held = column_form(take(columns[tag], rows[places]), option.type, strings)
-                for position, item in zip(places.tolist(), held, strict=True):
+                positions = np.flatnonzero(tags == tag)
+                held = column_form(take(columns[tag], rows[positions]), option.type, strings)
+                for position, item in zip(positions.tolist(), held, strict=True):
                     result[position] = {option.name: item}
             return result
         case (OptionalClass(element), OptionalColumn(valid, values)):
             result = [None] * len(valid)
-            places = np.flatnonzero(valid)
-            held = column_form(take(values, places), element, strings)
-            for position, item in zip(places.tolist(), held, strict=True):
+            positions = np.flatnonzero(valid)
+            held = column_form(take(values, positions), element, strings)
+            for position, item in zip(positions.tolist(), held, strict=True):
                 result[position] = item
             return result
     raise TypeError(f"a {type(column).__name__} does not hold {field_class}")

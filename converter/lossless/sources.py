@@ -78,15 +78,15 @@ def reopened(content: Source) -> Trace | None:
     Raises:
         TraceError: the payload is damaged, or its reader finds nothing usable.
     """
-    places, damage = layout.record_places(content)
-    if len(places) < 2:
+    locations, damage = layout.record_places(content)
+    if len(locations) < 2:
         return None
-    header, *_ = layout.parse_record(content, *places[0])
+    header, *_ = layout.parse_record(content, *locations[0])
     if header.header.version != layout.SOURCE_VERSION:
         return None
     if damage:
         raise damage[0]
-    records = (layout.parse_record(content, *place)[0] for place in places[1:])
+    records = (layout.parse_record(content, *location)[0] for location in locations[1:])
     described = next(records).source
     format = format_of(header.header.format)
     if format is None or not format.sends_source:

@@ -299,9 +299,9 @@ def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
     location, size = events.locations.of_class(number)()
     rows = size.astype(np.intp)
     origins, origin = np.unique(location, return_inverse=True)
-    for place, where in enumerate(origins.tolist()):
+    for index, where in enumerate(origins.tolist()):
         window, class_id = events.segments[where >> 32], where & 0xFFFF_FFFF
-        places = np.flatnonzero(origin == place)
+        places = np.flatnonzero(origin == index)
         picked = rows[places] if len(origins) > 1 else rows
         is_whole = len(picked) == len(window.batch.tables[class_id]) and bool(
             np.all(picked == np.arange(len(picked)))

@@ -355,10 +355,10 @@ def _symbols(tables: Sequence[SymbolTable | None]) -> SymbolTable | None:
             new = np.flatnonzero(~np.isin(more, addresses))
             if len(new):
                 addresses = np.concatenate([addresses, more[new]])
-                names = [*names, *(others[place] for place in new.tolist())]
+                names = [*names, *(others[index] for index in new.tolist())]
         order = np.argsort(addresses, kind="stable")
         if not np.array_equal(order, np.arange(len(order))):
-            addresses, names = addresses[order], [names[place] for place in order.tolist()]
+            addresses, names = addresses[order], [names[index] for index in order.tolist()]
         return addresses, names
 
     return SymbolTable(load, exact=known[0].exact)

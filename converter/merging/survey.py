@@ -131,8 +131,8 @@ def _texts(column: Column, trace: Trace, part: bytes = b"") -> _Rows:
         ids, rows = np.unique(column, return_inverse=True)
         texts = [trace.strings[id] for id in ids.tolist()]
         return [
-            (text, np.flatnonzero(rows == place))
-            for place, text in enumerate(texts)
+            (text, np.flatnonzero(rows == index))
+            for index, text in enumerate(texts)
             if part in text
         ]
     if not isinstance(column, ListColumn) or not isinstance(column.values, np.ndarray):
@@ -159,7 +159,7 @@ def _texts(column: Column, trace: Trace, part: bytes = b"") -> _Rows:
 
 
 def _first_of_each(rows: _Rows, ts: NDArray[np.int64]) -> list[tuple[bytes, int]]:
-    return [(text, int(ts[places].min())) for text, places in rows]
+    return [(text, int(ts[positions].min())) for text, positions in rows]
 
 
 class _Wanted:

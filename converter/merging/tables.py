@@ -159,11 +159,11 @@ class MergedTables:
         """Copy a name that was learned after the entry that it names."""
         trace, target = source.trace, self._target
         if kind == "process":
-            name, place = trace.processes[number].name, source.processes[number]
-            self._name(source, target.processes[place], name, (kind, place))
+            name, index = trace.processes[number].name, source.processes[number]
+            self._name(source, target.processes[index], name, (kind, index))
         else:
-            name, place = trace.threads[number].name, source.threads[number]
-            self._name(source, target.threads[place], name, (kind, place))
+            name, index = trace.threads[number].name, source.threads[number]
+            self._name(source, target.threads[index], name, (kind, index))
         if name:
             source.unnamed.discard((kind, number))
 

@@ -179,7 +179,7 @@ class FieldTexts:
                 raise NotExpressedError(type(field_class).__name__)
 
     def _options(self, field_class: VariantClass, key: ColumnKey, level: int, index: int) -> None:
-        """Print the option whose number is on the stack; it is `place` or a later one."""
+        """Print the option whose number is on the stack; it is `index` or a later one."""
         code = self.code
         if index == len(field_class.options):
             code.add(op.DROP)

@@ -99,13 +99,13 @@ class Closing:
             return None
         field = event_class.fields[index]
         ends, which = [], []
-        for place, row in enumerate(rows.tolist()):
+        for position, row in enumerate(rows.tolist()):
             text = value(table.column(index), field.type, row, self._trace.strings)
             letter = _ENDS_OF_MARKS.get(text[:1])
             if letter is not None:
                 rest = text[1:].rstrip(b"\n")
                 ends.append(letter + (b"|".join(rest.split(b"|")[:2]) if letter == b"E" else rest))
-                which.append(place)
+                which.append(position)
         if not ends:
             return None
         some = table.select(rows[which])

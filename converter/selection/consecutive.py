@@ -199,11 +199,11 @@ class Consecutive:
         """Keep the complete slices that extend past `end`, including those of a batch."""
         kept = []
         for one in self._reaching if batch is None else [*self._reaching, batch]:
-            places = reaching(self._source, one, end + 1)
-            if len(places) == len(one) and one is not batch:
+            positions = reaching(self._source, one, end + 1)
+            if len(positions) == len(one) and one is not batch:
                 kept.append(one)
-            elif len(places):
-                by_time = places[np.argsort(one.ts[places], kind="stable")]
+            elif len(positions):
+                by_time = positions[np.argsort(one.ts[positions], kind="stable")]
                 kept.append(decoded(one, by_time))
         self._reaching = kept
 

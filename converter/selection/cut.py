@@ -109,16 +109,16 @@ class Cut:
             opens = not self._opened and not before.all()
             if after.all():
                 # None of its events remain, and nothing that is open ends in it.
-                places, opening = _NOWHERE, self._opening() if opens else []
+                positions, opening = _NOWHERE, self._opening() if opens else []
             else:
-                places, opening = self._cut(batch, before, after, opens=opens)
+                positions, opening = self._cut(batch, before, after, opens=opens)
             if opens:
                 yield from self._open(opening, came_from)
-            if len(places):
-                self.counts.added += int(np.count_nonzero(before[places]))
-                self.counts.kept += int(np.count_nonzero(~before[places]))
-                yield self._kept(Provenance(batch, places), came_from)
-            self._flows.follow(batch, places)
+            if len(positions):
+                self.counts.added += int(np.count_nonzero(before[positions]))
+                self.counts.kept += int(np.count_nonzero(~before[positions]))
+                yield self._kept(Provenance(batch, positions), came_from)
+            self._flows.follow(batch, positions)
             self._open_events.first += len(batch)
         self._follow_tables()
         if self._passed and not self._opened:

@@ -99,11 +99,11 @@ class OpenEvents:
         numbers = self._numbers()
         held = []
         for age, one in enumerate(reversed(self._held)):
-            places = one.places(numbers)
-            if not len(places):
+            positions = one.places(numbers)
+            if not len(positions):
                 continue
             if age >= _WHOLE and one.numbers is None:
-                held.append(_Held(decoded(one.batch, places), one.first, one.first + places))
+                held.append(_Held(decoded(one.batch, positions), one.first, one.first + positions))
             else:
                 held.append(one)
         self._held = held[::-1]
@@ -113,14 +113,14 @@ class OpenEvents:
         numbers = self._numbers()
         found = []
         for held in self._held:
-            places = held.places(numbers)
-            if len(places):
-                found.append(Provenance(held.batch, places))
+            positions = held.places(numbers)
+            if len(positions):
+                found.append(Provenance(held.batch, positions))
         return found
 
 
-def decoded(batch: Batch, places: NDArray[np.intp]) -> Batch:
+def decoded(batch: Batch, positions: NDArray[np.intp]) -> Batch:
     """Return some events of a batch, decoded, so that the rest of it can be freed."""
-    result = batch.select(places)
+    result = batch.select(positions)
     decode(result)
     return result

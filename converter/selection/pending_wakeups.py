@@ -28,8 +28,8 @@ class PendingWakeups:
     def follow(self, batch: Batch, first: int, owner: NDArray[np.int32], considered: Mask) -> None:
         """Process some events of a batch, numbered from `first`, each of which has an owner."""
         parts = [
-            (at[kept], tids[kept], np.full(np.count_nonzero(kept), place), step)
-            for at, tids, place, step in self._steps(batch)
+            (at[kept], tids[kept], np.full(np.count_nonzero(kept), wakeup), step)
+            for at, tids, wakeup, step in self._steps(batch)
             if (kept := considered[at]).any()
         ]
         if not parts or (all(step == END for *_, step in parts) and not len(self.open())):
@@ -66,5 +66,5 @@ class PendingWakeups:
             if is_wakeup:
                 found.append((at, tids, _WAKEUPS.index(event_class.kind), VALUE))
             else:
-                found += [(at, tids, place, END) for place in range(len(_WAKEUPS))]
+                found += [(at, tids, wakeup, END) for wakeup in range(len(_WAKEUPS))]
         return found

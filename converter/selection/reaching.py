@@ -12,7 +12,7 @@ from converter.selection.clipping import durations
 
 def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
     """Return the positions in a batch of complete slices that extend to a time, or whose duration is unknown."""
-    places = []
+    positions = []
     for number, table in batch.tables.items():
         known = durations(trace.event_classes[number], table)
         if known is None or not len(table):
@@ -20,5 +20,5 @@ def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
         at = batch.positions(number)
         # The difference from an earlier time fits 64 unsigned bits; a sum may not.
         left = (np.int64(start) - batch.ts[at]).view(np.uint64)
-        places.append(at[(known < 0) | (known.view(np.uint64) >= left)])
-    return np.sort(np.concatenate(places)) if places else np.zeros(0, np.intp)
+        positions.append(at[(known < 0) | (known.view(np.uint64) >= left)])
+    return np.sort(np.concatenate(positions)) if positions else np.zeros(0, np.intp)

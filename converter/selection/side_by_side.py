@@ -50,18 +50,18 @@ class SideBySide:
             ends = (steps.step == END) & (closed.owner != UNMATCHED)
             numbers[steps.at[ends]] = closed.owner[ends] - 1
         self._first += len(batch)
-        places = np.arange(len(batch))
+        positions = np.arange(len(batch))
         if self._pids is not None:
             more, others = self._pids.processes_about(batch)
             # Each event once per part.
             both = np.stack(
-                [np.concatenate([numbers, self._numbered(others)]), np.r_[places, more]]
+                [np.concatenate([numbers, self._numbered(others)]), np.r_[positions, more]]
             )
-            numbers, places = np.unique(both, axis=1)
+            numbers, positions = np.unique(both, axis=1)
         order = np.argsort(numbers, kind="stable")
         present, starts = np.unique(numbers[order], return_index=True)
         for one, which in zip(present.tolist(), np.split(order, starts[1:]), strict=True):
-            yield one, batch.select(places[which])
+            yield one, batch.select(positions[which])
 
     def _numbered(self, groups: _Groups) -> _Groups:
         """Return the part numbers of CPUs or processes."""
@@ -102,14 +102,14 @@ class _Tasks:
 
     def processes_about(self, batch: Batch) -> tuple[NDArray[np.intp], _Groups]:
         """Return the positions of events that are about processes, and these processes."""
-        places, groups = [np.zeros(0, np.intp)], [np.zeros(0, np.int64)]
+        positions, groups = [np.zeros(0, np.intp)], [np.zeros(0, np.int64)]
         for at, tids in ids_about(self._trace, batch):
             distinct, inverse = np.unique(tids, return_inverse=True)
             known = [self._by_tid.get(tid, _NONE) for tid in distinct.tolist()]
             found = np.array(known, np.int64)[inverse]
-            places.append(at[found != _NONE].astype(np.intp))
+            positions.append(at[found != _NONE].astype(np.intp))
             groups.append(found[found != _NONE])
-        return np.concatenate(places), np.concatenate(groups)
+        return np.concatenate(positions), np.concatenate(groups)
 
     def _follow(self) -> None:
         """Update from the trace's tables."""

@@ -75,19 +75,19 @@ class _RunningTasks:
             tasks = np.append(tasks, got)
             classes = np.append(classes, np.full(len(at), number))
         self._before = dict(running)
-        places = _sort_keys(batch.cpu[positions], positions)
-        order = np.argsort(places)
-        self._sort_keys, self._tasks, self._classes = places[order], tasks[order], classes[order]
+        keys = _sort_keys(batch.cpu[positions], positions)
+        order = np.argsort(keys)
+        self._sort_keys, self._tasks, self._classes = keys[order], tasks[order], classes[order]
         cpus = self._sort_keys >> 32
         for last in np.flatnonzero(np.append(cpus[1:] != cpus[:-1], True)[: len(cpus)]).tolist():
             running[int(cpus[last])] = int(self._tasks[last]), int(self._classes[last])
 
     def running(self, cpus: NDArray[np.int32], positions: NDArray[Any]) -> tuple[_Int64s, _Int64s]:
         """Return the tasks that had these CPUs at these positions, and the classes of the switches to them."""
-        places = _sort_keys(cpus, positions)
-        last = np.searchsorted(self._sort_keys, places) - 1
+        keys = _sort_keys(cpus, positions)
+        last = np.searchsorted(self._sort_keys, keys) - 1
         known = last >= 0
-        known[known] = self._sort_keys[last[known]] >> 32 == places[known] >> 32
+        known[known] = self._sort_keys[last[known]] >> 32 == keys[known] >> 32
         found = np.array([self._before.get(cpu, _NOBODY) for cpu in cpus.tolist()], np.int64)
         tasks, classes = found.reshape(-1, 2).T.copy()
         tasks[known], classes[known] = self._tasks[last[known]], self._classes[last[known]]
@@ -99,8 +99,8 @@ _NO_NUMBERS = np.zeros(0, np.int64)
 
 def _sort_keys(cpus: NDArray[np.int32], positions: NDArray[Any]) -> _Int64s:
     """Return numbers that sort by CPU, and by position within each."""
-    places: _Int64s = (cpus.astype(np.int64) << 32) + positions
-    return places
+    keys: _Int64s = (cpus.astype(np.int64) << 32) + positions
+    return keys
 
 
 def _column(table: Table, event_class: EventClass, role: Role) -> _Int64s:

@@ -121,9 +121,9 @@ def _with_left(
 ) -> Table:
     """Return a table in which these threads, with their names, are the tasks that leave the CPU in some rows."""
     columns: list[Any] = table.lazy_columns()
-    place = event_class.index_of(Role.PREV_TID)
-    assert place is not None, "the kind requires it"
-    columns[place] = tids = np.array(table.column(place))
+    field_index = event_class.index_of(Role.PREV_TID)
+    assert field_index is not None, "the kind requires it"
+    columns[field_index] = tids = np.array(table.column(field_index))
     tids[rows] = [trace.threads[one].tid if one >= 0 else _IDLE for one in threads.tolist()]
     name = event_class.index_of(Role.PREV_COMM)
     if name is not None and isinstance(event_class.fields[name].type, StringClass):

@@ -123,10 +123,10 @@ class TaskStates:
             at.append(piece.positions[is_state].astype(np.int64))
             strings = self._projection.source.strings
             names.append(names_by_value(status[is_state], called.__getitem__, strings))
-        places, texts = np.concatenate(at), np.concatenate(names)
-        found, where = _first_of_each(np.concatenate(tids), places)
-        order = np.argsort(places)
-        return found, where, texts[order[np.searchsorted(places[order], where)]]
+        positions, texts = np.concatenate(at), np.concatenate(names)
+        found, where = _first_of_each(np.concatenate(tids), positions)
+        order = np.argsort(positions)
+        return found, where, texts[order[np.searchsorted(positions[order], where)]]
 
     # Brands
 

@@ -138,9 +138,9 @@ class _Profiles:
     ) -> Iterator[tuple[int, tuple[Any, dict[str, Any]]]]:
         """Return the rows of profile events, each with the profile's id and its contents."""
         fields, strings = self._source.event_classes[number].fields, self._source.strings
-        places = self._fields[number]
-        assert places is not None
-        phase, name, argument, id = places
+        fields_used = self._fields[number]
+        assert fields_used is not None
+        phase, name, argument, id = fields_used
 
         def value_at(index: int, row: int) -> Any:
             return value(table.column(index), fields[index].type, row, strings)

@@ -34,9 +34,9 @@ def may_have_buffers(kind: Kind) -> bool:
 
 def place_of_argument(piece: Piece) -> int | None:
     """Return the index of the field with the buffer of the events of a class."""
-    for place, field in enumerate(piece.event_class.fields):
+    for index, field in enumerate(piece.event_class.fields):
         if field.name == ARGUMENT.name and isinstance(field.type, StringClass):
-            return place
+            return index
     return None
 
 
@@ -73,14 +73,14 @@ class Buffers:
 
     def of_argument(self, piece: Piece, strings: StringTable) -> NDArray[np.int32] | None:
         """Return the codes of the buffers that an argument of the events names; None if they have no such argument."""
-        place = place_of_argument(piece)
-        if place is None:
+        index = place_of_argument(piece)
+        if index is None:
             return None
 
         def code(id: int) -> int:
             return -1 if id < 0 else self.code(strings[id].decode("utf-8", "surrogateescape"))
 
-        return map_distinct(string_ids(piece.table.column(place), strings), code)
+        return map_distinct(string_ids(piece.table.column(index), strings), code)
 
     @staticmethod
     def tracks(column: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -122,8 +122,8 @@ def _is_computed_from_constant(part: RecipePart | None) -> bool:
     return isinstance(part.columns[0], Constant)
 
 
-def _evaluated(place: Any) -> Any:
-    return place() if callable(place) else place
+def _evaluated(column: Any) -> Any:
+    return column() if callable(column) else column
 
 
 def _is_true_anywhere(condition: Any) -> bool:

@@ -179,16 +179,19 @@ class Piece(Rows):
             [column, *columns] if first else [*columns, column],
         )
 
-    def without_field(self, place: int) -> Piece:
+    def without_field(self, field_index: int) -> Piece:
         """Return the same rows without one of the fields."""
 
         def shorter() -> EventClass:
             fields = self.event_class.fields
-            return replace(self.event_class, fields=fields[:place] + fields[place + 1 :])
+            return replace(
+                self.event_class, fields=fields[:field_index] + fields[field_index + 1 :]
+            )
 
         columns = self.lazy_columns()
         return self.rewritten(
-            self.derive(("without", place), shorter), columns[:place] + columns[place + 1 :]
+            self.derive(("without", field_index), shorter),
+            columns[:field_index] + columns[field_index + 1 :],
         )
 
     def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:

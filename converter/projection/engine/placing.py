@@ -102,10 +102,10 @@ class Placing:
         if buffer_codes is not None:
             known, rest = piece.split(buffer_codes < -1)
             if known is not None:
-                place = place_of_argument(known)
-                assert place is not None
+                field_index = place_of_argument(known)
+                assert field_index is not None
                 parts.append(
-                    known.without_field(place).moved(track=buffer_codes[buffer_codes < -1])
+                    known.without_field(field_index).moved(track=buffer_codes[buffer_codes < -1])
                 )
             if rest is None:
                 return parts

@@ -68,5 +68,5 @@ class LearnedNames:
 def _naming_fields(event_class: EventClass) -> list[tuple[int, int]]:
     if event_class.kind is Kind.TYPED:
         return []
-    places = ((event_class.index_of(tid), event_class.index_of(name)) for tid, name in NAMING_ROLES)
-    return [(tid, name) for tid, name in places if tid is not None and name is not None]
+    pairs = ((event_class.index_of(tid), event_class.index_of(name)) for tid, name in NAMING_ROLES)
+    return [(tid, name) for tid, name in pairs if tid is not None and name is not None]

@@ -54,13 +54,13 @@ def with_events_behind(
         tables[number] = table
         class_id[which] = number
         row[which] = np.arange(len(table), dtype=np.int32)
-    places = at + 1
+    positions = at + 1
     return Batch(
-        ts=np.insert(batch.ts, places, batch.ts[at]),
-        class_id=np.insert(batch.class_id, places, class_id),
-        row=np.insert(batch.row, places, row),
+        ts=np.insert(batch.ts, positions, batch.ts[at]),
+        class_id=np.insert(batch.class_id, positions, class_id),
+        row=np.insert(batch.row, positions, row),
         tables=tables,
-        thread=np.insert(batch.thread, places, batch.thread[at]),
-        cpu=np.insert(batch.cpu, places, batch.cpu[at]),
-        track=np.insert(batch.track, places, track),
+        thread=np.insert(batch.thread, positions, batch.thread[at]),
+        cpu=np.insert(batch.cpu, positions, batch.cpu[at]),
+        track=np.insert(batch.track, positions, track),
     )

@@ -135,7 +135,7 @@ class _Splitter:
         for batch in self._source.batches():
             if not len(batch):
                 continue
-            split, complete, place = self._split(batch)
+            split, complete, new_position = self._split(batch)
             if not complete and not len(pending.ts):
                 latest = max(latest, int(split.ts.max()))
                 count += len(batch)
@@ -144,7 +144,7 @@ class _Splitter:
             now = np.maximum.accumulate(np.maximum(split.ts, latest))
             latest = int(now[-1])
             # The position at which the stream has reached the end's time; in any case after the end's own begin.
-            started = self._starting_ends(split, complete, place, count)
+            started = self._starting_ends(split, complete, new_position, count)
             count += len(batch)
             ends = _Ends.joined([pending, started])
             reached = np.searchsorted(now, ends.ts, side="left")
@@ -152,7 +152,7 @@ class _Splitter:
             at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
             pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
             order = np.lexsort((-ends.begin, ends.ts, at))
-            yield self._merged(split, place, ends.take(order), at[order])
+            yield self._merged(split, new_position, ends.take(order), at[order])
         if len(pending.ts):
             order = np.lexsort((-pending.begin, pending.ts))
             yield self._ends_alone(pending.take(order))
@@ -201,7 +201,7 @@ class _Splitter:
         """
         numbers = np.zeros(max(batch.tables, default=0) + 1, np.int32)
         tables = {}
-        complete, place, track = self._all_complete(batch)
+        complete, new_position, track = self._all_complete(batch)
         mixed: list[tuple[int, NDArray[np.int32], NDArray[np.bool_]]] = []
         for source, table in batch.tables.items():
             if source not in complete:
@@ -234,7 +234,7 @@ class _Splitter:
             cpu=batch.cpu,
             track=track,
         )
-        return split, list(complete.values()), place
+        return split, list(complete.values()), new_position
 
     def _all_complete(
         self, batch: Batch
@@ -244,7 +244,7 @@ class _Splitter:
         Those that cross another do not stay as they are: importers drop them.
         """
         complete = {}
-        place = None
+        new_position = None
         track = batch.track
         for source, table in batch.tables.items():
             if source not in self._durations:
@@ -256,17 +256,19 @@ class _Splitter:
         durations = np.concatenate([_NO_TIMES, *(one.durations for one in complete.values())])
         if complete:
             order = np.argsort(at)
-            place = _longest_first(batch, at[order], durations[order])
+            new_position = _longest_first(batch, at[order], durations[order])
         if self._overlapping is not None:
             stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
-            track, on_added_track = self._overlapping.place(batch, at, durations, stays, place)
+            track, on_added_track = self._overlapping.place(
+                batch, at, durations, stays, new_position
+            )
             crosses = np.zeros(len(at), np.bool_)
             crosses[on_added_track] = True
             first = 0
             for one in complete.values():
                 one.stays[crosses[first : first + len(one.at)]] = False
                 first += len(one.at)
-        return complete, place, track
+        return complete, new_position, track
 
     def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
         """Return the begins of those slices of a class that do not stay complete."""
@@ -300,10 +302,10 @@ class _Splitter:
         self,
         batch: Batch,
         complete: list[_Complete],
-        place: NDArray[np.intp] | None,
+        new_position: NDArray[np.intp] | None,
         count: int,
     ) -> _Ends:
-        """Return the ends of slices that begin in the batch, whose events move to `place`."""
+        """Return the ends of slices that begin in the batch, whose events move to `new_position`."""
         if not complete:
             return _NO_ENDS
         at = np.concatenate([one.at for one in complete]).astype(np.intp)
@@ -324,20 +326,20 @@ class _Splitter:
         end = start + durations
         # The sum has wrapped around past the end of time.
         end[end < start] = _LAST_TIME
-        begin = (at if place is None else place[at]) + np.int64(count)
+        begin = (at if new_position is None else new_position[at]) + np.int64(count)
         return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
 
     def _merged(
-        self, batch: Batch, place: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
+        self, batch: Batch, new_position: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
     ) -> Batch:
         """Return the events at their new positions, with end k before the event at ``at[k]``."""
-        if place is None and not len(at):
+        if new_position is None and not len(at):
             return batch
         size = len(batch)
         shift = np.cumsum(np.bincount(at, minlength=size + 1))[:size]
         slots = np.arange(size) + shift
-        if place is not None:
-            slots = slots[place]
+        if new_position is not None:
+            slots = slots[new_position]
         end_slots = at + np.arange(len(at))
 
         def merged(column: NDArray[Any], of_ends: Any) -> NDArray[Any]:
@@ -431,6 +433,6 @@ def _longest_first(
     present = np.lexsort((at, *together))
     if np.array_equal(wanted, present):
         return None
-    place = np.arange(len(batch))
-    place[at[wanted]] = at[present]
-    return place
+    new_position = np.arange(len(batch))
+    new_position[at[wanted]] = at[present]
+    return new_position

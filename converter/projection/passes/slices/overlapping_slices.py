@@ -101,8 +101,8 @@ class OverlappingSlices:
         )
         # A track, or the thread of events on no track, and the row next to it, as one number.
         is_track = track[at] >= 0
-        places = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
-        keys = (places << 1 | is_track) * _LINES + line[at]
+        owners = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)
+        keys = (owners << 1 | is_track) * _LINES + line[at]
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         numbers = [
             self._track(int(batch.thread[one]), int(track[one]), int(line[one]))

@@ -70,12 +70,12 @@ class NestedTooDeep:
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
                 # The sum has wrapped around past the end of time, or the duration is unknown.
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
-        places = (batch.thread, batch.track, batch.cpu)
+        columns = (batch.thread, batch.track, batch.cpu)
         found = self._depths.beyond(
             self._steps,
             self._of_cpus,
             batch.class_id,
-            *places,
+            *columns,
             batch.ts,
             end,
             order_of(batch.ts),

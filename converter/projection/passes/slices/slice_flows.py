@@ -92,18 +92,20 @@ class _Flows:
         self, batch: Batch
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.bool_]]:
         """Return, in position order, the positions of flow ids in a batch, the ids, and whether the flows end there."""
-        places, ids, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], []
+        positions, ids, ends = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)], []
         for number, table in batch.tables.items():
             for index in self._fields[number] if len(table) else ():
                 column = table.column(index)
                 assert isinstance(column, ListColumn)
                 offsets = np.asarray(column.offsets, np.int64)
                 values = np.asarray(column.values)[offsets[0] : offsets[-1]]
-                places.append(np.repeat(batch.positions(number), np.diff(offsets)).astype(np.int64))
+                positions.append(
+                    np.repeat(batch.positions(number), np.diff(offsets)).astype(np.int64)
+                )
                 ids.append(values.astype(np.uint64))
                 is_end = self._source.event_classes[number].fields[index] == TERMINATING_FLOW_IDS
                 ends.append(np.full(len(values), is_end))
-        at = np.concatenate(places)
+        at = np.concatenate(positions)
         terminates = np.concatenate([np.zeros(0, np.bool_), *ends])
         order = np.lexsort((terminates, at))
         return at[order], np.concatenate(ids)[order], terminates[order]

@@ -134,7 +134,7 @@ class OverlappingSlices:
 
 
 def _order(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
-    """The events in the order of their times and, at equal times, of their places."""
+    """Return the order of the events by time and, at equal times, by position."""
     at = np.arange(len(ts))
     if place is not None:
         at[place] = np.arange(len(ts))

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def capabilities(variant: str) -> Capabilities:
-    """What a CTF trace holds."""
+    """Return the capabilities of CTF."""
     from converter.formats.ctf.capabilities import capabilities as declared
 
     return declared(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a directory has a `metadata` file at any depth, or a file is one."""
+    """Return True if a directory has a `metadata` file at any depth, or a file is one."""
     if not head.startswith(b"dir:"):
         return head.startswith((b"/* CTF 1.8", b"\x57\x1d\xd1\x75", b"\x75\xd1\x1d\x57"))
     return any(name.rpartition(b"/")[2] == b"metadata" for name in head[4:].split(b"\n"))
@@ -29,7 +29,7 @@ FORMAT = Format(
     title="Common Trace Format (LTTng 2.x, barectf, perf)",
     suffixes=(".ctf",),
     spec="https://diamon.org/ctf/",
-    # The empty one is the version of the source, 1.8 for other formats.
+    # "" is the version of the source, 1.8 for other formats.
     variants=("", "1.8", "2"),
     aliases=("lttng", "babeltrace", "barectf", "ctf1+1.8", "ctf1.8+1.8", "ctf2+2"),
     capabilities=capabilities,

@@ -1,4 +1,4 @@
-"""What CTF holds of the events of other formats: nearly all, the kernel's in the shape in which LTTng records them."""
+"""CTF's capabilities: nearly all events of other formats, the kernel's in the layout in which LTTng records them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import Aspect, LossClass, LossKind
 
-#: Events that were lost are counted by the packets. Where nobody knows how many, the numbers of packets have a gap.
+#: Packets count the events that were lost. If their number is unknown, there is a gap in the numbers of packets.
 LOST: Final = EventClass(Kind.DISCARDED, "discarded", fields=(COUNT,))
 _PACKETS: Final = Field("packets", IntegerClass(64))
 LOST_PACKETS: Final = EventClass(Kind.DISCARDED, "discarded_packets", fields=(COUNT, _PACKETS))
-#: Of packets that a gap is of: sums of such stay within the 64 bits of a packet's number.
+#: The most packets in a gap: sums of these stay within the 64 bits of a packet's number.
 _MOST_PACKETS: Final = (1 << 32) - 1
 _GAP: Final = "gaps of unknown size are written as a lost packet"
 #: Records that only their own format can interpret.
 _FOREIGN: Final = frozenset({Kind.NATIVE})
-#: Timers that are not of high resolution have other events.
+#: Timers without high resolution have other events.
 _TIMERS: Final = frozenset({Kind.TIMER_ENTRY, Kind.TIMER_EXIT})
 _ANY: Final = KindSupport(thread=True, cpu=True, track=True, named=True, roles=True)
 
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
-    """What any variant holds."""
+    """Return the capabilities of any variant."""
     any_class = replace(_ANY, of_class=_support)
     kinds = {kind: any_class for kind in Kind if kind not in _FOREIGN}
     for kind in EVENTS:
@@ -55,13 +55,13 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         nul_ends_strings=True,
         utf8_only=False,
         negative_times=True,
-        # Babeltrace takes the one after it for an overflow, and refuses the whole trace.
+        # Babeltrace takes the next value for an overflow, and rejects the whole trace.
         latest_ns=(1 << 63) - 2,
         max_cpu=(1 << 31) - 1,
-        # Of the other half of 64-bit numbers, -1 is no thread.
+        # -1, in the upper half of the 64-bit numbers, is no thread.
         id_bits=63,
         adapters={
-            **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _as_scheduled),
+            **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _adapt_scheduling),
             Kind.DISCARDED: counted(),
         },
         splitters={Kind.DISCARDED: _lost},
@@ -88,7 +88,7 @@ def _of_lttng(kind: Kind) -> KindSupport:
 
 
 def _support(event_class: EventClass) -> KindSupport:
-    """How a class is held: as it is, with bytes of any media type, or where it has what LTTng's event needs as that."""
+    """Return the support for a class: as it is, or as LTTng's event if it has its fields; bytes have any media type."""
     kind = event_class.kind
     roles = {field.role for field in event_class.fields}
     as_it_is = kind not in EVENTS or kind in _TIMERS or is_lttng_event(event_class)
@@ -109,7 +109,7 @@ def _of_lost(event_class: EventClass) -> KindSupport:
 
 
 def packets_field(event_class: EventClass) -> int | None:
-    """The number of the field that says how many packets were lost, with whatever was in them."""
+    """Return the index of the field with the number of lost packets, whose number of events is unknown."""
     return next((i for i, one in enumerate(event_class.fields) if one == _PACKETS), None)
 
 
@@ -117,7 +117,7 @@ def packets_field(event_class: EventClass) -> int | None:
 
 
 def _lost(piece: Piece, projection: Projection) -> list[Piece]:
-    """Lost events whose number is known, and the others as lost packets."""
+    """Split lost events into those whose number is known and lost packets."""
     counts = piece.integers(Role.COUNT)
     if counts is None:
         return [_as_packets(piece, projection)]
@@ -133,7 +133,7 @@ def _lost(piece: Piece, projection: Projection) -> list[Piece]:
 
 
 def _as_packets(piece: Piece, projection: Projection) -> Piece:
-    """Gaps of unknown size as packets that are not there: as many as the source says, or one."""
+    """Turn gaps of unknown size into missing packets: as many as the source says, or one."""
     index = packets_field(piece.event_class)
     if index is None:
         projection.lose(LossKind.LOWERED, _GAP, piece)
@@ -147,8 +147,8 @@ def _as_packets(piece: Piece, projection: Projection) -> Piece:
     return piece.rewritten(piece.event_class, columns)
 
 
-def _called(piece: Piece, point: tuple[str, str], projection: Projection) -> Piece:
-    """The events under LTTng's name, also where they have all that its event says now."""
+def _renamed(piece: Piece, point: tuple[str, str], projection: Projection) -> Piece:
+    """Rename events to LTTng's name, including those that have all of its fields only after conversion."""
     event_class = piece.event_class
     category, name = point
     if (event_class.category, event_class.name) == point:
@@ -157,15 +157,15 @@ def _called(piece: Piece, point: tuple[str, str], projection: Projection) -> Pie
         what = f"name of the events {class_label(event_class)}: {name}"
         projection.lose(LossKind.CHANGED, what, piece, None, LossClass.KEPT, Aspect.RENAMED_CLASSES)
 
-    def called() -> EventClass:
+    def renamed() -> EventClass:
         return replace(event_class, category=category, name=name)
 
-    return piece.rewritten(piece.derive(("called", name), called), piece.lazy_columns())
+    return piece.rewritten(piece.derive(("called", name), renamed), piece.lazy_columns())
 
 
-def _as_scheduled(piece: Piece, projection: Projection) -> Piece:
-    """Names of tasks that LTTng's event has, and the state of the one that is switched out in Linux's numbers."""
+def _adapt_scheduling(piece: Piece, projection: Projection) -> Piece:
+    """Add the task names that LTTng's event has, and the state of the task that is switched out in Linux's numbers."""
     support = _support(piece.event_class)
     if support.event is not None:
-        piece = _called(with_tasks(piece, projection), support.event, projection)
+        piece = _renamed(with_tasks(piece, projection), support.event, projection)
     return with_linux_state(piece) if piece.event_class.kind is Kind.SCHED_SWITCH else piece

@@ -1,4 +1,4 @@
-"""What the bytes of data streams and index files are (CTF 1.8.3, 5; lttng-tools, include/lttng/ctf-index.h)."""
+"""The binary layout of data streams and index files (CTF 1.8.3, 5; lttng-tools, include/lttng/ctf-index.h)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from converter.errors import TraceError
 #: The name of the file that makes a directory a trace.
 METADATA_NAME: Final = "metadata"
 
-#: What a packet's header starts with, in the trace's byte order.
+#: The magic number at the start of a packet's header, in the trace's byte order.
 PACKET_MAGIC: Final = 0xC1FC1FC1
 
 #: The directory in which LTTng keeps an index of each stream file, and their suffix.
@@ -19,7 +19,7 @@ INDEX_SUFFIX: Final = ".idx"
 INDEX_MAGIC: Final = 0xC1F1DCC1
 _INDEX_HEADER: Final = struct.Struct(">IIII")
 _INDEX_ENTRY: Final = struct.Struct(">7Q")
-#: Entries of version 1.1 also say which stream it is and the packet's number in it.
+#: Entries of version 1.1 also have the stream's ID and the packet's number in it.
 _INDEX_ENTRY_1_1: Final = struct.Struct(">9Q")
 
 
@@ -38,10 +38,10 @@ class IndexEntry(NamedTuple):
 
 
 def parse_index(data: bytes) -> list[IndexEntry]:
-    """The entries of an index file.
+    """Return the entries of an index file.
 
     Raises:
-        TraceError: it is no index of version 1, or its last entry is cut off.
+        TraceError: it is not an index of version 1, or its last entry is incomplete.
 
     """
     if len(data) < _INDEX_HEADER.size:
@@ -68,7 +68,7 @@ def parse_index(data: bytes) -> list[IndexEntry]:
 
 
 def build_index(entries: list[IndexEntry]) -> bytes:
-    """An index file of version 1.1.
+    """Return an index file of version 1.1.
 
     Raises:
         ValueError: an entry lacks stream or sequence number.

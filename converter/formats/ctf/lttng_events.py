@@ -30,7 +30,7 @@ _CPU_VALUE: Final = (
     Field("cpu_id", _UNSIGNED, Role.TARGET_CPU),
 )
 
-#: By kind: the event's name and its fields.
+#: The event's name and its fields, by kind.
 EVENTS: Final[dict[Kind, tuple[str, tuple[Field, ...]]]] = {
     Kind.SCHED_SWITCH: (
         "sched_switch",
@@ -103,15 +103,15 @@ _MORE: Final[dict[Kind, frozenset[Role]]] = {
     Kind.CPU_IDLE: frozenset({Role.TARGET_CPU}),
 }
 
-#: Roles that a class of another format needs for its events to be LTTng's.
+#: Roles that a class of another format needs to be written as LTTng's event.
 NEEDED: Final = {
     kind: REQUIRED_ROLES.get(kind, frozenset()) | _MORE.get(kind, frozenset()) for kind in EVENTS
 }
 
-#: lttng-modules' priorities count from the most urgent one that is not real-time.
+#: lttng-modules counts priorities from the most urgent one that is not real-time.
 PRIORITY_OFFSET: Final = 100
 _PRIORITY_ROLES: Final = (Role.PRIORITY, Role.PREV_PRIORITY, Role.NEXT_PRIORITY)
-#: Tracepoints of the scheduler that have no kind of their own, and their fields that are priorities.
+#: Scheduler tracepoints without a kind of their own, and their fields that are priorities.
 _PRIORITIES: Final = {
     "sched_migrate_task": frozenset({"prio"}),
     "sched_pi_setprio": frozenset({"oldprio", "newprio"}),
@@ -119,11 +119,11 @@ _PRIORITIES: Final = {
     "sched_wait_task": frozenset({"prio"}),
 }
 
-#: Kinds whose event in LTTng is that of one of the kernel's two: of timers, the one of high resolution.
+#: Kinds whose LTTng event exists for one of the kernel's two tracepoints only: for timers, the high-resolution one.
 _TIMERS: Final = frozenset({Kind.TIMER_ENTRY, Kind.TIMER_EXIT})
 _SYSCALLS: Final = {Kind.SYSCALL_ENTRY: "syscall_entry_", Kind.SYSCALL_EXIT: "syscall_exit_"}
 _TRACEPOINT: Final = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
-#: Kinds of tracepoints besides.
+#: Kinds of further tracepoints.
 _CATEGORY_KINDS: Final = (
     frozenset(EVENTS)
     | frozenset(_SYSCALLS)
@@ -143,7 +143,7 @@ _CATEGORY_KINDS: Final = (
 
 @cache
 def is_lttng_event(event_class: EventClass) -> bool:
-    """Whether a class has all that LTTng's event of its kind says."""
+    """Return True if a class has all fields of LTTng's event of its kind."""
     known = EVENTS.get(event_class.kind)
     if known is None or (
         event_class.kind in _TIMERS and not event_class.name.startswith(("hrtimer_", known[0]))
@@ -153,7 +153,7 @@ def is_lttng_event(event_class: EventClass) -> bool:
 
 
 def priorities(event_class: EventClass, name: str) -> frozenset[int]:
-    """The fields that are priorities, in a class of the kernel's events that LTTng calls by this name."""
+    """Return the fields that are priorities, in a class of kernel events that LTTng calls by this name."""
     by_name = _PRIORITIES.get(name, frozenset()) if event_class.kind is Kind.TYPED else ()
     return frozenset(
         number
@@ -192,14 +192,14 @@ def tracepoint_name(event_class: EventClass) -> str | None:
 
 
 def kernel_name(system: str, event: str) -> str:
-    """The name by lttng-modules' rule of a tracepoint of the kernel; of LTTng's own events their name."""
+    """Return the name of a kernel tracepoint by lttng-modules' rule; LTTng's own events keep their name."""
     if system == "lttng":
         return event
     return event if event.startswith(f"{system}_") else f"{system}_{event}"
 
 
 def field_names(event_class: EventClass) -> list[str]:
-    """The names of the fields, LTTng's where it has the event."""
+    """Return the names of the fields: LTTng's, if it has the event."""
     if not is_lttng_event(event_class):
         return [field.name for field in event_class.fields]
     by_role = {field.role: field.name for field in EVENTS[event_class.kind][1]}

@@ -1,4 +1,4 @@
-"""What CTF event records mean: kinds and roles by their names, and the contexts that say which thread they are on.
+"""The meaning of CTF event records: kinds and roles by their names, and the contexts that name their thread.
 
 Names and fields are those of lttng-modules (instrumentation/events), lttng-ust (liblttng-ust, liblttng-ust-cyg-profile,
 liblttng-ust-fork ...), ros2_tracing (tracetools), `perf data convert` (tools/perf/util/data-convert-bt.c) and Zephyr
@@ -22,16 +22,16 @@ from converter.projection.domain.linux_tracepoints import (
     meaning,
 )
 
-#: Contexts that give the process, the thread and its name, in the order in which they are looked for: LTTng's ids in
-#: the process's namespace, and those of the whole machine.
+#: Contexts with the process, the thread and its name, in the order of preference: LTTng's IDs in the process's
+#: namespace, then those of the whole machine.
 PROCESS_CONTEXTS: Final = ("vpid", "pid")
 THREAD_CONTEXTS: Final = ("vtid", "tid")
 NAME_CONTEXT: Final = "procname"
 
-#: The context that gives the track, in traces that state what their tracks are.
+#: The context with the track, in traces with a side table that describes tracks.
 TRACK_CONTEXT: Final = "track"
 
-#: Fields by which perf says the same in the payload.
+#: The payload fields in which perf records the same.
 PERF_PROCESS: Final = "perf_pid"
 PERF_THREAD: Final = "perf_tid"
 
@@ -43,13 +43,13 @@ _LOG: Final = {"msg": Role.MESSAGE}
 _CALL: Final = {"addr": Role.FUNCTION, "call_site": Role.PARENT_FUNCTION}
 
 _CALLBACK: Final = {"callback": Role.FUNCTION}
-#: A message has the time of its publication, wherever it is taken; within a process, a place in a ring buffer.
+#: A message has the time of its publication, wherever it is received; within a process, a slot in a ring buffer.
 _PUBLISHED: Final = {"timestamp": Role.ID}
 _STAMPED: Final = {"source_stamp": Role.ID}
 _TAKEN: Final = {"source_timestamp": Role.ID, "taken": Role.COUNT}
 _QUEUED: Final = {"buffer": Role.SCOPE, "index": Role.ID}
 
-#: What lttng-modules calls the kernel's fields: "pid" in the kernel's tracepoints is a thread.
+#: lttng-modules' names for the kernel's fields: "pid" in the kernel's tracepoints is a thread.
 _FIELDS: Final = {
     "pid": "tid",
     "prev_pid": "prev_tid",
@@ -58,14 +58,14 @@ _FIELDS: Final = {
     "child_pid": "child_tid",
     "old_pid": "old_tid",
 }
-#: Systems of ftrace's own records, which are no tracepoints, and one that lttng-modules records in its own way.
+#: Systems of ftrace's own records, which are not tracepoints, and one that lttng-modules records in its own way.
 _NOT_RECORDED: Final = frozenset({"ftrace", "raw_syscalls"})
 #: Systems whose fields lttng-modules names as the kernel does.
 _AS_NAMED: Final = frozenset({"signal"})
 
 
 def _of_kernel() -> dict[str, Meaning]:
-    """The events of lttng-modules, which have no provider in their names: the kernel's under other names."""
+    """Return the events of lttng-modules, which have no provider in their names: the kernel's under other names."""
     known: dict[str, Meaning] = {}
     for (system, event), item in MEANINGS.items():
         if system in _NOT_RECORDED:
@@ -75,12 +75,12 @@ def _of_kernel() -> dict[str, Meaning]:
             roles = {_FIELDS.get(name, name): role for name, role in roles.items()}
         known[kernel_name(system, event)] = Meaning(item.kind, roles)
         if event.startswith(("softirq_", "hrtimer_")):
-            # Before lttng-modules 2.7.
+            # The name before lttng-modules 2.7.
             known[event] = Meaning(item.kind, roles)
     fork = known["sched_process_fork"]
     fork.roles["child_pid"] = Role.PID
     known["exit_syscall"] = Meaning(Kind.SYSCALL_EXIT, _SYSCALL_EXIT)
-    # Zephyr's; what interrupts it does not say.
+    # Zephyr's event; it does not say which interrupt it is.
     known["isr_enter"] = Meaning(Kind.IRQ_ENTRY)
     known["isr_exit"] = known["isr_exit_to_scheduler"] = Meaning(Kind.IRQ_EXIT)
     known["thread_ready"] = Meaning(Kind.SCHED_WAKEUP, {"thread_id": Role.TID, "name": Role.COMM})
@@ -110,7 +110,7 @@ _USER: Final[dict[tuple[str, str], Meaning]] = {
     ("lttng_python", "event"): Meaning(Kind.LOG, _LOG),
 }
 
-#: How lttng-modules names the events of x86's irq_vectors.
+#: The prefix of lttng-modules' names for the events of x86's irq_vectors.
 _VECTORS: Final = "x86_irq_vectors_"
 
 #: Text of these roles repeats.
@@ -120,18 +120,18 @@ _UNKNOWN: Final = Meaning(Kind.TYPED)
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Category (LTTng: provider; perf: system) and name of an event record class."""
+    """Return the category (LTTng: provider; perf: system) and the name of an event record class."""
     category, _, name = text.partition(":")
     return (category, name) if category and name else ("", text)
 
 
 def joined_name(category: str, name: str) -> str:
-    """The name of an event record class of that category and name: what `split_name` takes apart."""
+    """Return the name of an event record class: the inverse of `split_name`."""
     return f"{category}:{name}" if category and name else category or name
 
 
 def meaning_of(category: str, name: str) -> Meaning:
-    """What a record means, by its name; TYPED when nothing is known."""
+    """Return the meaning of a record with this name; TYPED if it is unknown."""
     if category:
         known = _USER.get((category, name))
         if known is not None:
@@ -159,7 +159,7 @@ def event_class(
     *,
     timed: bool,
 ) -> EventClass:
-    """The event class of records with this name, payload and context (name and class of each member)."""
+    """Return the event class of records with this name, payload and context (name and class of each member)."""
     category, name = split_name(text)
     known = meaning_of(category, name)
     fields = [Field(item, held, known.roles.get(item, Role.NONE)) for item, held in payload]
@@ -171,21 +171,21 @@ def event_class(
 
 
 def shifted_priorities(text: str, delivered: EventClass) -> frozenset[int]:
-    """The fields that hold a priority as LTTng's kernel tracer counts it, in a class of records with this name.
+    """Return the fields that hold a priority as LTTng's kernel tracer counts it, in a class of records with this name.
 
-    It counts from the most urgent that is not real-time, ftrace (and so the IR) from the most urgent of all.
+    It counts from the most urgent that is not real-time; ftrace (and so the IR) counts from the most urgent of all.
     """
     category, name = split_name(text)
     return frozenset() if category else priorities(delivered, name)
 
 
 def _checked_kind(known: Meaning, fields: Sequence[Field]) -> Kind:
-    """The kind, if the class has the fields that it needs, and no two say the same."""
+    """Return the kind if the class has the fields that it needs, and no role twice; otherwise TYPED."""
     roles = [field.role for field in fields if field.role is not Role.NONE]
     return checked_kind(known, fields) if len(set(roles)) == len(roles) else Kind.TYPED
 
 
-#: Events that were lost, by the counters of packets; of lost packets nobody knows how many events they had.
+#: Lost events, as the counters of packets have them; how many events lost packets had is unknown.
 DISCARDED: Final = EventClass(
     Kind.DISCARDED, "discarded", fields=(Field("count", IntegerClass(64, True), Role.COUNT),)
 )

@@ -1,4 +1,4 @@
-"""The files of a trace that travels in another format."""
+"""The files of a trace that is embedded in another format."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from converter.storage.source_files import parts_of as file_parts
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """CTF's part of a trace's sidecar as JSON-like values and bytes; the writer takes it as it takes the reader's.
+    """Return CTF's part of a trace's sidecar as JSON-like values and bytes, which the writer accepts like the reader's.
 
-    Of a trace whose events were changed, or with files that are too large, no files travel.
+    The files are left out if the trace's events were changed, or if they are too large.
 
     Raises:
         TraceError: a file cannot be read, or changes meanwhile.
@@ -34,7 +34,7 @@ def portable(trace: Trace) -> dict[str, Any]:
 
 
 def source_files(trace: Trace) -> SourceFiles | None:
-    """All files of the traces in a directory."""
+    """Return all files of the traces in a directory."""
     return SourceFiles("", _files(trace.sidecar["ctf"]["files"]))
 
 
@@ -45,7 +45,7 @@ def _files(
 
 
 def parts_of(name: str, content: FileContents | bytes) -> Iterator[bytes]:
-    """What a file holds, part after part: one of the input, or one that has travelled.
+    """Yield the contents of a file in parts: those of an input file, or embedded ones.
 
     Raises:
         TraceError: it cannot be read, or is damaged.

@@ -1,8 +1,8 @@
-"""Columns of field classes that CTF does not have, made of those in which they are written.
+"""Converts columns to field classes that CTF does not have from those in which they are written.
 
-Integers are written in whole bytes. What CTF 1.8 has no class for is written in another: booleans as integers, bytes as
-arrays, a name without a value as an empty structure, optionals as variants; and in both versions an element or option
-that needs a length or a selector of its own is the one member of a structure.
+Integers are written in whole bytes. CTF 1.8 lacks some field classes: booleans are written as integers, bytes as
+arrays, a name without a value as an empty structure, optionals as variants. In both versions, an element or option
+that needs a length or a selector of its own is the only member of a structure.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 
-#: A column of a field class made of the one that was read.
+#: Converts a column as read to one of another field class.
 Transform = Callable[[Column], Column]
 
 
 def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
-    """What makes columns of `stated` of columns of `derived`; None where they are the same.
+    """Return the conversion of columns of `derived` to columns of `stated`, None if they are the same.
 
     Raises:
-        ValueError: values of `stated` are not written so.
+        ValueError: values of `stated` are not written as `derived`.
 
     """
     match stated, derived:
@@ -54,18 +54,6 @@ def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
             return lambda column: NullColumn(len(column))
         case _, StructureClass((only,)):
             return _of_only_member(transform(stated, only.type))
-        case IntegerClass(bits, signed), IntegerClass(other, sign):
-            if (bits, signed) == (other, sign):
-                return None
-            if signed == sign and bits < other and stated.dtype == derived.dtype:
-                return _of_fewer_bits(stated.dtype.itemsize * 8 - bits)
-        case BooleanClass(), IntegerClass(8, False):
-            return _as_booleans
-        case (BytesClass(), ArrayClass(IntegerClass(8, False), None)) | (
-            BytesClass(),
-            BytesClass(),
-        ):
-            return None
         case ArrayClass(element, length), ArrayClass(other_element, other_length):
             if length == other_length:
                 return _of_elements(transform(element, other_element))
@@ -79,6 +67,25 @@ def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
         case OptionalClass(element), VariantClass((absent, present)):
             if absent.type == StructureClass(()):
                 return _as_optional(transform(element, present.type))
+        case _:
+            return _of_scalars(stated, derived)
+    raise ValueError("written in another way")
+
+
+def _of_scalars(stated: FieldClass, derived: FieldClass) -> Transform | None:
+    match stated, derived:
+        case IntegerClass(bits, signed), IntegerClass(other, sign):
+            if (bits, signed) == (other, sign):
+                return None
+            if signed == sign and bits < other and stated.dtype == derived.dtype:
+                return _of_fewer_bits(stated.dtype.itemsize * 8 - bits)
+        case BooleanClass(), IntegerClass(8, False):
+            return _as_booleans
+        case (BytesClass(), ArrayClass(IntegerClass(8, False), None)) | (
+            BytesClass(),
+            BytesClass(),
+        ):
+            return None
         case _:
             if stated == derived:
                 return None
@@ -159,7 +166,7 @@ def _of_present(inner: Transform | None) -> Transform | None:
 
 
 def _as_optional(inner: Transform | None) -> Transform:
-    """A variant of nothing or a value as an optional: what stands where there is none means nothing."""
+    """Convert a variant of nothing or a value to an optional; the values in its absent rows mean nothing."""
 
     def apply(column: Column) -> Column:
         assert isinstance(column, UnionColumn)
@@ -167,7 +174,7 @@ def _as_optional(inner: Transform | None) -> Transform:
         values = _applied(inner, column.options[1])
         rows = np.where(valid, column.rows, 0)
         if not len(values) and len(rows):
-            # No value at all that could stand there: the absent ones are not looked at.
+            # There is no value to fill the absent rows with: use a dummy, which is never read.
             return OptionalColumn(valid, _absent(values, len(rows)))
         return OptionalColumn(valid, take(values, rows))
 
@@ -175,7 +182,7 @@ def _as_optional(inner: Transform | None) -> Transform:
 
 
 def _absent(column: Column, length: int) -> Column:
-    """A column of the kind of an empty one with `length` values that nobody looks at."""
+    """Return a column like an empty one but with `length` dummy values."""
     match column:
         case np.ndarray():
             return np.zeros(length, column.dtype)

@@ -1,8 +1,8 @@
-"""What CTF cannot say of a trace that came from another format, stated in the environment of its metadata.
+"""The side table, in the environment of the metadata: the parts of other formats' traces that CTF cannot express.
 
-Entries `traceconv_0`, `traceconv_1` ... hold one JSON text, cut into pieces: the clock, the processes, threads and
-tracks, and each event class as the trace had it. The data lie as the metadata declare them, for any reader; this one
-also gives the classes back their kinds, roles and names.
+Entries `traceconv_0`, `traceconv_1` ... hold one JSON text in parts: the clock, the processes, threads and tracks,
+and each event class as the trace had it. The data are laid out as the metadata declare them, for any reader; ours
+also restores the kinds, roles and names of the classes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from converter.ir.trace import (
     parse_rate,
 )
 
-#: What the names of the entries begin with; a number follows.
+#: The prefix of the entries' names; a number follows.
 ENTRY: Final = "traceconv_"
 _PIECE: Final = 4000
 _VERSION: Final = 1
@@ -47,8 +47,8 @@ _LARGEST: Final = 1 << 64
 
 
 @dataclass(slots=True)
-class Statement:
-    """What was stated. Indices in it are checked, texts and numbers are what they should be."""
+class SideTable:
+    """A side table. Its indices are checked; texts and numbers have the right types."""
 
     clock: ClockDomain
     clock_domains: list[ClockDomain]
@@ -61,11 +61,11 @@ class Statement:
     _classes: dict[int, Any] = field(default_factory=dict)
     _known: dict[int, EventClass | None] = field(default_factory=dict)
 
-    def restate(self, event_id: int, derived: EventClass) -> Restated | None:
-        """The class that is stated of an event record class (its number is the same in all streams).
+    def recorded_class(self, event_id: int, derived: EventClass) -> RecordedClass | None:
+        """Return the recorded class of an event record class (its number is the same in all streams).
 
-        None where nothing is stated, or where what is stated lies in another way than `derived`, the class as the
-        metadata alone say it. Fields correspond by their positions.
+        Returns None if none is recorded, or if it does not fit `derived`, the class as the metadata alone declare it.
+        Fields correspond by their positions.
         """
         if event_id not in self._known:
             self._known[event_id] = _class_of(self._classes.get(event_id))
@@ -79,30 +79,30 @@ class Statement:
             ]
         except ValueError:
             return None
-        return Restated(stated, tuple(transforms))
+        return RecordedClass(stated, tuple(transforms))
 
 
 @dataclass(frozen=True, slots=True)
-class Restated:
-    """A class as it was stated, and what makes its columns of those that the metadata declare (None: nothing)."""
+class RecordedClass:
+    """A class as recorded, and the conversion of its columns from those that the metadata declare (None: none)."""
 
     event_class: EventClass
     transforms: tuple[Transform | None, ...]
 
 
-def state(
+def side_table_environment(
     trace: Trace,
     classes: Mapping[int, EventClass],
     shift: int,
     usual: Mapping[str, str | int],
 ) -> dict[str, str | int]:
-    """The environment of a trace's metadata: its own entries, and what is stated of it.
+    """Return the environment of a trace's metadata: its own entries and its side table.
 
     Args:
         trace: once its batches have been read.
         classes: by the number of the event record class.
-        shift: what values of the clock are more than ticks.
-        usual: entries that readers expect, also in place of the trace's own.
+        shift: the clock's values minus ticks.
+        usual: entries that readers expect; they replace the trace's own.
 
     """
     held = {
@@ -110,7 +110,7 @@ def state(
         for name, value in trace.environment.items()
         if name not in usual and _is_native(name, value)
     }
-    statement = {
+    side_table = {
         "version": _VERSION,
         "clock": _clock_form(trace.clock),
         "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
@@ -127,43 +127,43 @@ def state(
         ],
         "classes": [[number, class_form(one)] for number, one in classes.items()],
     }
-    text = json.dumps(statement, separators=(",", ":"))
-    pieces = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-    stated = {f"{ENTRY}{number}": piece for number, piece in enumerate(pieces)}
+    text = json.dumps(side_table, separators=(",", ":"))
+    parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    stated = {f"{ENTRY}{number}": part for number, part in enumerate(parts)}
     return {**held, **usual, **stated}
 
 
-def read_statement(environment: Mapping[str, str | int]) -> Statement | None:
-    """What is stated in the environment of metadata; None where nothing is, or nothing that makes sense."""
-    pieces: list[str] = []
-    while isinstance(piece := environment.get(f"{ENTRY}{len(pieces)}"), str):
-        pieces.append(piece)
-    if not pieces:
+def read_side_table(environment: Mapping[str, str | int]) -> SideTable | None:
+    """Return the side table in the environment of metadata, None if there is none or it is invalid."""
+    parts: list[str] = []
+    while isinstance(part := environment.get(f"{ENTRY}{len(parts)}"), str):
+        parts.append(part)
+    if not parts:
         return None
-    names = {f"{ENTRY}{number}" for number in range(len(pieces))}
+    names = {f"{ENTRY}{number}" for number in range(len(parts))}
     rest = {name: value for name, value in environment.items() if name not in names}
     try:
-        return _statement_of(json.loads("".join(pieces)), rest)
+        return _side_table_of(json.loads("".join(parts)), rest)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
 
 
-def _statement_of(form: Any, environment: dict[str, str | int]) -> Statement:
-    if form["version"] != _VERSION:
-        raise ValueError("a statement of another version")
-    for name in form["added"]:
+def _side_table_of(table: Any, environment: dict[str, str | int]) -> SideTable:
+    if table["version"] != _VERSION:
+        raise ValueError("a side table of another version")
+    for name in table["added"]:
         environment.pop(text_of(name), None)
-    for name, value in form["environment"].items():
+    for name, value in table["environment"].items():
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise TypeError("an environment of other values")
         environment[name] = value
-    processes = [process_of(one) for one in form["processes"]]
+    processes = [process_of(one) for one in table["processes"]]
     threads = [
         Thread(_number(tid), _number(process, len(processes)), text_of(name))
-        for tid, process, name in form["threads"]
+        for tid, process, name in table["threads"]
     ]
     tracks: list[Track] = []
-    for name, scope, owner, parent, unit, identity in form["tracks"]:
+    for name, scope, owner, parent, unit, identity in table["tracks"]:
         track_scope = TrackScope[scope]
         limit = {TrackScope.PROCESS: len(processes), TrackScope.THREAD: len(threads)}
         if track_scope in limit:
@@ -175,13 +175,13 @@ def _statement_of(form: Any, environment: dict[str, str | int]) -> Statement:
         if not isinstance(identity, int) or isinstance(identity, bool):
             raise TypeError("an identity of a track")
         tracks.append(Track(text_of(name), track_scope, owner, parent, text_of(unit), identity))
-    shift = form["shift"]
+    shift = table["shift"]
     if not isinstance(shift, int) or not 0 <= shift < 1 << 63:
         raise ValueError("a shift")
-    classes = {_number(number): held for number, held in form["classes"]}
-    return Statement(
-        _clock_of(form["clock"]),
-        [_clock_of(clock) for clock in form["clock_domains"]],
+    classes = {_number(number): held for number, held in table["classes"]}
+    return SideTable(
+        _clock_of(table["clock"]),
+        [_clock_of(clock) for clock in table["clock_domains"]],
         shift,
         environment,
         processes,
@@ -202,8 +202,8 @@ def _clock_form(clock: ClockDomain) -> list[Any]:
     return [clock.name, rate, clock.epoch_ns, clock.description]
 
 
-def _clock_of(form: Any) -> ClockDomain:
-    name, rate, epoch, description = form
+def _clock_of(table: Any) -> ClockDomain:
+    name, rate, epoch, description = table
     return ClockDomain(
         text_of(name),
         None if rate is None else parse_rate(rate),
@@ -212,10 +212,10 @@ def _clock_of(form: Any) -> ClockDomain:
     )
 
 
-def _class_of(form: Any) -> EventClass | None:
+def _class_of(table: Any) -> EventClass | None:
     try:
-        stated = class_of(form)
-        if not isinstance(form.get("timed", True), bool):
+        stated = class_of(table)
+        if not isinstance(table.get("timed", True), bool):
             raise TypeError("whether a class has times")
         for one in stated.fields:
             text_of(one.name)
@@ -229,10 +229,10 @@ def _class_of(form: Any) -> EventClass | None:
 
 
 def _check(stated: FieldClass) -> None:
-    """Whether the parts of a field class are what they should be.
+    """Check the parts of a field class.
 
     Raises:
-        TypeError: they are not.
+        TypeError: a part is invalid.
 
     """
     match stated:
@@ -254,7 +254,7 @@ def _check(stated: FieldClass) -> None:
 
 
 def _is_native(name: str, value: str | int) -> bool:
-    """Whether an entry of the environment can stand in TSDL as it is."""
+    """Return True if an entry of the environment can be written in TSDL as it is."""
     if not _IDENTIFIER.fullmatch(name) or name in KEYWORDS or name.startswith(ENTRY):
         return False
     if isinstance(value, int):

@@ -1,7 +1,7 @@
-"""What keeps readers from opening a trace: clauses of the specifications that its classes break.
+"""Clauses of the specifications that a trace's classes break, which keeps readers from opening it.
 
-Besides the clauses these are the limits of Babeltrace, which everybody reads CTF with: 2.0.4 and 2.1.2 for CTF 1.8,
-2.1.2 for CTF 2. What is written keeps to both; what is read need not.
+Besides the clauses, these check the limits of Babeltrace, the usual reader of CTF: 2.0.4 and 2.1.2 for CTF 1.8,
+2.1.2 for CTF 2. What traceconv writes keeps to both; what it reads need not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 
 
 def broken_clauses(trace: TraceClass) -> list[str]:
-    """The clauses that a trace breaks, as short sentences; of CTF 1.8 or CTF 2, as its version says."""
+    """Return the clauses that a trace breaks, as short sentences; its version decides between CTF 1.8 and CTF 2."""
     return list(dict.fromkeys(_of_trace(trace)))
 
 
@@ -120,7 +120,7 @@ def _of_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
 def _references(
     declared: FieldDeclaration | None, path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Location, bool]]:
-    """The lengths and selectors (True) in a field, each with the path of what depends on it."""
+    """Yield the lengths and selectors (True) in a field, each with the path of the field that depends on it."""
     match declared:
         case Structure(members):
             for member in members:
@@ -144,7 +144,7 @@ def _references(
 def _through_variant(
     root: Structure | None, names: tuple[str, ...], dependent: tuple[str, ...]
 ) -> bool:
-    """Whether a path leads through a variant that `dependent` is not in."""
+    """Return True if a path leads through a variant that does not contain `dependent`."""
     found: FieldDeclaration | None = root
     for number, name in enumerate(names):
         while isinstance(found, Array | Optional):

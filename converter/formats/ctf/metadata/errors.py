@@ -14,14 +14,14 @@ MAX_INTEGER_BITS = 1 << 16
 
 
 class Positions:
-    """Lines and columns of offsets in a text, both counted from 1."""
+    """Converts offsets in a text to lines and columns, both counted from 1."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._starts: list[int] | None = None
 
     def place(self, offset: int) -> tuple[int, int]:
-        """The line and the column."""
+        """Return the line and the column of an offset."""
         if self._starts is None:
             self._starts = [0]
             at = self._text.find("\n")
@@ -40,7 +40,7 @@ class Positions:
         found: object = None,
         field: str = "",
     ) -> TraceError:
-        """An error at an offset, to be raised."""
+        """Return an error at an offset, for the caller to raise."""
         line, column = self.place(offset)
         where = f"line {line}, column {column}"
         return TraceError(

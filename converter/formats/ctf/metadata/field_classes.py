@@ -1,7 +1,7 @@
-"""Field classes as CTF declares them: how the bits of a record lie, for both versions of the format.
+"""Field classes as CTF declares them: the bit layout of records, for both versions of the format.
 
-The words are those of CTF2-SPEC-2.0 ("Field classes"); what only CTF 1.8 says (TSDL) is expressed in them. Parsers of
-both versions end here, the decoding program and the printers start here. All are immutable and hashable.
+The terms are those of CTF2-SPEC-2.0 ("Field classes"); what only CTF 1.8 has (TSDL) is expressed in them. Parsers of
+both versions produce these; the decoding program and the printers consume them. All are immutable and hashable.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Scope(IntEnum):
 
 @unique
 class FieldRole(StrEnum):
-    """What the reader does with a field's value, by the name that CTF 2 gives the role."""
+    """The meaning of a field's value for the reader, under CTF 2's name for the role."""
 
     MAGIC = "packet-magic-number"
     METADATA_UUID = "metadata-stream-uuid"
@@ -58,10 +58,10 @@ class Mapping(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where the field is that says a length or selects an option.
+    """The location of a field that holds a length or selects an option.
 
     Always absolute: the member names from the root structure of `scope` down. Arrays, variants and optionals on the
-    way are passed through (their current element or selected option); they take no name.
+    path have no name of their own; it goes through their current element or selected option.
     """
 
     scope: Scope
@@ -76,7 +76,7 @@ class FixedInteger:
     signed: bool = False
     byte_order: ByteOrder = "little"
     alignment: int = 1
-    #: How it is preferably shown: 2, 8, 10 or 16.
+    #: The preferred display base: 2, 8, 10 or 16.
     base: int = 10
     mappings: tuple[Mapping, ...] = ()
     roles: frozenset[FieldRole] = frozenset()
@@ -84,7 +84,7 @@ class FixedInteger:
     clock: str = ""
     #: CTF 1.8: the encoding of a character, "UTF8" or "ASCII"; arrays of such bytes are strings.
     encoding: str = ""
-    #: CTF 2: "last-to-first" where bits are counted the other way than the byte order does.
+    #: CTF 2: "last-to-first" if bits are counted in the opposite direction to the byte order.
     reversed_bits: bool = False
 
 
@@ -131,7 +131,7 @@ class VariableInteger:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A byte-aligned string: ended by a null character, of `length` bytes, or of as many as the field at `length` says.
+    """A byte-aligned string: null-terminated, of `length` bytes, or of the length in the field at `length`.
 
     Those with a length end at their first null character. `encoding` is "utf-8", "utf-16be" ..., or "ascii".
     """
@@ -153,7 +153,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """`length` elements, or as many as the field there says."""
+    """`length` elements, or the number in the field at `length`."""
 
     element: FieldDeclaration
     length: int | Location
@@ -192,7 +192,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The option that the field at `selector` says."""
+    """One of several options, selected by the field at `selector`."""
 
     selector: Location
     options: tuple[Option, ...]
@@ -200,7 +200,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """There if the field at `selector` is true, or is in `ranges` where these are given (CTF 2)."""
+    """Present if the field at `selector` is true, or if its value is in `ranges` where these are given (CTF 2)."""
 
     selector: Location
     element: FieldDeclaration
@@ -223,7 +223,7 @@ FieldDeclaration = (
 
 
 def alignment_of(declared: FieldDeclaration) -> int:
-    """The bits to whose multiple a field of this class is aligned (CTF 1.8.3, 4.1.2; CTF2-SPEC-2.0, 6.4)."""
+    """Return the alignment of a field of this class in bits (CTF 1.8.3, 4.1.2; CTF2-SPEC-2.0, 6.4)."""
     match declared:
         case FixedInteger() | FixedBits() | FixedBoolean() | FixedFloat():
             return declared.alignment

@@ -1,4 +1,4 @@
-"""What is within a field class: its fields, their roles, and where the fields are that it depends on."""
+"""Walks over the fields within a field class, their roles, and the locations that they depend on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from converter.formats.ctf.metadata.field_classes import (
 
 
 def locations(declared: FieldDeclaration | None) -> Iterator[Location]:
-    """Where the lengths and selectors are that a field depends on."""
+    """Yield the locations of the lengths and selectors that a field depends on."""
     match declared:
         case Structure():
             for member in declared.members:
@@ -43,7 +43,7 @@ def locations(declared: FieldDeclaration | None) -> Iterator[Location]:
 
 
 def fields_in(declared: FieldDeclaration | None) -> Iterator[FieldDeclaration]:
-    """The field and all fields within it."""
+    """Yield the field and all fields within it."""
     if declared is None:
         return
     yield declared
@@ -59,7 +59,7 @@ def fields_in(declared: FieldDeclaration | None) -> Iterator[FieldDeclaration]:
 
 
 def roles_in(declared: FieldDeclaration | None) -> set[FieldRole]:
-    """The roles of a field and all fields within it."""
+    """Return the roles of a field and of all fields within it."""
     found: set[FieldRole] = set()
     for item in fields_in(declared):
         if isinstance(item, FixedInteger | VariableInteger | Array | Blob):
@@ -68,7 +68,7 @@ def roles_in(declared: FieldDeclaration | None) -> set[FieldRole]:
 
 
 def key_kind(declared: FieldDeclaration) -> str:
-    """What a length or a selector is read as, by the field that says it; other fields say none."""
+    """Return the type of key that a field provides as a length or a selector, "" if it cannot."""
     match declared:
         case FixedInteger() | VariableInteger():
             return "signed" if declared.signed else "unsigned"

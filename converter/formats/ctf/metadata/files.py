@@ -19,10 +19,10 @@ _RECORD_SEPARATOR: Final = b"\x1e"
 
 
 def parse_metadata(data: bytes) -> TraceClass:
-    """The classes that a `metadata` file declares.
+    """Return the classes that a `metadata` file declares.
 
     Raises:
-        TraceError: the file is damaged, or contradicts itself. Of what a text says it names line and column.
+        TraceError: the file is damaged, or contradicts itself; errors in its text name line and column.
 
     """
     if len(data) > limit("ctf.metadata"):
@@ -33,7 +33,7 @@ def parse_metadata(data: bytes) -> TraceClass:
             found=len(data),
         )
     text, byte_order = unpacked(data)
-    # Imported only now: hardly anybody has both.
+    # Imported only when needed: few inputs have both versions.
     if text.lstrip().startswith(_RECORD_SEPARATOR) or text.lstrip()[:1] == b"{":
         from converter.formats.ctf.metadata.ctf2.parser import parse_sequence
 
@@ -53,7 +53,7 @@ def parse_metadata(data: bytes) -> TraceClass:
 
 
 def unpacked(data: bytes) -> tuple[bytes, ByteOrder | None]:
-    """The text of a `metadata` file, and the byte order of its packets (None where it has none).
+    """Return the text of a `metadata` file, and the byte order of its packets (None if it has none).
 
     Raises:
         TraceError: a packet is damaged.
@@ -98,7 +98,7 @@ def unpacked(data: bytes) -> tuple[bytes, ByteOrder | None]:
 
 
 def packed(text: bytes, uuid: UUID | None, byte_order: ByteOrder) -> bytes:
-    """A text of CTF 1.8 as one metadata packet."""
+    """Return a text of CTF 1.8 as one metadata packet."""
     header = struct.Struct(("<" if byte_order == "little" else ">") + _HEADER)
     bits = 8 * (HEADER_SIZE + len(text))
     name = b"\0" * 16 if uuid is None else uuid.bytes

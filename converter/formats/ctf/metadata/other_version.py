@@ -1,8 +1,8 @@
-"""The metadata of one version of CTF in the words of the other, for the same data streams.
+"""The metadata of one version of CTF expressed in the other, for the same data streams.
 
-The bytes of packets and records are the same in both versions (CTF2-SPEC-2.0, 6), so that a trace becomes one of
-the other version by its metadata alone. CTF 2 has a word for nearly all that CTF 1.8 says, and CTF 1.8 for what tracers
-say in CTF 2; whether that is so is found by saying it and reading that back.
+The bytes of packets and records are the same in both versions (CTF2-SPEC-2.0, 6), so that a trace is converted to
+the other version by its metadata alone. CTF 2 can express nearly all of CTF 1.8, and CTF 1.8 can express what tracers
+use of CTF 2. Whether a given trace can be expressed is found by printing its metadata and parsing them back.
 """
 
 from __future__ import annotations
@@ -47,15 +47,16 @@ from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
 
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 _BYTE: Final = FixedInteger(8, alignment=8)
-#: What Babeltrace calls the clock of a trace of CTF 1.8 that has times and no clock.
+#: Babeltrace's name for the clock of a CTF 1.8 trace that has times and no clock.
 _UNKNOWN_CLOCK: Final = "default"
 
 
 def metadata_in(trace: TraceClass, version: int) -> bytes:
-    """The metadata file in version 1 (1.8) or 2 that declares the data streams of `trace`, which is of the other.
+    """Return the metadata file in version 1 (1.8) or 2 that declares the data streams of `trace`, which is of the
+    other.
 
     Raises:
-        UnsupportedError: that version has no words for them.
+        UnsupportedError: that version cannot express them.
 
     """
     if version == 2:
@@ -74,7 +75,7 @@ def metadata_in(trace: TraceClass, version: int) -> bytes:
 
 
 def _layout(trace: TraceClass) -> tuple[Any, ...]:
-    """What decides how the data streams read."""
+    """Return everything that decides how the data streams are decoded."""
     names = {id: clock.name or id for id, clock in trace.clocks.items()}
     clocks = {
         names[id]: (
@@ -113,7 +114,7 @@ def _unsupported(what: str) -> UnsupportedError:
 
 
 def _as_ctf2(trace: TraceClass) -> TraceClass:
-    """The same classes without what only TSDL says: names as declared, clocks of integers, encodings of characters."""
+    """Return the same classes without what only TSDL has: declared names, clocks of integers, character encodings."""
     clocks = {name: replace(clock, id=name) for name, clock in trace.clocks.items()}
     return replace(
         trace,
@@ -136,7 +137,7 @@ def _as_ctf2(trace: TraceClass) -> TraceClass:
 
 
 def _packet_header(trace: TraceClass) -> Structure | None:
-    """The header; bytes called `uuid` are the metadata's UUID only if these have one."""
+    """Return the header; bytes called `uuid` are the metadata's UUID only if the metadata has one."""
     header = _root(trace.packet_header)
     if header is None or trace.uuid is not None:
         return header
@@ -152,7 +153,9 @@ def _packet_header(trace: TraceClass) -> Structure | None:
 
 
 def _clock_of(stream: StreamClass, clocks: dict[str, ClockClass]) -> str:
-    """The stream's default clock, if it has times: in CTF 1.8 times without a clock are nanoseconds of one unknown."""
+    """Return the stream's default clock if it has times. In CTF 1.8, times without a clock are nanoseconds of an
+    unknown one.
+    """
     if not _TIMES & (roles_in(stream.packet_context) | roles_in(stream.event_header)):
         return ""
     if stream.clock:
@@ -222,9 +225,9 @@ def _field(declared: FieldDeclaration) -> FieldDeclaration:
 
 
 def selected(options: Iterable[Option]) -> Iterator[Option]:
-    """The options with the values that select them: of labels that overlap the first.
+    """Return the options with the values that select them: where labels overlap, the first option has the value.
 
-    What no label selects never occurs.
+    Options that no label selects never occur and are left out.
     """
     taken: list[Range] = []
     for option in options:
@@ -235,7 +238,7 @@ def selected(options: Iterable[Option]) -> Iterator[Option]:
 
 
 def _without(span: Range, taken: Iterable[Range]) -> list[Range]:
-    """What is left of a range."""
+    """Return the parts of a range that are not in `taken`."""
     left = [span]
     for other in taken:
         left = [
@@ -251,7 +254,7 @@ def _without(span: Range, taken: Iterable[Range]) -> list[Range]:
 
 
 def _merged(mappings: Iterable[Mapping]) -> tuple[Mapping, ...]:
-    """Mappings that have all ranges of a name together."""
+    """Return mappings that combine all ranges of the same name."""
     ranges: dict[str, tuple[Any, ...]] = {}
     for name, spans in mappings:
         ranges[name] = (*ranges.get(name, ()), *spans)
@@ -262,7 +265,7 @@ def _merged(mappings: Iterable[Mapping]) -> tuple[Mapping, ...]:
 
 
 def _as_tsdl(trace: TraceClass) -> TraceClass:
-    """The same classes with what TSDL says besides, and without what it has no place for (see `metadata_losses`)."""
+    """Return the same classes for TSDL, without what it cannot express (see `metadata_losses`)."""
     names = {id: clock.name or id for id, clock in trace.clocks.items()}
     if len(set(names.values())) < len(names):
         raise _unsupported("two clocks have one name")
@@ -283,7 +286,7 @@ def _as_tsdl(trace: TraceClass) -> TraceClass:
 
 
 def _tsdl_clock(clock: ClockClass, name: str) -> ClockClass:
-    """The clock; it can have a UUID, and no other origin than that of all clocks."""
+    """Return the clock: in TSDL it can have a UUID, and no other origin than the common one of all clocks."""
     try:
         uid = str(UUID(clock.uid))
     except ValueError:
@@ -317,12 +320,12 @@ def _tsdl_event(event: EventRecordClass) -> EventRecordClass:
 
 
 def is_tsdl(attributes: dict[str, Any]) -> bool:
-    """Whether these are attributes of TSDL that nobody knows, not what CTF 2 has of a class."""
+    """Return True if these are unknown attributes from TSDL, not those of a CTF 2 class."""
     return bool(attributes.keys() - {"namespace", "uid", "attributes", "extensions"})
 
 
 def tsdl_attributes(attributes: dict[str, Any]) -> dict[str, str | int]:
-    """The attributes that a class had in TSDL, as CTF 2 keeps them; anybody can write there."""
+    """Return the attributes that a class had in TSDL, as CTF 2 keeps them; their values are untrusted."""
     held = attributes.get("attributes", {}).get(TSDL_ATTRIBUTES)
     if isinstance(held, dict) and all(type(one) in (str, int) for one in held.values()):
         return held
@@ -330,7 +333,7 @@ def tsdl_attributes(attributes: dict[str, Any]) -> dict[str, str | int]:
 
 
 def _byte_order(trace: TraceClass) -> ByteOrder:
-    """That of the first integer: with it packets say the trace's."""
+    """Return the byte order of the first integer, which becomes that of the trace."""
     for member in trace.packet_header.members if trace.packet_header is not None else ():
         if isinstance(member.type, FixedInteger):
             return member.type.byte_order
@@ -342,9 +345,10 @@ def _tsdl_root(structure: Structure | None, clock: str | None) -> Structure | No
 
 
 def _tsdl_structure(structure: Structure, clock: str | None) -> Structure:
-    """A structure; `clock` is that of the stream in packets and in records' headers, None in what is recorded.
+    """Return a structure for TSDL.
 
-    Names in headers have a meaning and stand as they are, before others LTTng puts an underscore.
+    `clock` is the stream's in packets and record headers, and None in what is recorded. Names in headers have a meaning
+    and are kept as they are; other names get LTTng's leading underscore.
     """
     members = tuple(
         Member(
@@ -378,5 +382,5 @@ def _tsdl_field(declared: FieldDeclaration, clock: str | None) -> FieldDeclarati
 
 
 def _plain_name(name: str) -> str:
-    """The name as it is, or with the underscore that is no part of it."""
+    """Return the declared name: with an additional underscore, which readers remove, if the name needs one."""
     return f"_{name}" if name.startswith("_") or name in KEYWORDS else name

@@ -1,6 +1,6 @@
 """The classes that CTF metadata declares: trace, clocks, data streams and event records (CTF2-SPEC-2.0, "Metadata").
 
-A `TraceClass` is what a parser of metadata of either version gives, and what a printer of either is given.
+A `TraceClass` is what the parsers of both metadata versions return, and what the printers of both accept.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from converter.formats.ctf.metadata.field_classes import ByteOrder, Structure
 
-#: By the number that CTF 1.8 says, LTTng's names for log levels (lttng/ust-events.h; lttng-tools, CTF 2 output).
+#: LTTng's names for log levels, by their CTF 1.8 number (lttng/ust-events.h; lttng-tools, CTF 2 output).
 LOG_LEVELS: Final = (
     "emergency",
     "alert",
@@ -29,7 +29,7 @@ LOG_LEVELS: Final = (
     "debug:line",
     "debug",
 )
-#: The attribute of CTF 2 that has the attributes that TSDL had and that nobody knows.
+#: The CTF 2 attribute that holds the unknown attributes from TSDL.
 TSDL_ATTRIBUTES: Final = "traceconv"
 
 
@@ -46,7 +46,7 @@ class ClockClass:
     offset_cycles: int = 0
     #: The origin is 1970-01-01 (CTF 2: "unix-epoch"; CTF 1.8: LTTng's and most offsets are, whatever `absolute` says).
     unix_epoch: bool = False
-    #: CTF 2: what `name` is unique in.
+    #: CTF 2: the namespace within which `name` is unique.
     namespace: str = ""
     #: CTF 2: another origin, as (namespace, name, uid).
     origin: tuple[str | None, str, str] | None = None
@@ -89,7 +89,7 @@ class StreamClass:
 
 @dataclass(slots=True)
 class TraceClass:
-    """What the metadata of one trace say."""
+    """The contents of a trace's metadata."""
 
     #: (major, minor): (1, 8) or (2, 0).
     version: tuple[int, int] = (1, 8)
@@ -102,7 +102,7 @@ class TraceClass:
     packet_header: Structure | None = None
     clocks: dict[str, ClockClass] = field(default_factory=dict)
     streams: dict[int, StreamClass] = field(default_factory=dict)
-    #: How many things have attributes that are not kept.
+    #: The number of things with attributes that are not kept.
     other_attributes: int = 0
-    #: What was accepted but is odd: (line, column, text).
+    #: Accepted oddities: (line, column, text).
     remarks: list[tuple[int, int, str]] = field(default_factory=list)

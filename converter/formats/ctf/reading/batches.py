@@ -1,4 +1,4 @@
-"""From streams to batches: windows scanned ahead, merged by time, their columns decoded on demand."""
+"""Turns streams into batches: windows are scanned ahead and merged by time; columns are decoded on demand."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ _NO_WINDOW: Final = np.zeros(0, np.uint8)
 
 
 class Classes:
-    """The event classes of the trace that have occurred, and how the records of each are decoded."""
+    """The event classes of the trace that have occurred, and the decoder of each."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._ids: dict[tuple[object, ...], int] = {}
-        # Keys take long to compare: types that were seen before, by their identity, with their classes.
+        # Comparing keys is slow: types that were seen before, by their identity, with their classes.
         self._seen: dict[int, tuple[RecordType, int]] = {}
         self._decoders: dict[int, Decoder] = {}
         self._packet_registers: dict[int, int] = {}
         self.lost: dict[int, int] = {}
-        #: Classes whose columns have been asked for: those of the next batch are decoded ahead.
+        #: Classes whose columns have been requested: those of the next batch are decoded ahead.
         self.wanted: set[int] = set()
 
     def id_of(self, record: RecordType) -> int:
-        """The class of records of this type, declared when new."""
+        """Return the class of records of this type, declaring it if it is new."""
         seen = self._seen.get(id(record))
         if seen is not None:
             return seen[1]
@@ -65,24 +65,24 @@ class Classes:
         return number
 
     def id_of_lost(self, number: int) -> int:
-        """The class of lost events or packets, declared when new."""
+        """Return the class of lost events or packets, declaring it if it is new."""
         if number not in self.lost:
             declared = DISCARDED if number == LOST_EVENTS else DISCARDED_PACKETS
             self.lost[number] = self._trace.add_class(declared)
         return self.lost[number]
 
     def declared(self, id: int) -> EventClass:
-        """An event class."""
+        """Return an event class."""
         return self._trace.event_classes[id]
 
     def decoder(self, id: int) -> tuple[Decoder, int]:
-        """How the records of a class are decoded, and how many registers their packets set."""
+        """Return the decoder of a class's records, and the number of registers that their packets set."""
         return self._decoders[id], self._packet_registers[id]
 
 
 @dataclass(slots=True)
 class DataStream:
-    """A data stream: its files in order, and how its clock's values become times."""
+    """A data stream: its files in order, and the conversion of its clock's values to times."""
 
     files: list[StreamFile]
     times: list[tuple[int, int, int]]
@@ -91,7 +91,7 @@ class DataStream:
     spare: list[Events] = field(default_factory=list)
 
     def scan(self) -> Iterator[Events]:
-        """The events of each window."""
+        """Yield the events of each window."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
             for events in scanned(file, state, time, self.spare):
@@ -100,14 +100,14 @@ class DataStream:
             self._collect(file)
 
     def check(self) -> None:
-        """Go from packet to packet: what is damaged of them is among the errors then."""
+        """Go from packet to packet; damage is added to the errors."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
             check(file, state, time)
             self._collect(file)
 
     def take_errors(self) -> list[TraceError]:
-        """What was damaged in what has been gone through so far."""
+        """Return and clear the damage found so far."""
         errors, self.errors = self.errors, []
         return errors
 
@@ -117,7 +117,7 @@ class DataStream:
 
 
 class _StreamReader:
-    """The windows of one stream, the next ones already being scanned."""
+    """The windows of one stream; the next ones are scanned ahead."""
 
     def __init__(self, stream: DataStream, pool: Workers, ahead: int) -> None:
         self._stream = stream
@@ -131,14 +131,14 @@ class _StreamReader:
         return events
 
     def next(self, done: Events | None) -> Events | None:
-        """The next window's events, None after the last. `done` is used again."""
+        """Return the next window's events, None after the last. `done` is reused."""
         if done is not None:
             done.begin_window(_NO_WINDOW)
             self._stream.spare.append(done)
         return self._scanned.next()
 
     def take_errors(self) -> list[TraceError]:
-        """What was damaged in the windows scanned so far."""
+        """Return and clear the damage in the windows scanned so far."""
         return [self._errors.popleft() for _ in range(len(self._errors))]
 
 
@@ -149,7 +149,7 @@ def batches(
     tasks: Tasks,
     report: Callable[[list[TraceError]], None],
 ) -> Iterator[Batch]:
-    """Merge the streams by time and yield batches; damage goes to `report` before the batch after it."""
+    """Merge the streams by time and yield batches; damage goes to `report` before the next batch."""
     with Workers() as pool:
         ahead = max(1, _AHEAD // max(1, len(streams)))
         readers = [_StreamReader(stream, pool, ahead) for stream in streams]
@@ -165,7 +165,7 @@ def batches(
 
 
 class _PacketMerge(StreamMerge[Events, Records]):
-    """The data streams of all traces, merged. What merging calls threads are places: threads and tracks."""
+    """Merges the data streams of all traces. Merging's threads are placements here: pairs of thread and track."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
         return len(segment.window)
 
     def _class_ids(self, events: Events) -> NDArray[np.int32]:
-        """The classes of the trace, by the scanner's numbers."""
+        """Return the trace's classes for the scanner's numbers."""
         numbers = events.class_id[: events.count] - np.int32(FIRST_NUMBER)
         occurs = np.zeros(len(events.types) - FIRST_NUMBER, np.uint8)
         mark(occurs, numbers)
@@ -217,7 +217,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
         return looked_up(ids, numbers)
 
     def _places(self, events: Events, class_id: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The places of the trace, by the scanner's numbers."""
+        """Return the trace's placements for the scanner's numbers."""
         numbers = events.place[: events.count]
         if not events.places:
             return numbers
@@ -229,11 +229,11 @@ class _PacketMerge(StreamMerge[Events, Records]):
         return looked_up(places, numbers)
 
     def _name(self, events: Events, class_id: NDArray[np.int32], here: NDArray[np.intp]) -> None:
-        """Have these events carry the name that their thread has here."""
+        """Switch these events to the class with the name of their thread at this point."""
         begin, start, size = events.begin, events.start, events.size
         of_types = events.class_id[here]
         types, first = np.unique(of_types, return_index=True)
-        # Classes are declared in the order of their events.
+        # Declare classes in the order of their events.
         for number in types[np.argsort(first)].tolist():
             named = events.types[number].named
             if named is not None:
@@ -243,7 +243,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
                 start[of_type] = begin[of_type]
 
     def batch(self) -> Batch | None:
-        """The next batch, None after the last."""
+        """Return the next batch, None after the last."""
         merged = self.next()
         if merged is None:
             return None

@@ -1,4 +1,4 @@
-"""Clocks: one time for all streams of an input, exact wherever their rates agree."""
+"""Clocks: one timeline for all streams of an input, exact wherever their rates agree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECOND = 1_000_000_000
 
 
 def trace_clock(clocks: Iterable[ClockClass]) -> ClockDomain:
-    """The clock whose ticks times are: that of the first, or nanoseconds where their rates differ."""
+    """Return the clock for all times: that of the first, or nanoseconds where their rates differ."""
     known = list(clocks)
     if not known:
         return ClockDomain("", ticks_per_second=None)
@@ -26,23 +26,23 @@ def trace_clock(clocks: Iterable[ClockClass]) -> ClockDomain:
 
 
 def clock_domain(clock: ClockClass) -> ClockDomain:
-    """A clock by itself."""
+    """Return the clock domain of a single clock."""
     return ClockDomain(clock.name, Fraction(clock.frequency), _origin(clock), clock.description)
 
 
 def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
-    """What a clock counts from, after its offset: the same where times of two clocks can be compared.
+    """Return the origin of a clock, before its offset: clocks with equal origins can be compared.
 
-    That is 1970, an origin that has a name (CTF2-SPEC-2.0, clock class fragment), or one that only clocks of the same
-    UUID share (CTF 1.8.3, 8), or of the same namespace, name and UID. Of any other nobody knows whether another clock
-    has it, not even one of the same trace.
+    The origin is 1970, one with a name (CTF2-SPEC-2.0, clock class fragment), or one that only clocks of the same UUID
+    share (CTF 1.8.3, 8), or of the same namespace, name and UID. Any other origin is unknown, so that no other clock is
+    known to share it, not even one of the same trace.
     """
     if clock.unix_epoch:
         return ("1970",)
     if clock.origin is not None:
         return clock.origin
     if clock.uid:
-        # CTF 2 has the name in the identity; that of CTF 1.8 is the UUID.
+        # CTF 2 has the name in the identity; in CTF 1.8, the UUID is the identity.
         return ("clock", clock.namespace, clock.name if clock.id else "", clock.uid)
     return (trace, clock.name, clock.id)
 
@@ -50,7 +50,7 @@ def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
 def conversion(
     clock: ClockClass | None, target: ClockDomain, first: ClockClass | None
 ) -> tuple[int, int, int]:
-    """What the scanner is told of a clock: times are ``floor((value + shift) * numerator / denominator)``."""
+    """Return the scanner's clock conversion: times are ``floor((value + shift) * numerator / denominator)``."""
     if clock is None or first is None:
         return 0, 1, 1
     base = _base_ns(first)
@@ -63,12 +63,12 @@ def conversion(
 
 
 def _total(clock: ClockClass) -> int:
-    """The ticks from the origin to the clock's zero."""
+    """Return the ticks from the origin to the clock's zero."""
     return clock.offset_seconds * clock.frequency + clock.offset_cycles
 
 
 def _base_ns(clock: ClockClass) -> int:
-    """The nanoseconds from the origin to time 0: as much of the offset as is whole ticks and whole nanoseconds."""
+    """Return the nanoseconds from the origin to time 0: the part of the offset in whole ticks and whole nanoseconds."""
     nanoseconds = Fraction(_total(clock) * _SECOND, clock.frequency)
     if nanoseconds.denominator == 1:
         return int(nanoseconds)
@@ -76,5 +76,5 @@ def _base_ns(clock: ClockClass) -> int:
 
 
 def _origin(clock: ClockClass) -> int | None:
-    """The time of tick 0, in nanoseconds since 1970, where that is known and fits."""
+    """Return the time of tick 0 in nanoseconds since 1970, None if it is unknown or does not fit."""
     return known_epoch(_base_ns(clock)) if clock.unix_epoch else None

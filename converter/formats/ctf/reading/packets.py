@@ -1,4 +1,4 @@
-"""A data stream's packets, scanned window by window: what is wrong with one costs that packet, not the stream."""
+"""Scans a data stream's packets window by window: an error in one costs that packet, not the stream."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ _STREAM_CLASS: Final = REGISTERS["stream class"]
 def scanned(
     file: StreamFile, state: StreamState, time: tuple[int, int, int], spare: list[Events]
 ) -> Iterator[Events]:
-    """The events of a file; what is damaged is noted in it.
+    """Yield the events of a file, and note its damage in `file`.
 
-    `time` is what the scanner is told of the clock: shift, numerator, denominator. Columns of `spare` are used again.
+    `time` is the scanner's clock conversion: shift, numerator, denominator. Columns of `spare` are reused.
     """
     return _passed(file, state, time, spare, events=True)
 
 
 def check(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
-    """Go from packet to packet of a file, past their events; what of them is damaged is noted in it."""
+    """Go from packet to packet of a file, skipping their events, and note damaged packets in `file`."""
     for _ in _passed(file, state, time, [], events=False):
         pass
 
@@ -91,12 +91,14 @@ def _passed(
 
 
 def _cpu(said: int | None) -> int:
-    """The CPU that a packet says, -1 for what is none."""
+    """Return the CPU of a packet, -1 if it has none."""
     return said if said is not None and said < 1 << 31 else -1
 
 
 class _Scan:
-    """One pass over a file, with the events of its packets or past them, up to its end or to what is no packet."""
+    """One pass over a file, decoding or skipping the events of its packets, up to its end or to a byte that starts no
+    packet.
+    """
 
     def __init__(
         self,
@@ -130,10 +132,10 @@ class _Scan:
         self._memory = WindowMemory()
         self._offset, self._end = start, file.range.end
         self._starts = starts
-        #: The byte of the file where something stands that is no packet.
+        #: The byte of the file where no valid packet starts.
         self._failed: int | None = None
         self._cpu = declared.cpu
-        #: The last packet of the files before, which this one may have again.
+        #: The last packet of the earlier files, which this one may repeat.
         self._before = (state.sequence, state.begin)
 
     @property
@@ -142,13 +144,13 @@ class _Scan:
         return self._scanner.clock
 
     def next_packet(self) -> int | None:
-        """Where the next packet begins behind what is none, if there is one."""
+        """Return the start of the next packet after the failure, if there is one."""
         if self._failed is None:
             return None
         return self._starts.within(self._failed + 1, self._end)
 
     def windows(self) -> Iterator[Events]:
-        """The events of each window."""
+        """Yield the events of each window."""
         source, scanner = self._file.source, self._scanner
         at = 0
         wanted = WINDOW
@@ -172,7 +174,7 @@ class _Scan:
                 self._spare.append(events)
             if ended:
                 return
-            # Behind a packet the next one starts, wherever that is; within one, windows keep its alignment.
+            # The next packet may start at any byte; within a packet, windows keep its alignment.
             step = at
             if status in (INCOMPLETE, FULL) or (status == DONE and at <= 8 * count):
                 step = at // self._type.alignment * self._type.alignment
@@ -189,7 +191,7 @@ class _Scan:
             self._file.done = self._offset
 
     def _scan_window(self, events: Events, at: int, *, last: bool) -> tuple[int | None, int]:
-        """Scan a window: why it ended and at which bit; None where the file can be read no further."""
+        """Scan a window: return why it ended and at which bit; None if the file can be read no further."""
         scanner = self._scanner
         while True:
             status, events.count, at = scanner.scan(
@@ -237,16 +239,16 @@ class _Scan:
             yield self._type.process_of(pid, tid), tid, track, name
 
     def _is_other(self, events: Events) -> bool:
-        """Whether the packet's events cannot be in one window with those before."""
+        """Return True if the packet's events cannot be in one window with the earlier ones."""
         if not events.count:
             return False
-        # A packet may have lost events and packets before it.
+        # Events and packets may have been lost before this packet.
         if self._type.packet_registers or events.count > len(events.ts) - 2:
             return True
         return self._type.has_cpu and _cpu(self._scanner.register(_CPU)) != self._cpu
 
     def _enter(self, events: Events) -> bool:
-        """Begin the packet that was found; False where the file can be read no further."""
+        """Enter the packet that was found; False if the file can be read no further."""
         declared, scanner = self._type, self._scanner
         start = scanner.packet_start
         said = scanner.said()
@@ -263,7 +265,7 @@ class _Scan:
         length, content = said[_LENGTH], said[_CONTENT]
         rest = 8 * (self._file.source.size - self._offset) - start
         if length is None:
-            # A packet that says only its content has no padding, one that says neither is all of the file.
+            # A packet with only a content size has no padding; one without sizes is the whole file.
             length = rest if content is None else content
         if length % 8 or length < header or not 8 <= length < 1 << 60:
             self._damage(
@@ -318,7 +320,7 @@ class _Scan:
         return True
 
     def _next_within(self, window: NDArray[np.uint8], start: int, length: int) -> int | None:
-        """The bits up to the next packet where that begins within this one, out of which a piece was lost then."""
+        """Return the bits up to a packet that starts within this one: part of this one is missing then."""
         first = self._offset + start // 8
         end = first + length // 8
         if end == self._end or (end < self._end and self._starts.at(end, window, self._offset)):
@@ -335,7 +337,7 @@ class _Scan:
         return 8 * (found - first)
 
     def _is_known(self, begin: int | None, sequence: int | None) -> bool:
-        """Whether a packet has been read before: snapshots of one session overlap."""
+        """Return True if a packet has been read before: snapshots of one session overlap."""
         last_sequence, last_begin = self._before
         return (
             sequence is not None
@@ -347,7 +349,7 @@ class _Scan:
         )
 
     def _note_losses(self, events: Events, sequence: int | None, discarded: int | None) -> None:
-        """Compare the packet's counters with those of the packet before."""
+        """Compare the packet's counters with those of the previous packet."""
         state = self._state
         ts = self._scanner.time(self._scanner.clock)
         if sequence is not None:
@@ -386,7 +388,7 @@ class _Scan:
         events.count += 1
 
     def _add_class(self) -> bool:
-        """Declare the class of the record that the scanner has stopped at."""
+        """Declare the class of the record at which the scanner has stopped."""
         id = self._scanner.register(_EVENT)
         record_type = self._type.record_type(id)
         if record_type is None:

@@ -1,4 +1,4 @@
-"""Reading CTF: a directory of traces, whose streams are scanned, merged by time and decoded on demand."""
+"""Reads CTF: a directory of traces, whose streams are scanned, merged by time and decoded on demand."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from converter.storage.source import Source
 
 
 def read(source: Source) -> Trace:
-    """Open the traces of a directory, and those in folders of it, as one. Events are decoded by `Trace.batches`.
+    """Open the traces of a directory and its subdirectories as one trace; `Trace.batches` decodes the events.
 
     Raises:
-        TraceError: there is no trace, or no metadata that can be read.
+        TraceError: there is no trace, or none with readable metadata.
 
     """
     try:
@@ -36,7 +36,7 @@ def read(source: Source) -> Trace:
 
 
 def _directory(source: Source) -> Source:
-    """The directory that a trace's `metadata` file stands for."""
+    """Return the directory of a trace, given its `metadata` file."""
     if source.is_directory:
         return source
     beside = source.beside()
@@ -52,15 +52,15 @@ class _Reader:
         self._directories = directories
         trace = self.trace
         first = directories[0].trace
-        #: Only a trace by itself can say what the whole is.
-        self._statement = directories[0].statement if len(directories) == 1 else None
+        #: Only for a single trace does its side table describe the whole.
+        self._side_table = directories[0].side_table if len(directories) == 1 else None
         trace.variant = "2" if first.version[0] == 2 else "1.8"
         self._set_clock()
         trace.environment = self._environment()
-        if self._statement is not None:
-            trace.clock = self._statement.clock
-            trace.clock_domains = self._statement.clock_domains
-            trace.environment = self._statement.environment
+        if self._side_table is not None:
+            trace.clock = self._side_table.clock
+            trace.clock_domains = self._side_table.clock_domains
+            trace.environment = self._side_table.environment
         self._streams = self._data_streams()
         self._all_files = [file for stream in self._streams for file in stream.files]
         for file in self._all_files:
@@ -70,15 +70,15 @@ class _Reader:
                 self._warn(error)
         self._classes = Classes(trace)
         self._tasks = Tasks(trace)
-        if self._statement is not None:
-            self._tasks.state(self._statement)
+        if self._side_table is not None:
+            self._tasks.load(self._side_table)
         names = {
             record.name
             for directory in directories
             for stream in directory.trace.streams.values()
             for record in stream.events.values()
         }
-        self._follows = self._statement is None and follows_switches(names)
+        self._follows = self._side_table is None and follows_switches(names)
         self._addresses = Addresses(trace) if are_named(map(split_name, names)) else None
         if self._addresses is not None:
             trace.symbols = SymbolTable(self._names_of_addresses, exact=True)
@@ -94,7 +94,7 @@ class _Reader:
                     "metadata": directory.metadata,
                     "uuid": str(directory.trace.uuid) if directory.trace.uuid else None,
                     "version": list(directory.trace.version),
-                    # Attributes that are not known are no damage.
+                    # Unknown attributes are not damage.
                     "remarks": [
                         f"line {line}, column {column}: {text}"
                         for line, column, text in directory.trace.remarks
@@ -108,7 +108,7 @@ class _Reader:
         self._checked = False
         trace.progress = self._progress
         if not self._follows:
-            # Which threads run is followed from the first event on.
+            # Running threads are tracked from the first event on.
             trace.seeking = PacketSeeking(self._streams)
 
     def _progress(self) -> tuple[int, int]:
@@ -118,7 +118,7 @@ class _Reader:
         )
 
     def _set_clock(self) -> None:
-        """Settle the time of the trace: that of the first stream's clock."""
+        """Set the trace's clock: that of the first stream."""
         clocks: list[ClockClass] = []
         origins = set()
         for directory in self._directories:
@@ -151,7 +151,7 @@ class _Reader:
         trace.clock_domains = domains
 
     def _environment(self) -> dict[str, str | int]:
-        """The environment of the first trace, and what differs in others under their path."""
+        """Return the environment of the first trace, and the differing entries of others under their path."""
         first = self._directories[0].trace.environment
         environment = dict(first)
         for directory in self._directories[1:]:
@@ -161,7 +161,7 @@ class _Reader:
         return environment
 
     def _data_streams(self) -> list[DataStream]:
-        """Files of one stream (rotated trace files, rotated sessions) after each other, in time order."""
+        """Return the streams, each with its files (rotated trace files, rotated sessions) in time order."""
         groups: dict[tuple[object, ...], list[tuple[int, int, int, TraceDirectory, int]]] = {}
         order = 0
         for directory in self._directories:
@@ -179,8 +179,8 @@ class _Reader:
             group.sort(key=lambda item: item[:3])
             files = [directory.files[number][0] for *_, directory, number in group]
             times = [
-                (-self._statement.shift, 1, 1)
-                if self._statement is not None
+                (-self._side_table.shift, 1, 1)
+                if self._side_table is not None
                 else conversion(file.type.clock, self.trace.clock, self._clock)
                 for file in files
             ]
@@ -199,7 +199,7 @@ class _Reader:
             raise self._damage
 
     def _survey(self) -> None:
-        """Go through all events for what those before them need, once."""
+        """Go through all events once, for what earlier events need of later ones."""
         if self._surveyed:
             return
         self._surveyed = True
@@ -218,7 +218,7 @@ class _Reader:
         return self._addresses.entries()
 
     def _check(self, events: bool) -> None:
-        """Look for damage in the packets, or in all events, if no pass has come to it."""
+        """Look for damage in the packets, or in all events, unless a pass has already done so."""
         if self._checked:
             return
         if events:
@@ -239,6 +239,6 @@ class _Reader:
             self._warn(error)
 
     def _warn(self, error: TraceError) -> None:
-        """Keep damage as a warning; a second pass finds what the first did."""
+        """Keep damage as a warning, once: a second pass finds the same."""
         warning = error.within(format="ctf").to_warning()
         note(self.trace.warnings, warning)

@@ -1,4 +1,4 @@
-"""Where packets begin that say so: behind a hole the stream goes on at the next magic number of its trace."""
+"""Finds packets by their magic number: after a gap, the stream continues at the next one of its trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ORDERS: Final[tuple[Literal["little", "big"], ...]] = ("little", "big")
 
 
 class PacketStarts:
-    """What the packets of a file begin with: the magic number, and the trace's UUID where it stands behind that."""
+    """The start of a file's packets: the magic number, and the trace's UUID if it follows directly."""
 
     def __init__(self, source: Source, declared: StreamType) -> None:
         self._source = source
@@ -33,7 +33,7 @@ class PacketStarts:
         self._size = max(map(len, self._starts), default=0)
 
     def at(self, place: int, window: NDArray[np.uint8], offset: int) -> bool:
-        """Whether a packet begins at a byte of the file, of which a window from an offset on is at hand."""
+        """Return True if a packet starts at a byte of the file; `window` is the part of the file from `offset` on."""
         inside = place - offset
         head = window[inside : inside + self._size].tobytes()
         if len(head) < self._size:
@@ -41,7 +41,7 @@ class PacketStarts:
         return head.startswith(self._starts)
 
     def within(self, place: int, end: int) -> int | None:
-        """The first byte from a place on, in front of an end, where a packet begins."""
+        """Return the first byte from `place` on and before `end` where a packet starts."""
         for start in range(place, end, _BLOCK):
             block = self._source.read(start, min(_BLOCK, end - start) + self._size - 1)
             found = [at for one in self._starts if (at := block.find(one)) >= 0]

@@ -1,4 +1,4 @@
-"""Finding the packets of a time: each says when it began, and those of a stream are in order."""
+"""Finds the packets of a time range: each has its start time, and those of a stream are in order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SEQUENCE: Final = REGISTERS["sequence"]
 
 @dataclass(frozen=True, slots=True)
 class _Packet:
-    """Where a packet is in its file (bytes), when it began, and what goes on from it to the next."""
+    """A packet: its range in the file (bytes), its start time, and the stream state after it."""
 
     file: StreamFile
     offset: int
@@ -44,20 +44,20 @@ class _Packet:
 
 
 class PacketSeeking:
-    """The packets of streams by their times."""
+    """Finds the packets of streams by their times."""
 
     def __init__(self, streams: Sequence[DataStream]) -> None:
         self._streams = streams
 
     def first(self) -> int | None:
-        """The time of the earliest of the streams' first events: packets may begin before theirs."""
+        """Return the time of the earliest of the streams' first events, as packets may start before theirs."""
         if not all(file.type.is_timed for stream in self._streams for file in stream.files):
             return None
         windows = [next(stream.scan(), None) for stream in self._streams]
         return min((int(one.ts[0]) for one in windows if one is not None), default=None)
 
     def last(self) -> int | None:
-        """None: packets may end behind their last event."""
+        """Return None: packets may end after their last event."""
         return None
 
     def narrow(self, start: int, end: int) -> Narrowed:
@@ -67,8 +67,9 @@ class PacketSeeking:
 
 
 def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
-    """Leave out packets of a stream, whose files are one after the other in time, and of those that stay the events
-    that nobody needs.
+    """Leave out packets of a stream, and events of the remaining packets that are not needed.
+
+    The files of the stream follow each other in time.
     """
     for file in stream.files:
         file.window = (start, end)
@@ -77,7 +78,7 @@ def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
     for file, time in zip(stream.files, stream.times, strict=True):
         found = list(_packets(file, time, state))
         if not found or found[-1].end != file.source.size:
-            # Something of it cannot be found in this way.
+            # Some packets cannot be found this way.
             return _NOTHING
         packets += found
     times = [packet.time for packet in packets]
@@ -99,7 +100,7 @@ def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
 
 
 def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -> Iterator[_Packet]:
-    """The packets of a file up to the first that does not say where it ends and when it began."""
+    """Yield the packets of a file up to the first one without a known end or start time."""
     declared = file.type
     nothing, numbers = np.zeros(0, np.int64), np.zeros(0, np.int32)
     places = np.zeros(0, np.uint32)

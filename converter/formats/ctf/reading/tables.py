@@ -1,4 +1,4 @@
-"""The tables of a batch: the records of each class, found and decoded when the first column is asked for."""
+"""The tables of a batch: each class's records are located and decoded when the first column is requested."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from converter.ir.events import Table
 from converter.kernels.tables.strings import StringTable
 from converter.storage.pool.workers import TakenBackError, Work, Workers
 
-#: Gives location (int64) and size (uint32) of each record of a class.
+#: Returns location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
 
 
 class RecordWindows:
-    """The windows in which a batch's records lie."""
+    """The windows that contain a batch's records."""
 
     def __init__(self, windows: Sequence[Records], strings: StringTable) -> None:
         self.windows = [records.window for records in windows]
@@ -28,7 +28,7 @@ class RecordWindows:
         self._registers = [records.packet_registers for records in windows]
 
     def packet_registers(self, count: int) -> NDArray[np.uint64]:
-        """The first registers that the packet of each window sets."""
+        """Return the first `count` registers that the packet of each window sets."""
         packets = np.zeros((len(self.windows), count), np.uint64)
         if count:
             for number, values in enumerate(self._registers):
@@ -38,7 +38,7 @@ class RecordWindows:
 
 
 class RecordColumns:
-    """The columns of one class in a batch, all decoded when the first is asked for."""
+    """The columns of one class in a batch; the first request decodes all of them."""
 
     def __init__(
         self, records: RecordWindows, decoder: Decoder, registers: int, rows: int, locate: Locate
@@ -52,7 +52,7 @@ class RecordColumns:
         self._slots: list[NDArray[np.uint8]] | None = None
 
     def table(self, note_use: Callable[[], None]) -> Table:
-        """The table, which notes that a column was asked for."""
+        """Return the table, which calls `note_use` when a column is requested."""
 
         def column(index: int) -> Callable[[], Column]:
             def build() -> Column:
@@ -66,14 +66,14 @@ class RecordColumns:
         return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
 
     def decode_ahead(self, pool: Workers) -> None:
-        """Have it decoded, by whoever has nothing else to do."""
-        # The places are grouped for all classes at once, by this thread.
+        """Decode the columns on an idle worker."""
+        # This thread groups the locations, for all classes at once.
         self._locate()
         self._ahead = pool.submit(self._decode)
 
     def _decoded_ahead(self) -> list[NDArray[np.uint8]] | None:
         ahead, self._ahead = self._ahead, None
-        # One that still waits behind windows to be scanned is done here and now.
+        # A task that is still queued after windows to be scanned is run here instead.
         if ahead is None or ahead.take_back():
             return None
         try:
@@ -97,7 +97,7 @@ class RecordColumns:
 
 
 def lost_table(number: int, rows: int, locate: Locate) -> Table:
-    """Lost events or packets: their number stands in place of a record."""
+    """Return the table of lost events or packets, whose count is stored in place of a record."""
 
     def count() -> NDArray[np.int64]:
         location, size = locate()

@@ -1,4 +1,4 @@
-"""The events that a window of a data stream holds, and the numbers of those that no record says."""
+"""The events of a window of a data stream, and the class numbers of events without a record."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from converter.formats.ctf.streams.stream_types import RecordType
 #: Events of one window.
 ROOM: Final = 1 << 16
 
-#: Class numbers of events that no record says: lost events and lost packets.
+#: Class numbers of events without a record: lost events and lost packets.
 LOST_EVENTS: Final = -2
 LOST_PACKETS: Final = -1
 FIRST_NUMBER: Final = -2
 
 
 class Records(NamedTuple):
-    """What the records of a window's events are decoded from: the bytes, and the registers that their packet sets."""
+    """The input for decoding a window's events: the bytes, and the registers that their packet sets."""
 
     window: NDArray[np.uint8]
     packet_registers: Sequence[int]
 
 
 class Events:
-    """Columns of the events of one window, in the order of their stream; the first `count` entries count.
+    """Columns of the events of one window, in the order of their stream; only the first `count` entries are valid.
 
-    They are used again for the events of other windows.
+    They are reused for the events of other windows.
 
     ts int64; class_id int32, the scanner's number of the class, or negative (`LOST_EVENTS`); place int32, the scanner's
     number of thread and track or -1; start and size uint32, the bits of the record within `window` that are decoded;
-    begin uint32, its first. All are on one `cpu` (-1: not known).
-    The events of lost records have their number in place of a place: start is its upper, size its lower half.
+    begin uint32, the record's first bit. All are on one `cpu` (-1: unknown).
+    For lost events and packets, start and size hold the upper and the lower half of their count.
     """
 
     __slots__ = (
@@ -60,12 +60,12 @@ class Events:
         self.start = np.empty(room, np.uint32)
         self.size = np.empty(room, np.uint32)
         self.begin_window(np.zeros(0, np.uint8))
-        #: The classes and places (process id, thread id, track, thread name) that the numbers mean.
+        #: The classes and placements (process ID, thread ID, track, thread name) that the numbers refer to.
         self.types: list[RecordType] = []
         self.places: list[tuple[int, int, int, bytes]] = []
 
     def begin_window(self, window: NDArray[np.uint8]) -> None:
-        """Take the events of a window, of which there are none yet."""
+        """Start with the events of another window."""
         self.count = 0
         self.cpu = -1
         self.window = window

@@ -1,7 +1,8 @@
-"""What addresses of user space are called: by the handles that ROS 2 registers, and by LTTng's records of libraries.
+"""Resolves user-space addresses by the handles that ROS 2 registers, and by LTTng's records of libraries.
 
-LTTng-UST says where executables and libraries lie in each process, in its state dump and when they are loaded. Their
-symbols are in no trace: as for Babeltrace, an address in one is the file's name and the distance to its beginning.
+LTTng-UST records where executables and libraries are mapped in each process, in its state dump and when they are
+loaded. The trace does not contain their symbols: as in Babeltrace, an address in one becomes the file's name and the
+offset in it.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.trace import Trace
 
-#: ros2_tracing (tracetools): a callback, by its handle, gets the name of its function.
+#: ros2_tracing (tracetools): associates a callback, by its handle, with the name of its function.
 _CALLBACK: Final = ("ros2", "rclcpp_callback_register")
-#: lttng-ust (liblttng-ust, liblttng-ust-dl): an object file lies at an address.
+#: lttng-ust (liblttng-ust, liblttng-ust-dl): an object file is mapped at an address.
 _OBJECTS: Final = frozenset(
     {
         ("lttng_ust_statedump", "bin_info"),
@@ -31,7 +32,7 @@ _OBJECTS: Final = frozenset(
         ("lttng_ust_dl", "dlmopen"),
     }
 )
-#: All that says what addresses are called.
+#: All events that name addresses.
 NAMING: Final = frozenset({_CALLBACK, *_OBJECTS})
 #: liblttng-ust-cyg-profile: events whose addresses are looked up.
 _CALLS: Final = frozenset(
@@ -44,24 +45,24 @@ _CALLS: Final = frozenset(
 
 
 def are_named(classes: Iterable[tuple[str, str]]) -> bool:
-    """Whether record classes of these categories and names include some that name addresses."""
+    """Return True if record classes of these categories and names include some that name addresses."""
     known = set(classes)
     return _CALLBACK in known or not (_OBJECTS.isdisjoint(known) or _CALLS.isdisjoint(known))
 
 
 class Addresses:
-    """The names of addresses, as the events of a trace say them."""
+    """The names of addresses that the events of a trace record."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         #: By process and handle.
         self._callbacks: dict[tuple[int, int], bytes] = {}
-        #: By process: the addresses of functions, and (start, size, name, counted from the start) of object files.
+        #: By process: the addresses of functions, and (start, size, name, offset by start) of object files.
         self._called: dict[int, set[int]] = {}
         self._objects: dict[int, set[tuple[int, int, bytes, bool]]] = {}
 
     def learn(self, batch: Batch) -> None:
-        """Learn what the events of a batch say."""
+        """Learn the names in the events of a batch."""
         for id in batch.tables:
             declared = self._trace.event_classes[id]
             event = (declared.category, declared.name)
@@ -79,7 +80,7 @@ class Addresses:
                     self._learn_calls(batch, id, field)
 
     def entries(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
-        """The addresses that are called the same in all processes, ascending, and what they are called."""
+        """Return the addresses that have the same name in all processes, ascending, and their names."""
         names: dict[int, set[bytes]] = {}
         for (_, handle), name in self._callbacks.items():
             names.setdefault(handle, set()).add(name)
@@ -126,7 +127,7 @@ class Addresses:
     # Columns
 
     def _pids(self, batch: Batch, id: int) -> list[int]:
-        """The process of each row, -1 where it is not known."""
+        """Return the process of each row, -1 if unknown."""
         trace = self._trace
         pids = [trace.processes[thread.process].pid for thread in trace.threads]
         threads = batch.thread[batch.positions(id)].tolist()

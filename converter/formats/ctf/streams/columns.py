@@ -1,4 +1,4 @@
-"""What a declared field becomes: its field class in the IR, and how its column is made of decoded slots."""
+"""Maps declared fields to the IR: their field classes, and how their columns are built from decoded slots."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _STYLES = {2: Style.BINARY, 8: Style.OCTAL, 16: Style.HEXADECIMAL}
 
 
 def field_class(declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]) -> FieldClass:
-    """The class in the IR of a field at this place."""
+    """Return the IR's class for a field at this location."""
     match declared:
         case FixedInteger() | FixedBits() | FixedFloat() if declared.length > 64:
             return BytesClass()
@@ -113,7 +113,7 @@ def field_class(declared: FieldDeclaration, scope: Scope, path: tuple[str, ...])
             return VariantClass(
                 tuple(
                     Member(name, field_class(option.type, scope, path))
-                    # Names tell options apart, and CTF 2 may give several none.
+                    # Options need distinct names; CTF 2 allows several without a name.
                     for name, option in zip(
                         unique_names([option.name for option in declared.options]),
                         declared.options,
@@ -126,15 +126,15 @@ def field_class(declared: FieldDeclaration, scope: Scope, path: tuple[str, ...])
 
 
 def is_spread(text: Text) -> bool:
-    """Whether its characters do not lie side by side, so that it is an array of integers after all."""
+    """Return True if a text's characters are not contiguous, so that it is read as an array of integers."""
     return text.element is not None and text.element.alignment > 8
 
 
 def kept_members(structure: Structure, scope: Scope, path: tuple[str, ...]) -> list[FieldMember]:
-    """The members but those whose value another implies.
+    """Return the members except those whose value follows from another.
 
-    These are plain unsigned integers named `_NAME_length`, being the length of the member NAME (LTTng's convention),
-    and `_NAME_selector`, which number the options of the variant NAME or say whether the optional NAME is there.
+    These are plain unsigned integers: `_NAME_length` with the length of the member NAME (LTTng's convention), and
+    `_NAME_selector`, which selects the option of the variant NAME or whether the optional NAME is present.
     """
     by_name = {member.name: member.type for member in structure.members}
 
@@ -209,42 +209,42 @@ def _mask(ranges: Sequence[Range], length: int) -> int:
 
 
 class Plan(Protocol):
-    """How the column of a field is made of the slots that a program has filled."""
+    """Builds the column of a field from the slots that a program has filled."""
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column, of as many values as were met."""
+        """Return the column of all values found."""
 
 
 class Scalars(NamedTuple):
-    """Numbers; `stored` is how the slot holds them, `dtype` how the column does."""
+    """Numbers of type `stored` in the slot and of type `dtype` in the column."""
 
     slot: int
     stored: np.dtype[np.generic]
     dtype: np.dtype[np.generic]
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         return slots[self.slot].view(self.stored).astype(self.dtype, copy=False)
 
 
 class Bytes(NamedTuple):
-    """Text or bytes of varying length: where each ends, and the next slot's contents."""
+    """Text or bytes of varying length: the end of each in the slot, their contents in the next slot."""
 
     slot: int
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> ListColumn:
-        """The column."""
+        """Return the column."""
         return ListColumn(offsets(slots[self.slot]), slots[self.slot + 1])
 
 
 class Recoded(NamedTuple):
-    """Text of another encoding than UTF-8; what is damaged in it is replaced."""
+    """Text in another encoding than UTF-8; invalid characters are replaced."""
 
     slot: int
     encoding: str
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         ends = offsets(slots[self.slot]).tolist()
         data = slots[self.slot + 1].tobytes()
         return list_of_bytes(
@@ -262,53 +262,53 @@ class Chunks(NamedTuple):
     size: int
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         values = slots[self.slot]
         return ListColumn(np.arange(0, len(values) + 1, self.size, dtype=np.int64), values)
 
 
 class Transformed(NamedTuple):
-    """A column that stands for one of another class."""
+    """A column that is converted to another class."""
 
     plan: Plan
     change: Callable[[Column], Column]
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         return self.change(self.plan.build(slots, strings))
 
 
 class Lists(NamedTuple):
-    """Lists: where each ends among all elements, and the elements."""
+    """Lists: the end of each among all elements, and the elements."""
 
     slot: int
     element: Plan
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         return ListColumn(offsets(slots[self.slot]), self.element.build(slots, strings))
 
 
 class Structures(NamedTuple):
-    """Members side by side. Those without any are counted in a slot."""
+    """Structures as columns of their members. Structures without members are counted in a slot."""
 
     members: tuple[Plan, ...]
     slot: int
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         columns = tuple(member.build(slots, strings) for member in self.members)
         return StructColumn(len(slots[self.slot]), columns)
 
 
 class Unions(NamedTuple):
-    """The number of the option of each value, and the values of each option."""
+    """The option number of each value, and the values of each option."""
 
     slot: int
     options: tuple[Plan, ...]
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         tags = slots[self.slot].view(np.int16)
         rows = np.zeros(len(tags), np.int32)
         for number in range(len(self.options)):
@@ -318,24 +318,24 @@ class Unions(NamedTuple):
 
 
 class Optionals(NamedTuple):
-    """Whether each value is there, and those that are."""
+    """A flag for the presence of each value, and the values that are present."""
 
     slot: int
     element: Plan
     type: FieldClass
 
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
-        """The column."""
+        """Return the column."""
         valid = slots[self.slot].view(np.bool_)
         values = self.element.build(slots, strings)
         if len(values) == 0:
-            # Absent values need something to stand for them.
+            # Absent values need a placeholder.
             values = column_from_values(self.type, [neutral(self.type)], strings)
         return OptionalColumn(valid, take(values, np.maximum(np.cumsum(valid) - 1, 0)))
 
 
 def offsets(ends: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Offsets of lists, of where each ends."""
+    """Return the offsets of lists from their ends."""
     counted = ends.view(np.int64)
     result = np.zeros(len(counted) + 1, np.int64)
     result[1:] = counted

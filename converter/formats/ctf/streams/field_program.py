@@ -1,7 +1,7 @@
-"""Field classes compiled into programs for the kernel: one that finds where records end, one that decodes their fields.
+"""Compiles field classes into kernel programs: one finds the ends of records, one decodes their fields.
 
-Both run over the same declarations. The first keeps only what it needs to find the way (lengths, selectors, ids,
-times, the thread), and steps over all else at once; the second stores every field that is delivered.
+Both are compiled from the same declarations. The first keeps only what it needs to find the next record (lengths,
+selectors, IDs, times, the thread) and skips everything else in one step; the second stores every delivered field.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ from converter.formats.ctf.streams.scan_programs import MAX_DEPTH
 
 
 class FieldAssembler(ScalarAssembler):
-    """Appends the operations for one structure after the other."""
+    """Appends the operations for a sequence of structures."""
 
     def structure(
         self, structure: Structure | None, scope: Scope, path: tuple[str, ...] = ()
     ) -> None:
-        """Find the way through a structure."""
+        """Append operations that find the end of a structure."""
         if structure is not None:
             self._structure(structure, scope, path, None)
 
     def members(
         self, structure: Structure | None, scope: Scope, wanted: Callable[[FieldMember], bool]
     ) -> list[tuple[FieldMember, Plan]]:
-        """Decode the wanted members of a structure at the top."""
+        """Append operations that decode the wanted members of a top-level structure."""
         if structure is None:
             return []
         return self._structure(structure, scope, (), wanted)
@@ -168,7 +168,7 @@ class FieldAssembler(ScalarAssembler):
         once, self._once = self._once, False
         self._depth += 1
         self._barrier = len(self._operations)
-        # An element begins where the last one ended, which is known only to be aligned as elements are.
+        # An element starts where the last one ended; only its alignment is known.
         self._go_to(State())
         self._skip(alignment_of(declared.element), 0)
         element = self._field(declared.element, scope, path, keep)
@@ -184,7 +184,7 @@ class FieldAssembler(ScalarAssembler):
         return Lists(slot, element)
 
     def stored(self, declared: FieldDeclaration, location: Location) -> Plan:
-        """Take a value that the packet has set."""
+        """Load a value that the packet has set."""
         assert isinstance(
             declared, FixedInteger | FixedBits | FixedBoolean | FixedFloat | VariableInteger
         )
@@ -199,7 +199,7 @@ class FieldAssembler(ScalarAssembler):
             self._structure(declared, scope, path, None)
             return None
         plans = self._structure(declared, scope, path, lambda _: True)
-        # How many there are, also of those without members.
+        # The number of structures, needed also for those without members.
         slot = self._slot(1)
         self._count(slot)
         return Structures(tuple(plan for _, plan in plans), slot)

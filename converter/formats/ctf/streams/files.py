@@ -1,4 +1,4 @@
-"""The files of an input: traces in one tree of directories, and the data streams that their files make up."""
+"""The files of an input: traces in one tree of directories, and the data streams in their files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from converter.formats.ctf.layout import (
 )
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.trace_class import TraceClass
-from converter.formats.ctf.side_table import Statement, read_statement
+from converter.formats.ctf.side_table import SideTable, read_side_table
 from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.streams.special_fields import empty_program, header_program
 from converter.formats.ctf.streams.stream_files import StreamFile
@@ -30,29 +30,29 @@ from converter.storage.source import Source
 #: The most that is read of a packet's header and context at first.
 _HEAD: Final = 1 << 16
 
-#: Place and size of the metadata's UUID in a packet's header.
+#: Offset and size of the metadata's UUID in a packet's header.
 _UUID: Final = REGISTERS["uuid"]
 
 
 class FileContents:
-    """A file of the trace, read when asked for: what is replayed of it byte for byte."""
+    """A file of the trace, read on demand for a byte-for-byte copy."""
 
     def __init__(self, directory: Source, name: str) -> None:
         self._directory = directory
         self.name = name
 
     def open(self) -> Source:
-        """The file; a context manager."""
+        """Open the file; a context manager."""
         return self._directory.open(self.name)
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Its size in bytes."""
         with self.open() as source:
             return source.size
 
     def read(self, offset: int, size: int) -> bytes:
-        """Some of its bytes; fewer only where it ends."""
+        """Read a range of bytes; fewer only at the end of the file."""
         with self.open() as source:
             return source.read(offset, size)
 
@@ -66,7 +66,7 @@ FileSet = dict[str, FileContents]
 
 
 class FirstPacket(NamedTuple):
-    """What the first packet of a file says."""
+    """The values in the first packet of a file."""
 
     stream: int | None
     begin: int
@@ -80,28 +80,28 @@ class TraceDirectory:
     path: str
     metadata: bytes
     trace: TraceClass
-    statement: Statement | None
+    side_table: SideTable | None
     files: list[tuple[StreamFile, FirstPacket]] = field(default_factory=list)
 
     def relative(self, name: str) -> str:
-        """A file's name relative to the input."""
+        """Return a file's name relative to the input."""
         return f"{self.path}/{name}" if self.path else name
 
 
 def traces_in(
     source: Source, warn: Callable[[TraceError], None]
 ) -> tuple[list[TraceDirectory], FileSet]:
-    """The traces of a tree, and all of their files.
+    """Return the traces of a tree, and all of their files.
 
     Raises:
-        TraceError: there is none, or none whose metadata can be read.
+        TraceError: there is no trace, or none with readable metadata.
 
     """
     by_directory: dict[str, list[str]] = {}
     for number, name in enumerate(source.walk()):
         if number == limit("ctf.files"):
             raise TraceError(expected=allowed("ctf.files"), path=source.name)
-        # Hidden files are nobody's streams: what version control, editors and this program keep beside them.
+        # Hidden files are not streams: version control, editors and traceconv keep files of their own there.
         if any(part.startswith(".") for part in name.split("/")):
             continue
         folder, _, file = name.rpartition("/")
@@ -148,14 +148,16 @@ def _read_metadata(source: Source, path: str) -> TraceDirectory:
         data = file.read(0, limit("ctf.metadata") + 1)
         try:
             trace = _declared(data, frozenset(changed_limits().items()))
-            return TraceDirectory(path, data, trace, read_statement(trace.environment))
+            return TraceDirectory(path, data, trace, read_side_table(trace.environment))
         except TraceError as error:
             raise error.within(path=file.name) from error
 
 
 @lru_cache(maxsize=1)
 def _declared(metadata: bytes, _limits: frozenset[tuple[str, int]]) -> TraceClass:
-    """What a trace's metadata declare, within these limits: those of a rotated session are all the same."""
+    """Return the classes that a trace's metadata declares, within these limits; cached for rotated sessions, which
+    repeat it.
+    """
     return parse_metadata(metadata)
 
 
@@ -166,10 +168,10 @@ def _open_stream(
     types: dict[int, StreamType],
     warn: Callable[[TraceError], None],
 ) -> tuple[StreamFile, FirstPacket] | None:
-    """The stream of a file, None for an empty one.
+    """Return the stream of a file, None for an empty one.
 
     Raises:
-        TraceError: it is none of the trace.
+        TraceError: it is not a stream of the trace.
 
     """
     if source.size == 0:
@@ -188,7 +190,7 @@ def _open_stream(
                     expected="a stream class of the metadata",
                     found=stream_class,
                 )
-            stream_type = types[stream_class] = StreamType(trace, declared, directory.statement)
+            stream_type = types[stream_class] = StreamType(trace, declared, directory.side_table)
         scanner = Scanner(
             stream_type.packet_program,
             stream_type.header_program,
@@ -235,7 +237,7 @@ def _first(scanner: Scanner, head: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 
 
 def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) -> int:
-    """The id of the stream class that a file's first packet names."""
+    """Return the ID of the stream class that a file's first packet names."""
     if trace.packet_header is not None and trace.packet_header.members:
         nothing = empty_program()
         scanner = Scanner(header_program(trace), nothing, nothing, 8, False)
@@ -262,10 +264,10 @@ def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) 
 
 
 def check_index(files: FileSet, stream: StreamFile) -> None:
-    """Check a stream's index, if it has one, against the file's size; nothing else needs it.
+    """Check a stream's index, if it has one, against the file's size; the index is not used otherwise.
 
     Raises:
-        TraceError: it is damaged, or describes packets that are not there.
+        TraceError: it is damaged, or describes packets that do not exist.
 
     """
     directory, _, name = stream.name.rpartition("/")

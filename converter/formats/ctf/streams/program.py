@@ -1,4 +1,4 @@
-"""Programs for the kernel that walks over records: operations, registers and slots, and what is known of the place."""
+"""Programs for the kernel that decodes records: operations, registers and slots, and what is known of the position."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from converter.formats.ctf.streams.columns import Plan
 from converter.formats.ctf.streams.scan_programs import FLAGS, OPERATIONS, Program
 from converter.limits import allowed, limit
 
-#: Bits that one operation passes over at most.
+#: The most bits that one operation skips.
 _LONGEST_SKIP: Final = 1 << 40
 
 
 @dataclass(slots=True)
 class Registers:
-    """The registers of one stream class: those with a meaning come first, then one for each length and selector."""
+    """The registers of one stream class: those with a fixed meaning first, then one for each length and selector."""
 
     first_free: int
     of: dict[Location, int] = field(default_factory=dict)
-    #: Whether the integer there is signed, known once its class has been compiled.
+    #: True if the integer there is signed; known once its class has been compiled.
     signed: dict[Location, bool] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of registers."""
         return self.first_free + len(self.of)
 
     def add(self, locations: Iterable[Location]) -> None:
@@ -40,9 +40,9 @@ class Registers:
 
 
 class Decoder(NamedTuple):
-    """A program that decodes records, with the sizes of its slots' items and how many of them a record has.
+    """A program that decodes records, with the item sizes and the number of its slots.
 
-    `expected` is 1 where each record has one item, 0 where that is not known.
+    `expected` is 1 if each record has exactly one item, 0 if that is not known.
     """
 
     program: Program
@@ -52,9 +52,9 @@ class Decoder(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is known of the position: it is `offset` above a multiple of `modulus` bits.
+    """Knowledge of the position: it is `offset` above a multiple of `modulus` bits.
 
-    `orders` are those that the last bits may have: of bytes, and whether bits are counted the other way.
+    `orders` are the possible orders of the last bits: the byte order, and True if bits are counted the opposite way.
     """
 
     modulus: int = 1
@@ -63,7 +63,7 @@ class State(NamedTuple):
 
 
 class Assembler:
-    """Appends operations, from a state on."""
+    """Appends operations, starting in a given state."""
 
     def __init__(self, registers: Registers, state: State = State()) -> None:  # noqa: B008 - immutable
         self._registers = registers
@@ -73,17 +73,17 @@ class Assembler:
         self._ranges: list[list[int]] = []
         self._item_sizes: list[int] = []
         self._expected: list[int] = []
-        # Operations before this one are not extended: something leads here.
+        # Operations before this one are not extended: it is the target of a branch.
         self._barrier = 0
-        # How many loops there are around.
+        # The number of enclosing loops.
         self._depth = 0
-        # Whether a record has the field exactly once.
+        # True if each record has the field exactly once.
         self._once = True
 
     # Programs
 
     def program(self) -> Program:
-        """The program so far, ended."""
+        """Return the program so far, with its end."""
         self._append("END")
         operations = np.array(self._operations, np.int64)
         ranges = np.array(self._ranges, np.int64).reshape(-1, 4)
@@ -91,7 +91,7 @@ class Assembler:
         return Program(operations, ranges, self._registers.count, len(self._item_sizes))
 
     def decoder(self, plans: Iterable[Plan]) -> Decoder:
-        """The program so far, for the columns of these plans."""
+        """Return the program so far, for the columns of these plans."""
         return Decoder(
             self.program(),
             np.array(self._item_sizes, np.int64),
@@ -129,7 +129,7 @@ class Assembler:
     # The position
 
     def _align(self, alignment: int) -> int:
-        """Align the position: what the operation has to do for it."""
+        """Align the position; return the alignment that the operation has to perform."""
         if alignment > self.modulus:
             self.modulus, self.offset = alignment, 0
             return alignment
@@ -138,14 +138,14 @@ class Assembler:
 
     @property
     def _at_byte(self) -> bool:
-        """Whether the position is known to be that of a byte."""
+        """Return True if the position is known to be at a byte boundary."""
         return self.modulus >= 8 and self.offset % 8 == 0
 
     def _advance(self, bits: int) -> None:
         self.offset = (self.offset + bits) % self.modulus
 
     def _advance_by_multiple(self, unit: int) -> None:
-        """Go on by an unknown multiple of `unit` bits."""
+        """Advance by an unknown multiple of `unit` bits."""
         self.modulus = min(self.modulus, unit & -unit)
         self.offset %= self.modulus
 
@@ -157,7 +157,7 @@ class Assembler:
             self._advance(width)
 
     def _pass(self, bits: int) -> None:
-        """Go on by so many bits, in one step with those passed before."""
+        """Advance by `bits`, merged with the previous skip."""
         last = self._operations[-1] if len(self._operations) > self._barrier else None
         if last is not None and last[0] == OPERATIONS["SKIP"] and last[2] + bits < _LONGEST_SKIP:
             last[2] += bits
@@ -167,14 +167,14 @@ class Assembler:
 
     @property
     def state(self) -> State:
-        """What is known of the position."""
+        """The knowledge of the position."""
         return State(self.modulus, self.offset, self.orders)
 
     def _go_to(self, state: State) -> None:
         self.modulus, self.offset, self.orders = state
 
     def _begin_bits(self, order: ByteOrder, alignment: int, *, reversed_bits: bool) -> None:
-        """Bits of this order come next: others before them must have filled their byte."""
+        """Prepare for bits of this order: earlier bits of another order must have filled their byte."""
         of_bits = order, reversed_bits
         if self.orders and of_bits not in self.orders and alignment < 8:
             align = self._align(alignment)
@@ -183,7 +183,7 @@ class Assembler:
         self.orders = frozenset({of_bits})
 
     def _join(self, states: list[State]) -> None:
-        """Go on where several ways meet."""
+        """Continue with what holds in all of these states."""
         modulus = min(state.modulus for state in states)
         while modulus > 1 and len({state.offset % modulus for state in states}) > 1:
             modulus //= 2
@@ -192,11 +192,11 @@ class Assembler:
         self._barrier = len(self._operations)
 
     def _byte(self, alignment: int) -> int:
-        """Align to bytes: the kernel wants to see it."""
+        """Align to bytes, as the kernel requires; return the alignment that the operation has to perform."""
         return max(8, self._align(max(8, alignment)))
 
     def _length(self, length: int | Location) -> tuple[int, int]:
-        """A length that is known, or -1 and the register that it is in."""
+        """Return a known length, or -1 and the register that contains it."""
         if isinstance(length, Location):
             return 0, self._registers.of[length]
         return length, -1
@@ -204,8 +204,9 @@ class Assembler:
     # Selections
 
     def _count(self, slot: int) -> None:
-        """Put a value in a slot for each time that the program comes here."""
-        # Selecting by any value of any register, this goes to the next operation and notes the option's number.
+        """Append one value to a slot whenever the program gets here."""
+        # A SELECT that any value of any register matches: it continues with the next operation and stores the option's
+        # number.
         select = self._append("SELECT", slot=slot, source=0)
         self._select(select, [[0, -1, 0, len(self._operations)]])
         self._barrier = len(self._operations)
@@ -221,7 +222,7 @@ class Assembler:
     def _bounds(
         self, ranges: Iterable[Range], selector: Location, option: int, target: int
     ) -> Iterator[list[int]]:
-        """The ranges, cut to what 64 bits hold, as words of 64 bits."""
+        """Yield the ranges, clamped to what 64 bits hold, as words of 64 bits."""
         if self._registers.signed.get(selector, False):
             lowest, highest = -(1 << 63), (1 << 63) - 1
         else:

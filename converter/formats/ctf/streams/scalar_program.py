@@ -1,4 +1,4 @@
-"""Numbers, texts and bytes compiled into operations: fields that have no fields within them."""
+"""Compiles numbers, texts and bytes into operations: fields that contain no other fields."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from converter.formats.ctf.streams.program import Assembler, Registers, State
 from converter.formats.ctf.streams.scan_programs import FLAGS
 from converter.ir.field_classes import IntegerClass
 
-#: Fixed-length texts of at most so many characters are names, which repeat.
+#: Fixed-length texts of at most this many characters are names, which repeat.
 _NAME_LENGTH: Final = 32
 
 _UNITS: Final = {"utf-16be": 16, "utf-16le": 16, "utf-32be": 32, "utf-32le": 32}
 
-#: Gives a member of the structures at the top a register by its role or name, and further flags; None: nothing special.
+#: Returns the register of a top-level member by its role or name, and further flags; None: nothing special.
 Special = Callable[[FieldDeclaration, Scope, tuple[str, ...]], tuple[int, int] | None]
 
 
 class ScalarAssembler(Assembler):
-    """Appends the operations for one field after the other; those kept get slots, and a plan of their column."""
+    """Appends the operations for a sequence of fields; fields that are kept get slots, and a plan of their column."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class ScalarAssembler(Assembler):
     def _register(
         self, declared: FieldDeclaration, scope: Scope, path: tuple[str, ...], *, signed: bool
     ) -> tuple[int, int, int]:
-        """The register of a field, further flags, and another register for the same value; -1: none."""
+        """Return the register of a field, further flags, and another register for the same value; -1: none."""
         special = self._special(declared, scope, path)
         location = Location(scope, path)
         own = self._registers.of.get(location, -1)
@@ -119,11 +119,11 @@ class ScalarAssembler(Assembler):
         return Scalars(self._slot(stored.itemsize, counted=counted), stored, column)
 
     def _wide(self, length: int, alignment: int, flags: int, keep: bool) -> Plan | None:
-        """A number that no column holds: its bytes."""
+        """Read a number that does not fit any column as bytes."""
         if not keep:
             self._skip(alignment, length)
             return None
-        # Where each ends is not needed: the values follow in the next slot.
+        # The ends are not needed: the values are in the next slot.
         ends = self._slot(8)
         slot = self._slot(1, counted=False)
         self._append(
@@ -226,7 +226,7 @@ def _item_size(bits: int) -> int:
 
 
 def integer_flags(declared: FixedInteger | FixedBits | FixedBoolean | FixedFloat) -> int:
-    """The flags of an operation that reads a number."""
+    """Return the flags of an operation that reads a number."""
     flags = FLAGS["BIG"] if declared.byte_order == "big" else 0
     if declared.reversed_bits:
         flags |= FLAGS["REVERSED"]

@@ -1,4 +1,4 @@
-"""The fields that the reader takes for itself: what packets say of themselves, and records' times, ids and threads."""
+"""The fields that the reader itself uses: the fields of packets, and the times, IDs and threads of records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROLE_REGISTERS: Final = {
 
 
 def header_program(trace: TraceClass) -> Program:
-    """The program of a packet's header alone, which says of which class the stream is."""
+    """Return the program of a packet's header alone, which names the stream class."""
     registers = Registers(FIRST_FREE)
     registers.add(locations(trace.packet_header))
     assembler = FieldAssembler(registers, packet_special)
@@ -49,21 +49,21 @@ def header_program(trace: TraceClass) -> Program:
 
 
 def empty_program() -> Program:
-    """A program that reads nothing."""
+    """Return a program that reads nothing."""
     return FieldAssembler(Registers(FIRST_FREE), nothing_special).program()
 
 
 def nothing_special(
     _declared: FieldDeclaration, _scope: Scope, _path: tuple[str, ...]
 ) -> tuple[int, int] | None:
-    """No field needs more than its length or selector."""
+    """Return None: no field needs more than its length or selector."""
     return None
 
 
 def packet_special(
     declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
 ) -> tuple[int, int] | None:
-    """The registers of what packets say of themselves."""
+    """Return the register for a field of the packet itself."""
     if not isinstance(declared, FixedInteger | VariableInteger | Array | Blob):
         return None
     for role in declared.roles:
@@ -78,7 +78,7 @@ def packet_special(
 def header_special(
     declared: FieldDeclaration, _scope: Scope, _path: tuple[str, ...]
 ) -> tuple[int, int] | None:
-    """Times and ids in the headers of records."""
+    """Return the register for times and IDs in the headers of records."""
     if isinstance(declared, FixedInteger | VariableInteger):
         if FieldRole.TIMESTAMP in declared.roles:
             return -1, FLAGS["CLOCK"]
@@ -94,7 +94,7 @@ def _is_integer(declared: FieldDeclaration | None) -> bool:
 
 
 def begin_bits(*structures: Structure | None) -> int:
-    """How many bits of the clock packets say at their beginning."""
+    """Return the number of the clock's bits that packets have at their beginning."""
     for structure in structures:
         for item in fields_in(structure):
             if isinstance(item, FixedInteger) and FieldRole.TIMESTAMP in item.roles:
@@ -103,7 +103,7 @@ def begin_bits(*structures: Structure | None) -> int:
 
 
 def is_number(declared: FieldDeclaration) -> bool:
-    """Whether a register holds the value."""
+    """Return True if a register holds the value."""
     match declared:
         case FixedInteger() | FixedBits() | FixedBoolean() | FixedFloat():
             return declared.length <= 64
@@ -111,7 +111,7 @@ def is_number(declared: FieldDeclaration) -> bool:
 
 
 def integer_member(structure: Structure | None, *names: str) -> str | None:
-    """The first of these names that a structure has an integer of."""
+    """Return the first of these names that is an integer member of the structure."""
     if structure is None:
         return None
     found = {member.name: member.type for member in structure.members}

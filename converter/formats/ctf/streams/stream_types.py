@@ -1,4 +1,4 @@
-"""Stream classes compiled: how packets and records of a stream are read, and the event classes that they become."""
+"""Compiled stream classes: how packets and records of a stream are read, and the event classes of the records."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from converter.formats.ctf.metadata.field_classes import (
 )
 from converter.formats.ctf.metadata.field_trees import fields_in, locations, roles_in
 from converter.formats.ctf.metadata.trace_class import EventRecordClass, StreamClass, TraceClass
-from converter.formats.ctf.side_table import Statement
+from converter.formats.ctf.side_table import SideTable
 from converter.formats.ctf.streams.addresses import NAMING
 from converter.formats.ctf.streams.columns import FieldMember, Plan, Transformed, field_class
 from converter.formats.ctf.streams.field_program import FieldAssembler
@@ -64,9 +64,9 @@ from converter.ir.kinds import Kind
 MAX_ALIGNMENT: Final = 1 << 20
 
 
-#: What a trace's environment calls the domain of a kernel's events; others ("ust", "jul", "bare" ...) are of programs.
+#: The domain of kernel events in a trace's environment; others ("ust", "jul", "bare" ...) are of programs.
 _KERNEL: Final = "kernel"
-#: Kinds whose events say nothing of later ones, and those of them that name what later ones are about.
+#: Kinds whose events do not affect later ones, except those that name what later ones refer to.
 _MOMENTARY: Final = frozenset({Kind.TYPED, Kind.INSTANT, Kind.LOG})
 _NAMING: Final = NAMING | {STATEDUMP_NAME, ("", PERF_COMM)}
 
@@ -78,43 +78,43 @@ class RecordType(NamedTuple):
     scan: Program
     decoder: Decoder
     placed: bool
-    #: Whether they say something of what comes later.
+    #: True if its records affect later events.
     lasting: bool
-    #: What decides how its records are decoded; those of equal keys can be decoded together.
+    #: Everything that decides how its records are decoded; those with equal keys can be decoded together.
     key: tuple[object, ...]
-    #: How many registers a packet sets for its records.
+    #: The number of registers that a packet sets for its records.
     packet_registers: int
-    #: The same with the name of the thread as its last field, decoded from the record's beginning on; None where there
+    #: Returns the same type with the thread's name as its last field, decoded from the record's start on; None if there
     #: is no name.
     named: Callable[[], RecordType] | None = None
-    #: Whether a program has recorded them, and not a kernel.
+    #: True if a program has recorded them, not a kernel.
     of_program: bool = False
 
 
 class StreamType:
-    """A stream class of a trace, compiled; its record classes are when they are first met."""
+    """A stream class of a trace, compiled; its record classes are compiled when they first occur."""
 
     def __init__(
-        self, trace: TraceClass, stream: StreamClass, statement: Statement | None = None
+        self, trace: TraceClass, stream: StreamClass, side_table: SideTable | None = None
     ) -> None:
         self.trace = trace
         self.stream = stream
-        self._statement = statement
+        self._side_table = side_table
         self.clock = trace.clocks.get(stream.clock)
         self._types: dict[int, RecordType | None] = {}
         packet = (trace.packet_header, stream.packet_context)
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
         self.begin_bits = begin_bits(*packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
-        #: The CPU of records whose packets say none.
+        #: The CPU of records whose packets name none.
         self.cpu = 0 if is_zephyr(record.name for record in stream.events.values()) else -1
-        # Records that say no time have that of the packet's beginning.
+        # Records without a time have that of the start of their packet.
         self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
-        self._packet_extras = self._values_of_packets() if statement is None else []
+        self._packet_extras = self._values_of_packets() if side_table is None else []
         self._thread = self._thread_contexts()
         self._reserve_registers()
-        #: The first registers, which each packet sets; 0 where no record depends on them.
+        #: The first registers, which each packet sets; 0 if no record depends on them.
         self.packet_registers = (
             self._packet_register_count if self._packet_register_count > FIRST_FREE else 0
         )
@@ -122,7 +122,7 @@ class StreamType:
         assembler.structure(trace.packet_header, Scope.PACKET_HEADER)
         assembler.structure(stream.packet_context, Scope.PACKET_CONTEXT)
         self.packet_program = assembler.program()
-        # What all records begin with: their header, and the common context, which few events change.
+        # The start of all records: their header, and the common context, which few events change.
         assembler = FieldAssembler(self._registers, self._header_special)
         assembler.structure(stream.event_header, Scope.EVENT_HEADER)
         self.header_program = assembler.program()
@@ -139,7 +139,7 @@ class StreamType:
             )
 
     def _structures(self) -> list[Structure | None]:
-        """All structures of records."""
+        """Return all structures of records."""
         stream = self.stream
         result = [stream.event_header, stream.common_context]
         for record in stream.events.values():
@@ -147,7 +147,7 @@ class StreamType:
         return result
 
     def _values_of_packets(self) -> list[tuple[Scope, FieldMember]]:
-        """The numbers in a packet's header and context that nothing else says: all records of the packet have them."""
+        """Return the otherwise unused numbers in a packet's header and context: all records of the packet get them."""
         found = []
         for scope, structure in (
             (Scope.PACKET_HEADER, self.trace.packet_header),
@@ -169,7 +169,7 @@ class StreamType:
             of_records += locations(structure)
         of_packets = [Location(scope, (member.name,)) for scope, member in self._packet_extras]
         of_packets += [place for place in of_records if place.scope <= Scope.PACKET_CONTEXT]
-        # Those that records need of their packets come first: each window keeps them.
+        # Registers that records need of their packets come first: each window keeps them.
         self._registers.add(of_packets)
         self._packet_register_count = self._registers.count
         self._registers.add(wanted)
@@ -181,8 +181,8 @@ class StreamType:
             if not roles_in(member.type)
         )
         needed = set(of_records) - set(locations(header))
-        # Fields of the header and the common context are delivered or needed to read others: records are decoded from
-        # their header on, not only from behind the common context.
+        # Fields of the header and the common context are delivered, or needed to read others: records are decoded from
+        # their header on, not only from the end of the common context.
         self.from_header = (
             bool(self._header_extras)
             or bool(self._kept_of_context())
@@ -190,7 +190,7 @@ class StreamType:
         )
 
     def _kept_of_context(self) -> set[str]:
-        """The members of the common context that say nothing of the thread."""
+        """Return the members of the common context that are not about the thread."""
         context = self.stream.common_context
         return {member.name for member in context.members} - set(self._thread) if context else set()
 
@@ -199,7 +199,7 @@ class StreamType:
         return [alignment_of(item) for structure in structures for item in fields_in(structure)]
 
     def _thread_contexts(self) -> dict[str, str]:
-        """The members of the common context that say which thread it is, and the register of each."""
+        """Return the members of the common context that identify the thread, and the register of each."""
         context = self.stream.common_context
         process = integer_member(context, *PROCESS_CONTEXTS)
         thread = integer_member(context, *THREAD_CONTEXTS)
@@ -211,33 +211,33 @@ class StreamType:
         name = {member.name: member.type for member in context.members}.get(NAME_CONTEXT)
         if isinstance(name, Text) and name.encoding in ("utf-8", "ascii"):
             found[NAME_CONTEXT] = "name"
-        if self._statement is not None and integer_member(context, TRACK_CONTEXT):
+        if self._side_table is not None and integer_member(context, TRACK_CONTEXT):
             found[TRACK_CONTEXT] = "track"
         return found
 
     def _header_special(
         self, declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
     ) -> tuple[int, int] | None:
-        """Times and ids in the headers of records, and the thread in their context."""
+        """Return the register for times and IDs in the headers of records, and for the thread in their context."""
         if scope is Scope.EVENT_HEADER:
             return header_special(declared, scope, path)
         name = self._thread.get(path[0]) if len(path) == 1 else None
         return (REGISTERS[name], 0) if name is not None else None
 
     def process_of(self, pid: int, tid: int) -> int:
-        """The process of a thread: where no context says it, that of the whole trace, or one of its own."""
+        """Return the process of a thread: without such a context, that of the whole trace, or one of its own."""
         if not self._thread or "pid" in self._thread.values():
             return pid
         of_trace = self.trace.environment.get("vpid")
         return of_trace if isinstance(of_trace, int) else tid
 
     def record_type(self, id: int) -> RecordType | None:
-        """The record class of this id; None where the metadata have none."""
+        """Return the record class of this ID, or None if the metadata have none."""
         if id not in self._types:
             record = self.stream.events.get(id)
             if record is None and len(self.stream.events) == 1:
                 only = next(iter(self.stream.events.values()))
-                # Without ids all records are of the only class.
+                # Without IDs all records are of the only class.
                 if FieldRole.EVENT_CLASS_ID not in roles_in(self.stream.event_header):
                     record = only
             self._types[id] = self._compile(record) if record is not None else None
@@ -315,18 +315,18 @@ class StreamType:
         plans += [plan for _, _, plan in packet]
         plans += [plan for _, plan in name]
         delivered = declared
-        if self._statement is None and is_switch(declared):
+        if self._side_table is None and is_switch(declared):
             thread = thread_index(declared)
             assert thread is not None
             plans.append(Transformed(plans[thread], unknown_tasks))
             delivered = as_switch(declared)
-        if self._statement is not None:
-            restated = self._statement.restate(record.id, declared)
-            if restated is not None:
-                delivered = restated.event_class
+        if self._side_table is not None:
+            recorded = self._side_table.recorded_class(record.id, declared)
+            if recorded is not None:
+                delivered = recorded.event_class
                 plans = [
                     plan if change is None else Transformed(plan, change)
-                    for plan, change in zip(plans, restated.transforms, strict=True)
+                    for plan, change in zip(plans, recorded.transforms, strict=True)
                 ]
         adjusted = shifted_priorities(record.name, delivered)
         plans = [
@@ -351,14 +351,14 @@ class StreamType:
             key,
             self.packet_registers,
             cache(lambda: self._compile(record, named=True))
-            if NAME_CONTEXT in threads and not named and self._statement is None
+            if NAME_CONTEXT in threads and not named and self._side_table is None
             else None,
             self.trace.environment.get("domain", _KERNEL) != _KERNEL,
         )
 
 
 def _more_offset(column: Column) -> Column:
-    """Priorities as ftrace counts them; what overflows wraps around."""
+    """Convert priorities to ftrace's numbers; overflow wraps around."""
     assert isinstance(column, np.ndarray)
     wide = column.astype(np.int64) + PRIORITY_OFFSET
     return wide.astype(column.dtype)
@@ -367,5 +367,5 @@ def _more_offset(column: Column) -> Column:
 def _typed(
     members: Sequence[tuple[FieldMember, Plan]], scope: Scope
 ) -> list[tuple[str, FieldClass]]:
-    """Name and class of each member."""
+    """Return name and class of each member."""
     return [(member.name, field_class(member.type, scope, (member.name,))) for member, _ in members]

@@ -1,4 +1,4 @@
-"""Processes and threads: named by the contexts of records, or followed through the scheduler's."""
+"""Processes and threads: named by the contexts of records, or tracked through the scheduler's events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf import zephyr
-from converter.formats.ctf.side_table import Statement
+from converter.formats.ctf.side_table import SideTable
 from converter.formats.ctf.streams.scan_columns import follow_switches
 from converter.ir.columns import ListColumn
 from converter.ir.distinct_values import distinct
@@ -23,48 +23,48 @@ from converter.kernels.batches.union import looked_up
 #: Process and thread of records without a thread.
 NO_ID: Final = -1
 
-#: Stated ids are not negative.
+#: IDs in the side table are not negative.
 _ID_MASK: Final = (1 << 64) - 1
 
-#: All CPUs' idle tasks have id 0; each is named after its CPU, their thread after none.
+#: All CPUs' idle tasks have ID 0. Each process is named after its CPU; their shared thread has no CPU in its name.
 IDLE_NAME: Final = "swapper"
 
-#: The most CPUs that a switch is followed on.
+#: The most CPUs on which switches are tracked.
 _MAX_CPUS: Final = 1 << 16
 
-#: lttng-modules' dump of what there is when the recording begins.
+#: lttng-modules' dump of the state when the recording starts.
 STATEDUMP_PROCESS: Final = "lttng_statedump_process_state"
 
 #: perf's records of names.
 PERF_COMM: Final = "perf_comm"
 
-#: lttng-ust's dump of what there is when a process is first recorded: its name.
+#: lttng-ust's dump of the state when a process is first recorded: its name.
 STATEDUMP_NAME: Final = ("lttng_ust_statedump", "procname")
 
 
 class Tasks:
-    """The processes and threads of a trace, by their ids."""
+    """The processes and threads of a trace, by their IDs."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._processes: dict[int, int] = {}
         self._threads: dict[tuple[int, int], int] = {}
-        #: The process of each thread of the machine that something says the process of.
+        #: The process of each thread of the machine, as far as it is recorded.
         self._process_of: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._current = np.full(0, -1, np.int32)
         self._first_current: dict[int, int] = {}
         self._stated = False
         self._places: dict[tuple[int, int], int] = {}
-        #: Whether events of a CPU are on the thread that runs there.
+        #: True if events of a CPU are on the thread that runs there.
         self.follows = False
 
-    def state(self, statement: Statement) -> None:
-        """Take processes, threads and tracks as the trace states them."""
+    def load(self, side_table: SideTable) -> None:
+        """Take processes, threads and tracks from the trace's side table."""
         trace = self._trace
         self._stated = True
-        trace.processes, trace.threads = statement.processes, statement.threads
-        trace.tracks = statement.tracks
+        trace.processes, trace.threads = side_table.processes, side_table.threads
+        trace.tracks = side_table.tracks
         for index, process in enumerate(trace.processes):
             self._processes.setdefault(process.pid, index)
         for index, thread in enumerate(trace.threads):
@@ -74,10 +74,11 @@ class Tasks:
     def places(
         self, entries: Sequence[tuple[int, int, int, bytes]]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """The places (process id, thread id, track, thread name), each a thread, or thread and track where there are
-        tracks; and whether the thread has another name than when it was first met.
+        """Return the placements of (process ID, thread ID, track, thread name), and the entries whose thread has been
+        renamed.
 
-        One entry more than asked for stands for -1.
+        A placement is a thread, or thread and track if there are tracks. A thread has been renamed if its name differs
+        from when it was first met. An additional last entry is for -1.
         """
         places = np.full(len(entries) + 1, -1, np.int32)
         renamed = np.zeros(len(entries) + 1, np.bool_)
@@ -106,7 +107,7 @@ class Tasks:
     def threads_and_tracks(
         self, place: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32] | None]:
-        """Threads and tracks of places; no tracks where there are none."""
+        """Return the threads and tracks of placements; no tracks if there are none."""
         if not self._stated:
             return place, None
         table = np.array([*self._places, (-1, -1)], np.int32)
@@ -114,7 +115,7 @@ class Tasks:
         return looked_up(thread, place), looked_up(track, place) if (track >= 0).any() else None
 
     def process(self, pid: int) -> int:
-        """The process of this id, added when new."""
+        """Return the process of this ID, adding it if it is new."""
         index = self._processes.get(pid)
         if index is None:
             index = self._processes[pid] = len(self._trace.processes)
@@ -122,7 +123,7 @@ class Tasks:
         return index
 
     def thread(self, pid: int, tid: int, name: str = "") -> int:
-        """The thread of these ids, added when new."""
+        """Return the thread of these IDs, adding it if it is new."""
         index = self._threads.get((pid, tid))
         if index is None:
             process = self.process(pid)
@@ -135,7 +136,7 @@ class Tasks:
     # Kernel traces
 
     def thread_on_machine(self, tid: int) -> int:
-        """The thread of this id, of the process that the survey has found for it."""
+        """Return the thread of this ID, in the process that the prescan has found for it."""
         pid = self._process_of.get(tid, tid)
         index = self._threads.get((pid, tid))
         if index is None:
@@ -147,7 +148,7 @@ class Tasks:
         return index
 
     def learn(self, batch: Batch) -> None:
-        """Learn in a first pass the threads' processes and names, and what runs on each CPU at first."""
+        """Learn in a first pass the threads' processes and names, and the task that runs on each CPU at first."""
         for id, table in batch.tables.items():
             declared = self._trace.event_classes[id]
             if declared.name in zephyr.NAMING and not declared.category:
@@ -229,7 +230,7 @@ class Tasks:
             self._first_current.setdefault(cpu, previous[row])
 
     def begin(self) -> None:
-        """Begin a pass over the events."""
+        """Start a pass over the events."""
         self._current = np.full(0, -1, np.int32)
         if not self.follows:
             return
@@ -239,7 +240,7 @@ class Tasks:
             self._current[cpu] = self.thread_on_machine(self._first_current[cpu])
 
     def place(self, batch: Batch) -> None:
-        """Put the events of a batch on the threads that run on their CPUs, and take names from perf's records."""
+        """Assign the events of a batch to the threads that run on their CPUs, and take names from perf's records."""
         if self._stated:
             return
         switches = []
@@ -267,7 +268,7 @@ class Tasks:
         follow_switches(batch.cpu, before, after, self._current, batch.thread)
 
     def _switched(self, batch: Batch, id: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The threads before and after each switch of a class."""
+        """Return the threads before and after each switch of a class."""
         declared = self._trace.event_classes[id]
         if declared.name not in (zephyr.SWITCHED_IN, zephyr.SWITCHED_OUT):
             return (
@@ -285,13 +286,13 @@ class Tasks:
         assert isinstance(column, np.ndarray)
         tids, which = distinct(column)
         threads = np.empty(len(tids), np.int32)
-        # Those that are new are added in the order of their numbers.
+        # New threads are added in the order of their numbers.
         for number in np.argsort(tids).tolist():
             threads[number] = self.thread_on_machine(int(tids[number]))
         return threads[which]
 
     def _take_names(self, batch: Batch, id: int, declared: EventClass) -> None:
-        """Name threads as perf's records of new names do."""
+        """Name threads by perf's records of new names."""
         pid = _index_of(declared, "pid", IntegerClass)
         tid = _index_of(declared, "tid", IntegerClass)
         comm = _index_of(declared, "comm", StringClass)
@@ -306,7 +307,7 @@ class Tasks:
                 self._trace.processes[self.process(process)].name = name
 
     def _name_processes(self, batch: Batch, id: int, declared: EventClass) -> None:
-        """Name the processes that have no name as the state dump does."""
+        """Name unnamed processes by the state dump."""
         name = _index_of(declared, "procname", StringClass)
         if name is None:
             return
@@ -319,7 +320,7 @@ class Tasks:
 
 
 def follows_switches(classes: Iterable[str]) -> bool:
-    """Whether record classes of these names include those of a scheduler."""
+    """Return True if record classes of these names include those of a scheduler."""
     known = set(classes)
     return bool(known & {"sched_switch", "sched:sched_switch"}) or zephyr.is_zephyr(known)
 

@@ -37,14 +37,14 @@ from converter.ir.trace import ClockDomain, Trace, parse_rate
 #: The clock, by LTTng's name for it.
 CLOCK: Final = "monotonic"
 _NANOSECONDS: Final = 1_000_000_000
-#: Room for times before those of the first batch: a day, as far as it fits. Values of clocks that do not count
-#: nanoseconds are best small: Babeltrace computes with floats of 64 bits.
+#: Room for times before those of the first batch: a day, as far as it fits. For clocks that do not count nanoseconds,
+#: small values are best: Babeltrace computes with 64-bit floats.
 _ROOM_SECONDS: Final = 86_400
 _ROOM_TICKS: Final = 1 << 61
 
 
 def frequency_of(clock: ClockDomain) -> int:
-    """Ticks per second; of a rate that is no whole number the next one, as the statement has the rate itself.
+    """Return the ticks per second, rounded up; the side table has the exact rate.
 
     Raises:
         UnsupportedError: it does not fit 63 bits, or is a fraction of more digits than clocks have.
@@ -65,7 +65,7 @@ def frequency_of(clock: ClockDomain) -> int:
 
 
 def shift_for(clock: ClockDomain, first: int) -> int:
-    """What is added to ticks so that all are positive: whole seconds, none where the first tick is positive."""
+    """Return the offset that makes all ticks positive: whole seconds, none if the first tick is positive."""
     if first >= 0:
         return 0
     frequency = frequency_of(clock)
@@ -83,7 +83,7 @@ class Metadata:
         self.trace.packet_header = self._packet_header()
 
     def add_clock(self, clock: ClockDomain, shift: int) -> None:
-        """The clock of all streams, whose values are `shift` more than ticks."""
+        """Add the clock of all streams; its values are ticks plus `shift`."""
         frequency = frequency_of(clock)
         offset = (clock.epoch_ns or 0) * frequency // _NANOSECONDS - shift
         self.trace.clocks[CLOCK] = ClockClass(
@@ -97,7 +97,7 @@ class Metadata:
         )
 
     def add_stream(self, id: int, *, cpu: bool, tracked: bool, kernel: bool) -> StreamClass:
-        """A stream class."""
+        """Add a stream class."""
         stream = StreamClass(id, clock=CLOCK)
         stream.packet_context = self._packet_context(cpu=cpu)
         stream.event_header = self._event_header()
@@ -114,7 +114,7 @@ class Metadata:
         return stream
 
     def add_event(self, stream: StreamClass, id: int, name: str, members: Iterable[Member]) -> None:
-        """An event record class of a stream."""
+        """Add an event record class to a stream."""
         stream.events[id] = EventRecordClass(id, name, payload=Structure(tuple(members)))
 
     def _structure(
@@ -162,7 +162,7 @@ class Metadata:
         return self._structure(members)
 
     def _event_header(self) -> Structure:
-        """LTTng's large header: an id of 16 bits with a time of 32, or both in full."""
+        """Return LTTng's large header: a 16-bit ID with a 32-bit time, or both in full."""
         low, high = (Range(0, 65534),), (Range(65535, 65535),)
         labels = (Label("compact", low), Label("extended", high))
         id = FixedInteger(
@@ -199,7 +199,7 @@ def _integer(bits: int, role: FieldRole) -> FixedInteger:
 
 
 def record_name(event_class: EventClass) -> str:
-    """The name of a class in the metadata: LTTng's form "provider:event"."""
+    """Return the name of a class in the metadata: LTTng's "provider:event"."""
     category = event_class.category.replace("\0", "")
     name = event_class.name.replace("\0", "")
     if not category and not name:
@@ -208,9 +208,9 @@ def record_name(event_class: EventClass) -> str:
 
 
 def usual_environment(trace: Trace, *, kernel: bool) -> Mapping[str, str | int]:
-    """Entries by which readers know what recorded a trace.
+    """Return the entries that identify the recorder to readers.
 
-    Trace Compass takes a trace for LTTng's of the kernel by `domain`, and the names of events from the tracer's version
+    Trace Compass recognizes LTTng's kernel traces by `domain`, and chooses the names of events by the tracer's version
     (org.eclipse.tracecompass.lttng2.kernel.core, LttngKernelTrace).
     """
     known: dict[str, Any] = trace.environment

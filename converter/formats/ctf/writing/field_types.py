@@ -1,7 +1,7 @@
 """Fields of any trace as CTF declares them, and the operations that write their columns.
 
-Everything starts at whole bytes, as LTTng writes it, and is little-endian. Lengths and selectors are members of their
-own in front of what they are for: `_NAME_length` (LTTng's convention) and `_NAME_selector`.
+All fields are byte-aligned, as LTTng writes them, and little-endian. Lengths and selectors are members of their own
+before what they belong to: `_NAME_length` (LTTng's convention) and `_NAME_selector`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from converter.ir.field_classes import (
 
 #: (code, width, number of operations of nested fields).
 Operation = tuple[int, int, int]
-#: What the kernel takes for a column: one thing an operation.
+#: Converts a column to the kernel's inputs: one per operation.
 Binder = Callable[[Column], list[Any]]
 
 _NOT_IN_IDENTIFIERS: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
@@ -78,23 +78,23 @@ _BASES: Final = {
     Style.OCTAL: 8,
     Style.BINARY: 2,
 }
-#: The name of the only member of a structure that is there for the length or selector in it.
+#: The name of the only member of a structure that exists for the length or selector in it.
 _ONLY: Final = "value"
-#: The name of what has none, or none but underscores.
+#: The name of fields without a name, or with only underscores.
 _UNNAMED: Final = "unnamed"
 _LENGTH: Final = FixedInteger(32, alignment=8)
 
 
 @dataclass(slots=True)
 class Written:
-    """Members as they are declared, and how their columns are written."""
+    """Declared members, and how their columns are written."""
 
     members: list[Member] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
     binders: list[Binder] = field(default_factory=list)
 
     def columns(self, columns: Iterable[Column]) -> list[Any]:
-        """What the kernel takes for the columns of all fields."""
+        """Return the kernel's inputs for the columns of all fields."""
         return [
             one
             for binder, column in zip(self.binders, columns, strict=True)
@@ -104,7 +104,7 @@ class Written:
 
 @dataclass(slots=True)
 class _Type:
-    """A field: what precedes it, what it is, how it is written."""
+    """A field: the members before it, its declaration, and how it is written."""
 
     declared: FieldDeclaration
     operations: list[Operation]
@@ -113,7 +113,7 @@ class _Type:
 
 
 class FieldWriter:
-    """Declares fields in the words of a version of CTF."""
+    """Declares fields for a version of CTF."""
 
     def __init__(self, version: int) -> None:
         self._plain = version == 1
@@ -121,7 +121,7 @@ class FieldWriter:
     def structure(
         self, fields: Iterable[tuple[str, FieldClass]], path: tuple[str, ...] = ()
     ) -> Written:
-        """The members of a structure at a path of names in the payload."""
+        """Return the members of a structure at a path of names in the payload."""
         result = Written()
         taken: set[str] = set()
         for wanted, held in fields:
@@ -135,14 +135,14 @@ class FieldWriter:
     # Names
 
     def _name(self, wanted: str, held: FieldClass, taken: set[str]) -> str:
-        """A name that no other member has, nor the length or selector of one."""
+        """Return a name that no other member has, nor the length or selector of one."""
         name = wanted
         if self._plain:
-            # Underscores in front are TSDL's: Babeltrace takes names for equal that differ in them alone.
+            # Leading underscores belong to TSDL: Babeltrace treats names that differ only in them as equal.
             name = _NOT_IN_IDENTIFIERS.sub("_", wanted).lstrip("_")
         name = name or _UNNAMED
         if self._plain and f"_{name}" in KEYWORDS:
-            # C's _Bool is a word of TSDL.
+            # C's _Bool is a keyword of TSDL.
             name += "_"
         while not taken.isdisjoint(names := self._names_for(name, held)):
             name += "_"
@@ -150,15 +150,15 @@ class FieldWriter:
         return name
 
     def _names_for(self, name: str, held: FieldClass) -> set[str]:
-        """The names that a member takes."""
+        """Return the names that a member uses."""
         match held:
             case BytesClass() | ArrayClass(_, None):
-                beside = f"_{name}_length"
+                key = f"_{name}_length"
             case VariantClass() | OptionalClass():
-                beside = f"_{name}_selector"
+                key = f"_{name}_selector"
             case _:
                 return {name}
-        return {name, beside.lstrip("_") if self._plain else beside}
+        return {name, key.lstrip("_") if self._plain else key}
 
     def _member(self, name: str, declared: FieldDeclaration) -> Member:
         return Member(name, declared, f"_{name}" if self._plain else "")
@@ -193,7 +193,7 @@ class FieldWriter:
 
     def _integer(self, held: IntegerClass) -> _Type:
         mappings = () if held.flags else _mappings(held)
-        # In whole bytes, so that records end at one.
+        # In whole bytes, so that records end at a byte boundary.
         width = held.dtype.itemsize
         declared = FixedInteger(
             8 * width, held.signed, alignment=8, base=_BASES.get(held.style, 10), mappings=mappings
@@ -201,7 +201,7 @@ class FieldWriter:
         return _scalar(declared, width, held.dtype.newbyteorder("<"))
 
     def _bytes(self, media_type: str, name: str, path: tuple[str, ...]) -> _Type:
-        before, location = self._beside("length", name, path, _LENGTH)
+        before, location = self._key_member("length", name, path, _LENGTH)
         byte = FixedInteger(8, alignment=8, base=16)
         declared = Array(byte, location) if self._plain else Blob(location, media_type)
         return _Type(declared, [(OP_BYTES, 0, 0)], _bind_bytes, [before])
@@ -209,7 +209,7 @@ class FieldWriter:
     def _array(
         self, element: FieldClass, length: int | None, name: str, path: tuple[str, ...]
     ) -> _Type:
-        inner = self._alone(element, (*path, name))
+        inner = self._element_type(element, (*path, name))
 
         def bind(column: Column) -> list[Any]:
             assert isinstance(column, ListColumn)
@@ -219,7 +219,7 @@ class FieldWriter:
         if length is not None:
             operations = [(OP_ARRAY, length, len(inner.operations)), *inner.operations]
             return _Type(Array(inner.declared, length), operations, bind)
-        before, location = self._beside("length", name, path, _LENGTH)
+        before, location = self._key_member("length", name, path, _LENGTH)
         operations = [(OP_LIST, 0, len(inner.operations)), *inner.operations]
         return _Type(Array(inner.declared, location), operations, bind, [before])
 
@@ -239,7 +239,7 @@ class FieldWriter:
             raise UnsupportedError(f"a variant of {len(options)} options", format="ctf")
         taken: set[str] = set()
         names = [self._option_name(wanted, taken) for wanted, _ in options]
-        types = [self._alone(held, (*path, name)) for _, held in options]
+        types = [self._element_type(held, (*path, name)) for _, held in options]
         width = 1 if len(options) <= 256 else 2
         before, declared = self._selected(names, types, name, path, 8 * width)
         operations: list[Operation] = []
@@ -257,13 +257,13 @@ class FieldWriter:
         return _Type(declared, [(OP_UNION, width, len(operations)), *operations], bind, [before])
 
     def _optional(self, element: FieldClass, name: str, path: tuple[str, ...]) -> _Type:
-        inner = self._alone(element, (*path, name))
+        inner = self._element_type(element, (*path, name))
         if self._plain:
             nothing = _Type(Structure(), [], lambda _: [])
             before, declared = self._selected(["none", "some"], [nothing, inner], name, path, 8)
         else:
             selector = FixedBoolean(8, alignment=8)
-            before, location = self._beside("selector", name, path, selector)
+            before, location = self._key_member("selector", name, path, selector)
             declared = Optional(location, inner.declared)
 
         def bind(column: Column) -> list[Any]:
@@ -276,11 +276,11 @@ class FieldWriter:
     def _selected(
         self, names: list[str], types: list[_Type], name: str, path: tuple[str, ...], bits: int
     ) -> tuple[Member, FieldDeclaration]:
-        """A variant whose options have numbers, and what selects them."""
+        """Return a variant with numbered options, and its selector."""
         numbers = [(Range(number, number),) for number in range(len(names))]
         mappings = tuple(Mapping(*one) for one in zip(names, numbers, strict=True))
         selector = FixedInteger(bits, alignment=8, mappings=mappings if self._plain else ())
-        before, location = self._beside("selector", name, path, selector)
+        before, location = self._key_member("selector", name, path, selector)
         options = [
             Option(option, one.declared, ranges, option if self._plain else "")
             for option, one, ranges in zip(names, types, numbers, strict=True)
@@ -288,7 +288,7 @@ class FieldWriter:
         return before, Variant(location, tuple(options))
 
     def _option_name(self, wanted: str, taken: set[str]) -> str:
-        """A name that is a label too."""
+        """Return a name that can also be a label."""
         name = wanted
         if self._plain:
             name = _NOT_IN_IDENTIFIERS.sub("_", wanted)
@@ -299,15 +299,15 @@ class FieldWriter:
         taken.add(name)
         return name
 
-    def _beside(
+    def _key_member(
         self, what: str, name: str, path: tuple[str, ...], declared: FieldDeclaration
     ) -> tuple[Member, Location]:
-        """The length or selector of a member."""
+        """Return the length or selector of a member."""
         own = f"_{name}_{what}"
         return self._member(own, declared), Location(Scope.PAYLOAD, (*path, own))
 
-    def _alone(self, held: FieldClass, path: tuple[str, ...]) -> _Type:
-        """An element or option at a path, in a structure of its own where it needs a length or selector beside it."""
+    def _element_type(self, held: FieldClass, path: tuple[str, ...]) -> _Type:
+        """Return the type of an element or option, in a structure of its own if it needs a length or selector."""
         match held:
             case BytesClass() | ArrayClass(_, None) | VariantClass() | OptionalClass():
                 inner = self._field(held, _ONLY, path)
@@ -319,7 +319,7 @@ class FieldWriter:
 
 
 def _mappings(held: IntegerClass) -> tuple[Mapping, ...]:
-    """The labels that an enumeration can have."""
+    """Return the labels that an enumeration can have."""
     ranges: dict[str, list[Range]] = {}
     for low, high, text in held.labels:
         if text and "\0" not in text and held.least <= low <= high <= held.most:

@@ -1,8 +1,8 @@
-"""What metadata say that those of another version do not, or that nothing says where events are encoded anew.
+"""Losses of metadata: in another version, or when events are encoded again.
 
-The streams of an unchanged trace are copied behind metadata of the other version, and nothing is projected: what is
-not said any more is found by comparing the classes. Of it Babeltrace's text shows log levels that it knows and URIs of
-models; its details show the rest.
+The streams of an unchanged trace are copied below metadata of the other version, without a projection, so losses are
+found by comparing the classes. Of these, Babeltrace's text output shows log levels that it knows and model URIs; its
+details output shows the rest.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _KINDS: Final[dict[type[_Class], str]] = {
 
 
 def count_losses(before: TraceClass, after: TraceClass | None, report: LossReport) -> None:
-    """Count what a trace's metadata say and others do not; None: its events are encoded anew, which keeps no class."""
+    """Count what a trace's metadata has and `after` lacks; None: its events are encoded again, which keeps no class."""
     for one, other in _pairs(before, after):
-        left = set() if other is None else {what for what, _ in _said(other)}
-        for what, loss_class in _said(one):
+        left = set() if other is None else {what for what, _ in _attributes_of(other)}
+        for what, loss_class in _attributes_of(one):
             if what not in left:
                 report.add(LossKind.DROPPED, what, loss_class=loss_class)
     what = "attributes of fields, clocks and the trace"
@@ -55,7 +55,7 @@ def count_losses(before: TraceClass, after: TraceClass | None, report: LossRepor
 
 
 def _pairs(before: TraceClass, after: TraceClass | None) -> Iterator[tuple[_Class, _Class | None]]:
-    """The classes of a trace, each with the other of the same place."""
+    """Yield the classes of a trace, each with its counterpart."""
     yield before, after
     clocks = {one.name or one.id: one for one in after.clocks.values()} if after else {}
     for clock in before.clocks.values():
@@ -67,8 +67,8 @@ def _pairs(before: TraceClass, after: TraceClass | None) -> Iterator[tuple[_Clas
             yield event, other.events.get(event.id) if other else None
 
 
-def _said(one: _Class) -> Iterator[tuple[str, LossClass]]:
-    """What a class says besides how its data lie, and who would miss that."""
+def _attributes_of(one: _Class) -> Iterator[tuple[str, LossClass]]:
+    """Yield the attributes of a class other than its data layout, each with the severity of losing it."""
     detail, kind = LossClass.DETAIL, _KINDS[type(one)]
     held: dict[str, object]
     match one:
@@ -97,7 +97,7 @@ def _said(one: _Class) -> Iterator[tuple[str, LossClass]]:
 
 
 def _named(attributes: dict[str, Any]) -> dict[str, object]:
-    """What a class says by its naming and its attributes; those of TSDL lie apart."""
+    """Return the naming and the attributes of a class; those of TSDL are stored separately."""
     if is_tsdl(attributes):
         return {"unknown attributes": attributes}
     of_tsdl = tsdl_attributes(attributes)
@@ -110,7 +110,7 @@ def _named(attributes: dict[str, Any]) -> dict[str, object]:
 
 
 def _count_fields(before: TraceClass, report: LossReport) -> None:
-    """What CTF 1.8 says of fields and CTF 2 does not."""
+    """Count what CTF 1.8 declares of fields and CTF 2 cannot."""
     for declared in _fields(before):
         count, kind = 1, LossKind.DROPPED
         match declared:

@@ -1,4 +1,4 @@
-"""How the events of a class are written: its columns as the kernel takes them, and its name in the metadata."""
+"""Programs that write the events of a class: the kernel's inputs for its columns, and its name in the metadata."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
 
 
 class Program:
-    """How the events of a class are written; of one that says its system call by number, those of one call."""
+    """Writes the events of a class; if a field has the system call's number, the events of one call."""
 
     def __init__(
         self, number: int, event_class: EventClass, written: Written, syscall: str | None
@@ -32,12 +32,12 @@ class Program:
         self.number = number
         self.event_class = event_class
         self.written = written
-        #: LTTng's name for the event, where it has one.
+        #: LTTng's name for the event, if it has one.
         self.known_name = lttng_name(event_class, syscall)
         self._priorities = priorities(event_class, event_class.name)
 
     def columns(self, table: Table) -> list[Any]:
-        """What the kernel takes for the columns of a table."""
+        """Return the kernel's inputs for the columns of a table."""
         adjusted = self._priorities if self.known_name is not None else ()
         return self.written.columns(
             _less_offset(table.column(index)) if index in adjusted else table.column(index)
@@ -45,25 +45,25 @@ class Program:
         )
 
     def name(self, *, kernel: bool) -> str:
-        """The name in the metadata."""
+        """Return the name in the metadata."""
         if self.known_name is not None:
             return self.known_name
         name = record_name(self.event_class)
         if self._priorities:
-            # Its priorities are not LTTng's, which readers know by names without a provider.
+            # Its priorities are not LTTng's, which readers recognize by names without a provider.
             return name if ":" in name else f"traceconv:{name}"
         return (tracepoint_name(self.event_class) if kernel else None) or name
 
 
 def _less_offset(column: Column) -> Column:
-    """LTTng's priorities; what overflows comes back when the offset is added again."""
+    """Convert to LTTng's priorities; overflow is undone when the offset is added again."""
     assert isinstance(column, np.ndarray)
     wide = column.astype(np.int64) - PRIORITY_OFFSET
     return wide.astype(column.dtype)
 
 
 def is_numbered(event_class: EventClass, index: int) -> bool:
-    """Whether events of a class are of all system calls, which a field tells apart."""
+    """Return True if events of a class are of all system calls, and a field has the call's number."""
     return (
         event_class.kind in SYSCALL_KINDS
         and name_in_class(event_class.name) is None

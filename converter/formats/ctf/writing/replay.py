@@ -1,4 +1,4 @@
-"""The files of a trace that was read from CTF, written again: as they are, or with metadata of the other version."""
+"""Writes the files of a CTF trace again: unchanged, or with metadata of the other version."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from converter.storage.sink import Sink
 
 
 def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
-    """Write the files that a trace was read from, if it has their events unchanged and they can be of the variant.
+    """Write the files that a trace was read from, if its events are unchanged and the files fit the variant.
 
     Args:
-        trace: any.
+        trace: any trace.
         sink: a directory.
-        variant: "" (that of the files), "1.8" or "2".
+        variant: "" (the version of the files), "1.8" or "2".
 
     Returns:
-        What metadata of the variant do not say any more; None if nothing was written.
+        What metadata of the variant no longer have; None if nothing was written.
 
     Raises:
         TraceError: a file cannot be read.
@@ -34,7 +34,7 @@ def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
 
     """
     held = trace.sidecar.get("ctf", {})
-    if trace.format != "ctf" or not trace.is_as_read or not _makes_sense(held):
+    if trace.format != "ctf" or not trace.is_as_read or not _has_files(held):
         return None
     report = LossReport()
     try:
@@ -42,7 +42,7 @@ def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
     except UnsupportedError:
         return None
     if trace.check is not None:
-        # The files are copied as they are, damage included: that of packets is said, as it costs next to nothing.
+        # The files are copied as they are, damage included; damage of packets is reported, as checking them is cheap.
         trace.check(False)
     for name, content in held["files"].items():
         with sink.create(name) as output:
@@ -51,18 +51,18 @@ def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
     return report
 
 
-def losses_anew(trace: Trace) -> LossReport:
-    """What the metadata of a trace say that was read from CTF, and no event of it."""
+def losses_of_rewriting(trace: Trace) -> LossReport:
+    """Return the losses of a trace from CTF whose events are encoded again: its metadata, but no event."""
     report = LossReport()
     held = trace.sidecar.get("ctf", {})
-    if trace.format == "ctf" and _makes_sense(held):
+    if trace.format == "ctf" and _has_files(held):
         for one in held["traces"]:
             count_losses(parse_metadata(bytes(one["metadata"])), None, report)
     return report
 
 
-def _makes_sense(held: Mapping[str, Any]) -> bool:
-    """Whether there are files: what has travelled can be anything."""
+def _has_files(held: Mapping[str, Any]) -> bool:
+    """Return True if there are files: embedded payloads can be anything."""
     files, traces = held.get("files"), held.get("traces")
     return (
         isinstance(files, Mapping)
@@ -81,10 +81,10 @@ def _makes_sense(held: Mapping[str, Any]) -> bool:
 
 
 def _metadata(held: Mapping[str, Any], variant: str, report: LossReport) -> dict[str, bytes]:
-    """The metadata files that are others in the variant, by relative name; what they do not say is counted.
+    """Return the metadata files that differ in the variant, by relative name, and count what they cannot express.
 
     Raises:
-        UnsupportedError: the variant has no words for them.
+        UnsupportedError: the variant cannot express them.
 
     """
     result = {}

@@ -1,4 +1,4 @@
-"""Which data stream an event goes to: one for each CPU, and the files that they are in."""
+"""Assigns events to data streams, one for each CPU, and the streams to files."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class OutputStream:
 class Streams:
     """The streams so far.
 
-    There is one for each CPU and one for the events of none, and one more for those on tracks. Times rise in a stream
-    (readers refuse others), so that events that come late go to a further stream of the same kind. Classes of
+    There is one for each CPU and one for events without a CPU, and another for those on tracks. Times rise in a stream
+    (readers reject others), so that events that come late go to a further stream of the same kind. Classes of
     streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well.
     """
 
@@ -38,7 +38,7 @@ class Streams:
         self._emitter = emitter
         self._by_key: dict[int, list[OutputStream]] = {}
         self.all: list[OutputStream] = []
-        #: The programs whose events are in each class of streams; 1 is always there.
+        #: The programs whose events are in each class of streams; 1 always exists.
         self.programs: dict[int, set[int]] = {1: set()}
 
     def place(
@@ -48,7 +48,7 @@ class Streams:
         cpu: NDArray[np.int32],
         track: NDArray[np.int32],
     ) -> NDArray[np.int32]:
-        """The stream of each event; times rise."""
+        """Return the stream of each event, such that times rise in each."""
         keys, which = distinct((cpu.astype(np.int64) + 1) * 2 + (track >= 0))
         result = np.zeros(len(ts), np.int32)
         for index, key in enumerate(keys.tolist()):
@@ -74,7 +74,7 @@ class Streams:
         self.programs.setdefault(stream_class, set()).update(present)
 
     def _add(self, key: int) -> OutputStream:
-        """A further stream of a CPU."""
+        """Add a further stream of a CPU."""
         cpu, tracked = key // 2 - 1, key % 2 == 1
         streams = self._by_key.setdefault(key, [])
         class_id = _class_of(key)
@@ -90,5 +90,5 @@ class Streams:
 
 
 def _class_of(key: int) -> int:
-    """The class of streams of a key: twice the CPU's number and 2, and 1 for events on tracks."""
+    """Return the stream class of a key: twice the CPU's number and 2, and 1 for events on tracks."""
     return (0 if key >= 2 else 1) + 2 * (key % 2)

@@ -1,4 +1,4 @@
-"""Writing CTF: the files of an unchanged trace as they are, or its events in packets like LTTng's."""
+"""Writes CTF: the files of an unchanged trace as they are, or its events in packets like LTTng's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converter.formats.ctf.layout import METADATA_NAME, IndexEntry, build_index
 from converter.formats.ctf.lttng_events import field_names
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence
 from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
-from converter.formats.ctf.side_table import state
+from converter.formats.ctf.side_table import side_table_environment
 from converter.formats.ctf.writing.emit import (
     BACKWARDS,
     DISCARDS_EVENTS,
@@ -31,7 +31,7 @@ from converter.formats.ctf.writing.emit import (
 from converter.formats.ctf.writing.event_classes import Metadata, shift_for, usual_environment
 from converter.formats.ctf.writing.field_types import Binder, FieldWriter, Written
 from converter.formats.ctf.writing.programs import SYSCALL_KINDS, Program, is_numbered
-from converter.formats.ctf.writing.replay import losses_anew, replay
+from converter.formats.ctf.writing.replay import losses_of_rewriting, replay
 from converter.formats.ctf.writing.streams import OutputStream, Streams
 from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Table
@@ -44,9 +44,9 @@ from converter.projection.domain.syscalls import syscall_names
 from converter.projection.losses import LossReport
 from converter.storage.sink import Sink
 
-#: Bytes from which on a packet is closed.
+#: The size in bytes at which a packet is closed.
 _PACKET_SIZE: Final = 1 << 18
-#: Bytes of finished packets that a stream holds at most from batch to batch.
+#: The most bytes of finished packets that a stream holds from batch to batch.
 _HELD: Final = 1 << 18
 
 _REASONS: Final = {
@@ -58,13 +58,13 @@ _REASONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Discards:
-    """How a class of lost events is counted: by which counter, and what of its columns is taken."""
+    """The counter of a class of lost events, and the columns that it uses."""
 
     code: int
     binders: list[Binder]
 
 
-#: Of lost packets their number stands after that of the events, which nobody knows.
+#: Lost packets have their number in the second column, as the number of events is unknown.
 _DISCARDS: Final = {
     LOST: _Discards(DISCARDS_EVENTS, [lambda column: [column]]),
     LOST_PACKETS: _Discards(DISCARDS_PACKETS, [lambda _: [], lambda column: [column]]),
@@ -74,19 +74,19 @@ _DISCARDS: Final = {
 def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
     """Write a trace as a directory of CTF.
 
-    A trace that was read from CTF and not changed since keeps its streams byte for byte, behind metadata of the version
-    that is asked for.
+    A trace that was read from CTF and not changed since keeps its streams byte for byte, with metadata of the requested
+    version.
 
     Args:
-        trace: as projected to `capabilities`, or as CTF's reader gives it.
+        trace: as projected to `capabilities`, or as CTF's reader returns it.
         sink: a directory.
         variant: "" (the source's version, 1.8 for other formats), "1.8" or "2".
 
     Returns:
-        What is not said any more of a trace that was read from CTF.
+        The losses of a trace that was read from CTF.
 
     Raises:
-        UnsupportedError: an event, or the clock's rate, has no place in CTF.
+        UnsupportedError: CTF cannot represent an event, or the clock's rate.
         OutputError: the sink cannot be written to.
         TraceError: as `Trace.batches` does.
 
@@ -97,7 +97,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
             return replayed
         version = 2 if (variant or _version_of(trace)) == "2" else 1
         _TraceWriter(trace, sink, version).write()
-        return losses_anew(trace)
+        return losses_of_rewriting(trace)
     except TraceError as error:
         raise error.within(format="ctf") from error
 
@@ -113,7 +113,7 @@ class _TraceWriter:
         self._sink = sink
         self._version = version
         self._fields = FieldWriter(version)
-        #: By number, which is the id of the event record class too.
+        #: By number, which is also the ID of the event record class.
         self._programs: list[Program] = []
         self._by_class: dict[tuple[int, int | None], Program] = {}
         self._shift: int | None = None
@@ -176,7 +176,7 @@ class _TraceWriter:
                 self._flush(stream)
 
     def _bound(self, batch: Batch) -> NDArray[np.int32]:
-        """The program of each event, its columns bound."""
+        """Return the program of each event, with its columns bound."""
         numbers = np.full(max(batch.tables, default=0) + 1, -1, np.int32)
         by_call: list[tuple[int, NDArray[np.int32]]] = []
         for class_id, table in batch.tables.items():
@@ -198,13 +198,13 @@ class _TraceWriter:
         return programs
 
     def _bind(self, class_id: int, call: int | None, table: Table) -> int:
-        """The number of the program for events of a class (and a system call), its columns bound."""
+        """Return the number of the program for events of a class (and a system call), with its columns bound."""
         program = self._by_class.get((class_id, call)) or self._compile(class_id, call)
         self._emitter.bind(program.number, len(table), program.columns(table))
         return program.number
 
     def _times(self, batch: Batch) -> tuple[NDArray[np.int64], NDArray[np.intp] | None]:
-        """Values of the clock, rising, and the order in which the events have them (None: their own)."""
+        """Return values of the clock, rising, and the order of the events that goes with them (None: unchanged)."""
         assert self._shift is not None
         ts = np.ascontiguousarray(batch.ts)
         order = None
@@ -219,7 +219,7 @@ class _TraceWriter:
         return (ts + self._shift if self._shift else ts), order
 
     def _follow_threads(self) -> None:
-        """Take in the threads that are new."""
+        """Add the new threads."""
         trace = self._trace
         threads = trace.threads[self._threads :]
         self._threads += len(threads)
@@ -236,7 +236,7 @@ class _TraceWriter:
         )
 
     def _compile(self, class_id: int, call: int | None) -> Program:
-        """The program for events of a class (and a system call)."""
+        """Return the program for events of a class (and a system call)."""
         trace = self._trace
         event_class = trace.event_classes[class_id]
         discards = _DISCARDS.get(event_class)
@@ -290,7 +290,7 @@ class _TraceWriter:
         metadata.add_clock(trace.clock, self._shift)
         stated = {one.number: one.event_class for one in programs}
         usual = usual_environment(trace, kernel=kernel)
-        metadata.trace.environment = dict(state(trace, stated, self._shift, usual))
+        metadata.trace.environment = dict(side_table_environment(trace, stated, self._shift, usual))
         for class_id, used in sorted(self._streams.programs.items()):
             cpu, tracked = class_id in (0, 2), class_id >= 2
             stream = metadata.add_stream(class_id, cpu=cpu, tracked=tracked, kernel=kernel)

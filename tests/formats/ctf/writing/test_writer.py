@@ -24,7 +24,7 @@ from converter.errors import UnsupportedError
 from converter.formats.ctf.capabilities import capabilities
 from converter.formats.ctf.layout import IndexEntry, parse_index
 from converter.formats.ctf.metadata.files import parse_metadata
-from converter.formats.ctf.side_table import read_statement
+from converter.formats.ctf.side_table import read_side_table
 from converter.formats.ctf.writing.emit import (
     DONE,
     Emitter,
@@ -430,11 +430,11 @@ def test_a_statement_that_makes_no_sense_is_left_aside(old: str, new: str, tmp_p
 
 def test_a_statement_about_other_fields_is_left_aside(tmp_path: Path) -> None:
     path = written(trace_of([NUMBERED], [(0, 5, 0, 1, (3,))]), tmp_path / "out")
-    statement = read_statement(metadata_of(path).environment)
-    assert statement is not None
+    side_table = read_side_table(metadata_of(path).environment)
+    assert side_table is not None
     stated = EventClass(Kind.TYPED, "derived", fields=(Field("n", U64),))
-    restated = statement.restate(0, stated)
-    assert restated is not None and restated.event_class == NUMBERED
+    recorded = side_table.recorded_class(0, stated)
+    assert recorded is not None and recorded.event_class == NUMBERED
     for fields in ((), (Field("n", TEXT),), (Field("n", IntegerClass(64, True)),)):
-        assert statement.restate(0, replace(stated, fields=fields)) is None
-    assert statement.restate(1, stated) is None
+        assert side_table.recorded_class(0, replace(stated, fields=fields)) is None
+    assert side_table.recorded_class(1, stated) is None

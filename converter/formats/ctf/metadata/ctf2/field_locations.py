@@ -1,4 +1,4 @@
-"""The fields that say a length or select an option, where CTF 2's metadata say that they are."""
+"""Resolves the locations of length and selector fields in CTF 2's metadata."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ ORIGINS: Final = {
 
 @dataclass(slots=True)
 class Frame:
-    """A structure under way, and its members so far."""
+    """A structure that is being parsed, and its members so far."""
 
     path: tuple[str, ...]
     members: dict[str, FieldDeclaration] = field(default_factory=dict)
 
 
-class Places:
-    """The structures under way and the scopes before theirs, in which locations are looked up."""
+class LocationResolver:
+    """Resolves locations against the structures being parsed and against the earlier scopes."""
 
     def __init__(self) -> None:
-        # Whether fields have a place, and so lengths and selectors a field: not those of an alias.
-        self._placed = True
+        # False while an alias is parsed: its fields have no position, so its lengths and selectors cannot be resolved.
+        self._has_position = True
         self._scope = Scope.PAYLOAD
         self._outer: Mappings[Scope, Structure | None] = {}
         self._frames: list[Frame] = []
-        #: Whether a length or a selector was met.
+        #: True if a length or a selector was found.
         self.located = False
         self._by_name: dict[int, tuple[Structure, dict[str, FieldDeclaration]]] = {}
         self._below_variants: dict[
@@ -51,18 +51,18 @@ class Places:
         ] = {}
 
     def enter(self, scope: Scope, outer: Mappings[Scope, Structure | None]) -> None:
-        """Begin the root structure of a scope; `outer` are those of the scopes before it."""
+        """Start the root structure of a scope; `outer` has the structures of the earlier scopes."""
         self._scope, self._outer = scope, outer
-        self._placed, self.located = True, False
+        self._has_position, self.located = True, False
         self._frames.clear()
 
     def leave(self) -> None:
-        """Begin a field class that has no place."""
-        self._placed = self.located = False
+        """Start a field class that has no position, such as that of an alias."""
+        self._has_position = self.located = False
         self._frames.clear()
 
     def begin(self, path: tuple[str, ...]) -> Frame:
-        """Begin a structure there."""
+        """Start a structure at `path`."""
         frame = Frame(path)
         self._frames.append(frame)
         return frame
@@ -72,9 +72,9 @@ class Places:
         self._frames.pop()
 
     def locate(self, given: Json, name: str) -> tuple[Location, FieldDeclaration | None]:
-        """The field at a location: names from a root down, or from the structure around; null means the one around it.
+        """Return the field at a location, or None for a field class without a position.
 
-        None for a field class without a place.
+        A path consists of names, from a root down or relative to the enclosing structure; null goes one structure up.
         """
         self.located = True
         location = Json(given.get(name), f"{given.path}.{name}")
@@ -97,11 +97,11 @@ class Places:
                 names.append(one)
             elif names:
                 names.pop()
-            elif self._placed:
+            elif self._has_position:
                 message = "the path leads out of the outermost structure"
                 raise FragmentError(f"{location.path}.path", message)
         found = Location(scope, tuple(names))
-        if not self._placed:
+        if not self._has_position:
             return found, None
         targets = self._at(found)
         if not targets:
@@ -113,15 +113,16 @@ class Places:
         return found, first
 
     def _at(self, location: Location) -> list[FieldDeclaration]:
-        """The fields at a location: structures under way are passed through where they are, variants in each option.
+        """Return the fields at a location, looking into structures that are being parsed and into each option of
+        variants.
 
-        None where there is nothing, or only in an array or an optional field that has ended.
+        The list is empty if there is no field, or only one in an array or an optional field that has already ended.
         """
         names = location.path
         if location.scope != self._scope:
             outer = self._outer.get(location.scope) if location.scope < self._scope else None
             return self._below(outer, names) if outer is not None else []
-        # The innermost structure under way that is on the path and has the next name.
+        # The innermost structure being parsed that is on the path and has the next name.
         for frame in reversed(self._frames):
             length = len(frame.path)
             if frame.path == names[:length] and length < len(names):
@@ -136,7 +137,7 @@ class Places:
             if known is None:
                 each = [self._below(option.type, names) for option in found.options]
                 all_of_them = [one for some in each for one in some] if all(each) else []
-                # With the variant, so that no other has its place in memory.
+                # Keep the variant too, so that its id() cannot be reused.
                 known = self._below_variants[id(found), names] = found, _distinct(all_of_them)
             return known[1]
         if not names:
@@ -147,15 +148,15 @@ class Places:
         return self._below(member, names[1:]) if member is not None else []
 
     def _members(self, structure: Structure) -> dict[str, FieldDeclaration]:
-        """The members by name."""
+        """Return the members by name."""
         known = self._by_name.get(id(structure))
         if known is None:
             members = {member.name: member.type for member in structure.members}
-            # With the structure, so that no other has its place in memory.
+            # Keep the structure too, so that its id() cannot be reused.
             known = self._by_name[id(structure)] = structure, members
         return known[1]
 
 
 def _distinct(found: list[FieldDeclaration]) -> list[FieldDeclaration]:
-    """One of each kind is as good as all of them."""
+    """Return one field of each kind: callers only look at the kind."""
     return list({key_kind(one): one for one in found}.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from converter.formats.ctf.metadata.ctf2.field_locations import Places
+from converter.formats.ctf.metadata.ctf2.field_locations import LocationResolver
 from converter.formats.ctf.metadata.ctf2.json_values import (
     FragmentError,
     Json,
@@ -45,7 +45,7 @@ from converter.formats.ctf.metadata.field_classes import (
 )
 from converter.limits import allowed, limit
 
-#: Field classes that hold others.
+#: Field classes that contain other field classes.
 _HOLDING: Final = frozenset(
     {"structure", "variant", "optional", "static-length-array", "dynamic-length-array"}
 )
@@ -54,7 +54,7 @@ _ENCODINGS: Final = frozenset({"utf-8", "utf-16be", "utf-16le", "utf-32be", "utf
 
 @dataclass(frozen=True, slots=True)
 class _Alias:
-    """A field class with a name; `declared` where it is the same at every place, with its fields and their depth."""
+    """A named field class; `declared` if it is the same wherever it is used, with its field count and depth."""
 
     value: Any
     declared: FieldDeclaration | None
@@ -63,11 +63,11 @@ class _Alias:
 
 
 class FieldParser:
-    """Parses field classes at their places; knows the aliases."""
+    """Parses field classes in their context and resolves aliases."""
 
     def __init__(self) -> None:
         self._aliases: dict[str, _Alias] = {}
-        #: Fields of all structures so far, and those that aliases stand for and each place has anew.
+        #: Fields of all structures so far, and fields of aliases, which are parsed again wherever they are used.
         self._total = 0
         self._expanded = 0
         self._count = 0
@@ -75,9 +75,9 @@ class FieldParser:
         self._deepest = 0
         self._most_fields, self._most_in_all = limit("ctf.fields"), limit("ctf.all-fields")
         self._most_nested = limit("ctf.nesting")
-        # How many aliases are being taken at their place.
+        # Nesting level of aliases that are being parsed again where they are used.
         self._expanding = 0
-        self._places = Places()
+        self._locations = LocationResolver()
         self._parsers: dict[str, Callable[[Json, tuple[str, ...]], FieldDeclaration]] = {
             "fixed-length-bit-array": self._bits,
             "fixed-length-bit-map": self._bits,
@@ -102,21 +102,21 @@ class FieldParser:
     def root(
         self, value: Any, path: str, scope: Scope, outer: Mappings[Scope, Structure | None]
     ) -> FieldDeclaration:
-        """The field class of a scope; `outer` are those of the scopes before it."""
-        self._places.enter(scope, outer)
-        # The structure itself is no field of one.
+        """Return the field class of a scope; `outer` has the structures of the earlier scopes."""
+        self._locations.enter(scope, outer)
+        # The root structure is not itself a field of a structure.
         return self._root(value, path, fields=-1)
 
     def has_alias(self, name: str) -> bool:
-        """Whether there is a field class of this name."""
+        """Return True if there is a field class of this name."""
         return name in self._aliases
 
     def add_alias(self, name: str, value: Any, path: str) -> None:
-        """Give a field class a name; what it is depends on the place only for its lengths and selectors."""
-        self._places.leave()
+        """Name a field class. Only its lengths and selectors make it depend on where it is used."""
+        self._locations.leave()
         declared = self._root(value, path)
         self._aliases[name] = _Alias(
-            value, None if self._places.located else declared, self._count, self._deepest
+            value, None if self._locations.located else declared, self._count, self._deepest
         )
 
     def _root(self, value: Any, path: str, fields: int = 0) -> FieldDeclaration:
@@ -131,7 +131,7 @@ class FieldParser:
             return self._alias(value, where, path)
         given = Json(value, where)
         kind = given.text("type")
-        # As in CTF 1.8, only what holds others is a level.
+        # As in CTF 1.8, only field classes that contain others count as a nesting level.
         self._enter(1, int(kind in _HOLDING), where)
         if self._expanding:
             self._expanded += 1
@@ -147,7 +147,7 @@ class FieldParser:
         return result
 
     def _enter(self, count: int, depth: int, where: str) -> None:
-        """Count fields that are so deeply nested."""
+        """Count fields at this nesting depth."""
         self._count += count
         self._deepest = max(self._deepest, self._depth + depth)
         if self._count > self._most_fields:
@@ -224,7 +224,7 @@ class FieldParser:
             return int(given.integer("length", 0, highest=MAX_LENGTH))
         if not kind.startswith("dynamic"):
             return None
-        location, target = self._places.locate(given, "length-field-location")
+        location, target = self._locations.locate(given, "length-field-location")
         if target is not None and (
             not isinstance(target, FixedInteger | VariableInteger) or target.signed
         ):
@@ -260,7 +260,7 @@ class FieldParser:
         return Array(element, length, alignment_of(given, "minimum-alignment"))
 
     def _structure(self, given: Json, path: tuple[str, ...]) -> Structure:
-        frame = self._places.begin(path)
+        frame = self._locations.begin(path)
         members = []
         for number, one in enumerate(given.list("member-classes")):
             member = Json(one, f"{given.path}.member-classes[{number}]")
@@ -272,11 +272,11 @@ class FieldParser:
             member.finish()
             frame.members[name] = declared
             members.append(Member(name, declared))
-        self._places.end()
+        self._locations.end()
         return Structure(tuple(members), alignment_of(given, "minimum-alignment"))
 
     def _variant(self, given: Json, path: tuple[str, ...]) -> Variant:
-        location, target = self._places.locate(given, "selector-field-location")
+        location, target = self._locations.locate(given, "selector-field-location")
         if target is not None and not isinstance(target, FixedInteger | VariableInteger):
             raise FragmentError(
                 f"{given.path}.selector-field-location", "a variant's selector must be an integer"
@@ -299,7 +299,7 @@ class FieldParser:
         return Variant(location, tuple(options))
 
     def _optional(self, given: Json, path: tuple[str, ...]) -> Optional:
-        location, target = self._places.locate(given, "selector-field-location")
+        location, target = self._locations.locate(given, "selector-field-location")
         ranges = None
         if given.get("selector-field-ranges") is not None:
             name = "selector-field-ranges"

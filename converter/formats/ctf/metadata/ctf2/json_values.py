@@ -1,4 +1,4 @@
-"""The JSON of CTF 2's metadata: objects whose properties are asked for by name and type (CTF2-SPEC-2.0, 5)."""
+"""The JSON of CTF 2's metadata: objects whose properties are read by name and type (CTF2-SPEC-2.0, 5)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MISSING: Final = object()
 _LARGEST: Final = (1 << 64) - 1
 _ROLES: Final = {role.value: role for role in FieldRole}
 _BYTE_ORDERS: Final[dict[str, ByteOrder]] = {"little-endian": "little", "big-endian": "big"}
-#: How bits are counted in bytes of an order, unless "bit-order" says otherwise.
+#: The bit order that goes with each byte order, unless "bit-order" says otherwise.
 NATURAL_BIT_ORDERS: Final = {"little": "first-to-last", "big": "last-to-first"}
 
 
 class FragmentError(Exception):
-    """What is wrong with a fragment, and where in it."""
+    """An error in a fragment, with its location there."""
 
     def __init__(
         self, path: str, message: str = "", *, expected: str | None = None, found: object = None
@@ -39,7 +39,7 @@ class FragmentError(Exception):
 
 
 class Json:
-    """A JSON object whose properties are asked for by name and type."""
+    """A JSON object whose properties are read by name and type."""
 
     def __init__(self, value: Any, path: str = "") -> None:
         if not isinstance(value, dict):
@@ -49,13 +49,13 @@ class Json:
                 raise FragmentError(f"{path}.{name}", expected="a value", found="null")
         self.value: dict[str, Any] = value
         self.path = path
-        #: The properties that were asked for.
+        #: The properties that have been read.
         self.known: set[str] = set()
 
     def finish(self, *, extensible: bool = True) -> None:
-        """Refuse properties that nobody asked for.
+        """Reject properties that have not been read.
 
-        What is extensible has attributes, which can be anything, and extensions, of which none is known.
+        Extensible objects also have attributes, which can be anything, and extensions, none of which is supported.
         """
         if extensible:
             for name in ("attributes", "extensions"):
@@ -73,12 +73,12 @@ class Json:
                 raise FragmentError(f"{self.path}.{name}", "there is no such property")
 
     def get(self, name: str) -> Any:
-        """The value of a property, None if it is not there."""
+        """Return the value of a property, or None if it is missing."""
         self.known.add(name)
         return self.value.get(name)
 
     def text(self, name: str, default: str | None = None) -> str:
-        """A string; one without a default must be there."""
+        """Return a string; it is required unless there is a default."""
         value = self.get(name)
         if value is None and name not in self.value and default is not None:
             return default
@@ -89,7 +89,7 @@ class Json:
     def integer(
         self, name: str, lowest: int, default: Any = _MISSING, highest: int = _LARGEST
     ) -> Any:
-        """An integer; one without a default must be there."""
+        """Return an integer; it is required unless there is a default."""
         value = self.get(name)
         if value is None and name not in self.value and default is not _MISSING:
             return default
@@ -102,7 +102,7 @@ class Json:
         return value
 
     def list(self, name: str) -> list[Any]:
-        """A list; empty if it is not there."""
+        """Return a list, empty if the property is missing."""
         value = self.get(name)
         if value is None and name not in self.value:
             return []
@@ -112,10 +112,10 @@ class Json:
 
 
 def parsed(text: str) -> Any:
-    """What a JSON text says, as the standard has it: every name once in an object, numbers that are finite.
+    """Parse JSON strictly by the standard: unique names in each object, and finite numbers only.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not such JSON.
 
     """
     return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -135,7 +135,7 @@ def _no_constant(name: str) -> Any:
 
 
 def kind_of(value: Any) -> object:
-    """What a value is, for messages."""
+    """Return a description of a value for messages."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -144,7 +144,7 @@ def kind_of(value: Any) -> object:
 
 
 def byte_order_of(given: Json) -> tuple[ByteOrder, bool]:
-    """The byte order, and whether bits are counted the other way than it does."""
+    """Return the byte order, and True if bits are counted in the opposite order."""
     text = given.text("byte-order")
     if text not in _BYTE_ORDERS:
         raise FragmentError(f"{given.path}.byte-order", expected="a byte order", found=text)
@@ -156,7 +156,7 @@ def byte_order_of(given: Json) -> tuple[ByteOrder, bool]:
 
 
 def alignment_of(given: Json, name: str) -> int:
-    """The alignment that a property says, 1 where it is not there."""
+    """Return the alignment that a property declares, 1 if it is missing."""
     value = int(given.integer(name, 1, 1, MAX_ALIGNMENT))
     if value & (value - 1):
         raise FragmentError(f"{given.path}.{name}", expected="a power of two", found=value)
@@ -164,7 +164,7 @@ def alignment_of(given: Json, name: str) -> int:
 
 
 def base_of(given: Json) -> int:
-    """The base in which an integer is preferably shown."""
+    """Return the preferred display base of an integer."""
     value = given.integer("preferred-display-base", 2, 10)
     if value not in (2, 8, 10, 16):
         raise FragmentError(
@@ -173,7 +173,7 @@ def base_of(given: Json) -> int:
     return int(value)
 
 
-#: Where a field of each role can be; that of the metadata's UUID is bytes.
+#: Scopes in which fields of each role may occur; the metadata's UUID is bytes.
 _SCOPES: Final = {
     FieldRole.MAGIC: {Scope.PACKET_HEADER},
     FieldRole.METADATA_UUID: {Scope.PACKET_HEADER},
@@ -190,7 +190,7 @@ _SCOPES: Final = {
 
 
 def roles_of(given: Json, *, of_bytes: bool = False) -> frozenset[FieldRole]:
-    """The roles of a field class: of unsigned integers, or of bytes."""
+    """Return the roles of a field class: those of unsigned integers, or those of bytes."""
     roles: list[FieldRole] = []
     for name in given.list("roles"):
         role = _ROLES.get(name) if isinstance(name, str) else None
@@ -201,10 +201,10 @@ def roles_of(given: Json, *, of_bytes: bool = False) -> frozenset[FieldRole]:
 
 
 def check_roles(structure: Structure, scope: Scope, path: str) -> None:
-    """Refuse roles that fields of this scope do not have (CTF2-SPEC-2.0, 5.3).
+    """Reject roles that fields of this scope cannot have (CTF2-SPEC-2.0, 5.3).
 
     Raises:
-        FragmentError: there is one, or the magic number is not what a packet begins with.
+        FragmentError: a field has such a role, or the magic number is not the first field of the packet header.
 
     """
     roles = roles_in(structure)
@@ -226,7 +226,7 @@ def check_roles(structure: Structure, scope: Scope, path: str) -> None:
 def mappings_of(
     given: Json, name: str, lowest: int = 0, highest: int = _LARGEST
 ) -> tuple[Mapping, ...]:
-    """The names of ranges, none where the property is not there."""
+    """Return the names of ranges, none if the property is missing."""
     held = given.get(name)
     if held is None:
         return ()
@@ -240,7 +240,7 @@ def mappings_of(
 def ranges_of(
     value: Any, given: Json, name: str, lowest: int = -(1 << 63), highest: int = _LARGEST
 ) -> tuple[Range, ...]:
-    """A list of [lowest, highest]."""
+    """Return a list of [lowest, highest]."""
     where = f"{given.path}.{name}"
     if not isinstance(value, list) or not value:
         raise FragmentError(where, expected="a list of ranges", found=kind_of(value))

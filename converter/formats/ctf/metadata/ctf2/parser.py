@@ -1,4 +1,4 @@
-"""The metadata of CTF 2: a sequence of JSON objects, each behind a record separator (CTF2-SPEC-2.0, 5; RFC 7464)."""
+"""The metadata of CTF 2: a sequence of JSON objects, each after a record separator (CTF2-SPEC-2.0, 5; RFC 7464)."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ _SPACES: Final = " \t\r\n\0"
 _FRAGMENT: Final = re.compile("\x1e\\s*")
 _CLOCK_ROLES: Final = {FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP}
 _KEEPS_ATTRIBUTES: Final = frozenset({"data-stream-class", "event-record-class"})
-#: Properties whose objects have names that are not those of the format.
+#: Properties whose objects have names that the format does not define.
 _NAMING: Final = frozenset({"attributes", "environment", "mappings", "flags"})
 #: The namespace under which LTTng keeps log levels and URIs of models.
 TRACER: Final = "lttng.org,2009"
 
 
 def parse_sequence(data: bytes) -> TraceClass:
-    """The classes that a sequence of JSON objects declares.
+    """Return the classes that a sequence of JSON objects declares.
 
     Raises:
-        TraceError: it is none, or contradicts itself; names line and column of the object, and the place in it.
+        TraceError: the text is not such a sequence, or contradicts itself; names line and column of the object, and
+            the location in it.
 
     """
     text = data.decode("utf-8", "surrogateescape")
     builder = _SequenceParser()
     positions = Positions(text)
     starts = [found.end() for found in _FRAGMENT.finditer(text)]
-    # Of strings, strip() takes the separator for a space.
+    # str.strip() would also strip the record separator.
     first = text.lstrip(_SPACES)
     if not first.startswith("\x1e"):
         starts.insert(0, len(text) - len(first))
@@ -77,7 +78,7 @@ def parse_sequence(data: bytes) -> TraceClass:
 
 
 class _SequenceParser:
-    """The trace class as the fragments so far declare it."""
+    """The trace class as declared by the fragments so far."""
 
     def __init__(self) -> None:
         self.trace = TraceClass(version=(2, 0))
@@ -94,7 +95,7 @@ class _SequenceParser:
         }
 
     def fragment(self, value: Any) -> None:
-        """Take in one fragment."""
+        """Process one fragment."""
         fragment = Json(value)
         kind = fragment.text("type")
         if self._count == 0 and kind != "preamble":
@@ -238,7 +239,7 @@ class _SequenceParser:
         stream.events[event.id] = event
 
     def _attributes(self, fragment: Json) -> dict[str, Any]:
-        """What a class has besides: its naming, attributes and extensions, as they stand."""
+        """Return the naming, attributes and extensions of a class, unchanged."""
         naming = {name: fragment.text(name, "") for name in ("namespace", "uid")}
         kept = {name: text for name, text in naming.items() if name in fragment.value}
         return kept | {
@@ -248,7 +249,7 @@ class _SequenceParser:
         }
 
     def _take_tracer_attributes(self, event: EventRecordClass) -> None:
-        """Log level and URI of the model; what else there is stays among the attributes."""
+        """Move log level and model URI from the attributes to the event class; others stay attributes."""
         given = event.attributes.get("attributes")
         if not isinstance(given, dict):
             return
@@ -288,7 +289,7 @@ class _SequenceParser:
 
 
 def _with_attributes(value: Any) -> int:
-    """How many objects have attributes."""
+    """Return the number of objects with attributes."""
     if isinstance(value, list):
         return sum(map(_with_attributes, value))
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Classes as the metadata of CTF 2: the counterpart of `ctf2_parser.parse_sequence`."""
+"""Prints classes as the metadata of CTF 2: the counterpart of `parser.parse_sequence`."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _SIGNS: Final = {False: "unsigned", True: "signed"}
 
 
 def print_sequence(trace: TraceClass) -> bytes:
-    """The sequence of JSON objects that declares a trace.
+    """Return the sequence of JSON objects that declares a trace.
 
     Raises:
-        UnsupportedError: CTF 2 has no place for a part of it.
+        UnsupportedError: CTF 2 cannot express a part of it.
 
     """
     fragments: list[dict[str, Any]] = [{"type": "preamble", "version": 2}]
@@ -69,7 +69,7 @@ def print_sequence(trace: TraceClass) -> bytes:
 
 
 def _present(**properties: Any) -> dict[str, Any]:
-    """The properties that say something, under CTF's names for them."""
+    """Return the properties that have a value, under CTF's names."""
     return {
         name.replace("_", "-"): value
         for name, value in properties.items()
@@ -143,20 +143,20 @@ def _field(declared: FieldDeclaration) -> dict[str, Any]:
             return {
                 "type": f"fixed-length-{_SIGNS[signed]}-integer",
                 "length": length,
-                **_placed(declared.byte_order, declared.alignment, declared.reversed_bits),
+                **_bit_layout(declared.byte_order, declared.alignment, declared.reversed_bits),
                 **_shown(declared.base, declared.mappings, declared.roles),
             }
         case FixedBits(length, order, alignment, flags, reversed_bits):
-            bits = {"length": length, **_placed(order, alignment, reversed_bits)}
+            bits = {"length": length, **_bit_layout(order, alignment, reversed_bits)}
             if flags:
                 return {"type": "fixed-length-bit-map", **bits, "flags": _ranges_by_name(flags)}
             return {"type": "fixed-length-bit-array", **bits}
         case FixedBoolean(length, order, alignment, reversed_bits):
-            placed = _placed(order, alignment, reversed_bits)
-            return {"type": "fixed-length-boolean", "length": length, **placed}
+            layout = _bit_layout(order, alignment, reversed_bits)
+            return {"type": "fixed-length-boolean", "length": length, **layout}
         case FixedFloat(length, order, alignment, reversed_bits):
-            placed = _placed(order, alignment, reversed_bits)
-            return {"type": "fixed-length-floating-point-number", "length": length, **placed}
+            layout = _bit_layout(order, alignment, reversed_bits)
+            return {"type": "fixed-length-floating-point-number", "length": length, **layout}
         case VariableInteger(signed, base, mappings, roles):
             kind = f"variable-length-{_SIGNS[signed]}-integer"
             return {"type": kind, **_shown(base, mappings, roles)}
@@ -203,7 +203,7 @@ def _field(declared: FieldDeclaration) -> dict[str, Any]:
             }
 
 
-def _placed(order: ByteOrder, alignment: int, reversed_bits: bool) -> dict[str, Any]:
+def _bit_layout(order: ByteOrder, alignment: int, reversed_bits: bool) -> dict[str, Any]:
     result: dict[str, Any] = {"byte-order": f"{order}-endian"}
     if reversed_bits:
         result["bit-order"] = NATURAL_BIT_ORDERS["big" if order == "little" else "little"]

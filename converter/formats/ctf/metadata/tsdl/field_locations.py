@@ -1,7 +1,7 @@
-"""Types at their places: what the names in lengths and selectors refer to, seen from the root of a scope.
+"""Resolves types in their context: what the names in lengths and selectors refer to, seen from the root of a scope.
 
 CTF 1.8.3, 7.3: a name is looked up in the structures around its declaration, then in those around its use, then in the
-scopes before; a path that begins with a scope's name is absolute.
+earlier scopes; a path that begins with a scope's name is absolute.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from converter.formats.ctf.metadata.tsdl.types import (
 )
 from converter.limits import allowed, limit
 
-#: What absolute paths begin with.
+#: The prefixes of absolute paths.
 _SCOPES: Final = {
     ("trace", "packet", "header"): Scope.PACKET_HEADER,
     ("stream", "packet", "context"): Scope.PACKET_CONTEXT,
@@ -53,7 +53,7 @@ _SCOPES: Final = {
 
 @dataclass(slots=True)
 class _Frame:
-    """A structure under way: what it has so far, by the names in the text."""
+    """A structure that is being resolved: its members so far, by their names in the text."""
 
     type: StructureType
     path: tuple[str, ...]
@@ -63,8 +63,8 @@ class _Frame:
         return self.members.get(name) or self.members.get(f"_{name}")
 
 
-class Placing:
-    """Places the types of one trace; counts their fields."""
+class TypeResolver:
+    """Resolves the types of one trace; counts their fields."""
 
     def __init__(self, positions: Positions, environment: Mappings[str, str | int]) -> None:
         self._positions = positions
@@ -78,7 +78,7 @@ class Placing:
         self._closed: dict[int, tuple[FieldDeclaration, int]] = {}
         self._depth = 0
         self._by_name: dict[int, tuple[Structure, dict[str, Member]]] = {}
-        #: Whether a location was met since this was last cleared.
+        #: True if a location was found since this was last cleared.
         self._located = False
 
     def root(
@@ -88,15 +88,15 @@ class Placing:
         scope: Scope,
         outer: Mappings[Scope, Structure | None],
     ) -> Structure:
-        """The structure of a scope; `outer` are those of the scopes before it.
+        """Return the structure of a scope; `outer` has the structures of the earlier scopes.
 
         Raises:
-            TraceError: it is no structure, refers to what is not there, or is too large.
+            TraceError: the type is not a structure, refers to a missing field, or is too large.
 
         """
         if not isinstance(declared, StructureType):
             raise self._positions.error(offset, expected="a structure")
-        # The structure itself is no field of one.
+        # The root structure is not itself a field of a structure.
         self._scope, self._outer, self._count = scope, outer, -1
         self._frames.clear()
         placed = self._place(declared, ())
@@ -191,7 +191,7 @@ class Placing:
         return Variant(location, tuple(options))
 
     def _locate(self, reference: Reference) -> tuple[Location, FieldDeclaration]:
-        """The field that a reference means."""
+        """Return the field that a reference means."""
         self._located = True
         words = reference.words
         if reference.lexical is not None:
@@ -219,7 +219,7 @@ class Placing:
         raise self._positions.error(reference.offset, message)
 
     def _of_environment(self, reference: Reference) -> int | None:
-        """The length that an entry of the environment says, None where the reference is to a field."""
+        """Return the length from an entry of the environment, or None if the reference is to a field."""
         if reference.lexical is not None or reference.words[0] != "env":
             return None
         name = ".".join(reference.words[1:])
@@ -245,11 +245,11 @@ class Placing:
         return self._descend(scope, (), self._members(structure), words)
 
     def _members(self, structure: Structure) -> dict[str, Member]:
-        """The members by their names in the text."""
+        """Return the members by their names in the text."""
         known = self._by_name.get(id(structure))
         if known is None:
             members = {member.declared: member for member in structure.members}
-            # With the structure, so that no other has its place in memory.
+            # Keep the structure too, so that its id() cannot be reused.
             known = self._by_name[id(structure)] = structure, members
         return known[1]
 
@@ -260,12 +260,12 @@ class Placing:
         members: dict[str, Member],
         words: tuple[str, ...],
     ) -> tuple[Location, FieldDeclaration] | None:
-        """The field at the end of a path of names."""
+        """Return the field at the end of a path of names."""
         found: FieldDeclaration | None = None
         for number, word in enumerate(words):
             member = members.get(word) or members.get(f"_{word}")
             if member is None:
-                # The structure itself is under way: the path goes on in it.
+                # The structure itself is still being resolved: continue the path in its frame.
                 inner = self._under_way(scope, path, word)
                 if inner is None:
                     return None
@@ -274,14 +274,16 @@ class Placing:
             path, found = (*path, member.name), member.type
             if isinstance(found, Variant):
                 return self._in_options(found, scope, path, words[number + 1 :])
-            # Of an array that has ended nobody could say which element is meant.
+            # For an array that has ended, there is no current element that the path could mean.
             members = self._members(found) if isinstance(found, Structure) else {}
         return None if found is None else (Location(scope, path), found)
 
     def _in_options(
         self, variant: Variant, scope: Scope, path: tuple[str, ...], words: tuple[str, ...]
     ) -> tuple[Location, FieldDeclaration] | None:
-        """The field at the end of a path that leads through a variant, or to it: every option has one, all alike."""
+        """Return the field at the end of a path to or through a variant: each option must have one, and all must be
+        alike.
+        """
         each = [self._in_option(option.type, scope, path, words) for option in variant.options]
         first = each[0] if each else None
         if first is None or any(one is None or not _alike(one, first) for one in each):
@@ -304,7 +306,7 @@ class Placing:
                 return None if words else (Location(scope, path), declared)
 
     def _under_way(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
-        """The structure under way that a name on a path means, the innermost one."""
+        """Return the innermost structure being resolved that a name on a path means."""
         if scope == self._scope:
             wanted = ((*path, word), (*path, word.removeprefix("_")))
             for frame in reversed(self._frames):
@@ -316,7 +318,7 @@ class Placing:
 def _alike(
     one: tuple[Location, FieldDeclaration], other: tuple[Location, FieldDeclaration]
 ) -> bool:
-    """Whether fields in several options of a variant say a length or select an option in the same way."""
+    """Return True if fields in two options of a variant hold a length or select an option in the same way."""
     left, right = one[1], other[1]
     return (
         one[0] == other[0]
@@ -327,10 +329,10 @@ def _alike(
 
 
 def displayed_names(members: Mappings[str, MemberType]) -> list[str]:
-    """Names without the underscore in front of them, unless another has that name or nothing is left."""
+    """Return names without their leading underscore, unless another member has that name or nothing is left."""
     shown = {name: name for name in members if not name.startswith("_")}
     taken = set(shown)
-    # Those with the fewest underscores first, so that no name that was given away is needed again.
+    # Those with the fewest underscores first, so that no name that was already assigned is needed again.
     for name in sorted(members.keys() - taken, key=lambda one: len(one) - len(one.lstrip("_"))):
         bare = name[1:]
         shown[name] = bare if bare and bare not in taken else name
@@ -341,7 +343,7 @@ def displayed_names(members: Mappings[str, MemberType]) -> list[str]:
 def _ranges(
     option: MemberType, shown: str, ranges: Mappings[str, tuple[Range, ...]]
 ) -> tuple[Range, ...]:
-    """The values that select an option: those of the label of its name, with an underscore or without."""
+    """Return the values that select an option: those of the label with its name, with or without an underscore."""
     for label in (option.name, shown, f"_{option.name}"):
         if label in ranges:
             return ranges[label]

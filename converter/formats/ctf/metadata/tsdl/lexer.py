@@ -1,4 +1,4 @@
-"""The words of TSDL, the language of CTF 1.8's metadata (CTF 1.8.3, 7 and appendix C.1)."""
+"""The tokens of TSDL, the language of CTF 1.8's metadata (CTF 1.8.3, 7 and appendix C.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from converter.formats.ctf.metadata.errors import Positions
 
-#: Words that names of C types are made of, none of which can name a field (CTF 1.8.3, C.1.2).
+#: Words that names of C types consist of, none of which can name a field (CTF 1.8.3, C.1.2).
 C_TYPE_WORDS: Final = frozenset(
     {
         "void",
@@ -27,7 +27,7 @@ C_TYPE_WORDS: Final = frozenset(
         "_Imaginary",
     }
 )
-#: All words that cannot.
+#: All words that cannot name a field.
 KEYWORDS: Final = C_TYPE_WORDS | frozenset(
     {
         "align",
@@ -51,7 +51,7 @@ KEYWORDS: Final = C_TYPE_WORDS | frozenset(
 
 @unique
 class TokenKind(IntEnum):
-    """What a token is."""
+    """The kind of a token."""
 
     WORD = 0
     INTEGER = 1
@@ -61,7 +61,7 @@ class TokenKind(IntEnum):
 
 
 class Token(NamedTuple):
-    """A token. `text` is as written, of strings what they stand for."""
+    """A token. `text` is the source text; for string literals, the string's value."""
 
     kind: TokenKind
     text: str
@@ -100,10 +100,10 @@ _WORD_CHARACTER: Final = re.compile(r"[A-Za-z0-9_]")
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text, an END behind them, each made when it is asked for.
+    """Yield the tokens of a text lazily, then an END token.
 
     Raises:
-        TraceError: something is no token; names line and column.
+        TraceError: the text has an invalid token; names line and column.
 
     """
     match = _TOKEN.match
@@ -144,7 +144,7 @@ def _integer(text: str, found: re.Match[str], at: int) -> Token:
 
 
 def _unescaped(text: str) -> str:
-    """What a string literal stands for; like C strings, it ends at a null character."""
+    """Return the value of a string literal; like C strings, it ends at a null character."""
     if "\\" not in text:
         return text
 
@@ -175,7 +175,7 @@ def _bad_token(text: str, start: int) -> Exception:
     return positions.error(at, expected="a word, number, string or sign of TSDL", found=text[at])
 
 
-#: How bytes that do not stand for themselves are written: in three digits, so that no digit behind belongs to them.
+#: Escape sequences: octal ones have three digits, so that no following digit becomes part of them.
 _ESCAPES: Final = {
     **{byte: f"\\{byte:03o}" for byte in (*range(0x20), *range(0x7F, 0x100))},
     ord("\n"): "\\n",
@@ -185,6 +185,6 @@ _ESCAPES: Final = {
 
 
 def escaped(text: str) -> str:
-    """A text as the string literal that stands for it."""
+    """Return the string literal for a text."""
     content = text.encode("utf-8", "surrogateescape").partition(b"\0")[0]
     return f'"{content.decode("latin-1").translate(_ESCAPES)}"'

@@ -19,7 +19,7 @@ BYTE_ORDERS: Final[dict[str, ByteOrder]] = {"le": "little", "be": "big", "networ
 
 @dataclass(slots=True)
 class Value:
-    """What an attribute is set to: a number, a text in quotation marks, or words as they stand."""
+    """The value of an attribute: a number, a quoted text, or unquoted words."""
 
     value: int | str
     is_text: bool
@@ -28,7 +28,7 @@ class Value:
 
 @dataclass(slots=True)
 class Block:
-    """A block: what is set with "=", and the types that are set with ":="."""
+    """A block: attributes assigned with "=", and types assigned with ":="."""
 
     name: str
     offset: int
@@ -37,7 +37,7 @@ class Block:
 
 
 def native_byte_order(tokens: Iterator[Token]) -> ByteOrder | None:
-    """The trace's byte order, which integers have that are declared before the trace block; None if it has none."""
+    """Return the trace's byte order, None if it declares none: integers declared before the trace block have it too."""
     depth = 0
     inside = False
     for token in tokens:
@@ -55,10 +55,10 @@ def native_byte_order(tokens: Iterator[Token]) -> ByteOrder | None:
 def parse_blocks(
     reader: TokenReader, byte_order: ByteOrder
 ) -> tuple[list[Block], list[tuple[int, str]]]:
-    """The blocks of a text in order, and remarks about it: (offset, text).
+    """Return the blocks of a text in order, and remarks about it: (offset, text).
 
     Raises:
-        TraceError: the text is no TSDL; names line and column.
+        TraceError: the text is not valid TSDL; names line and column.
 
     """
     parser = _BlockParser(reader, byte_order)
@@ -74,7 +74,7 @@ class _BlockParser:
         self.blocks: list[Block] = []
 
     def statement(self) -> None:
-        """One statement outside of all blocks."""
+        """Parse one statement outside of all blocks."""
         reader = self._reader
         token = reader.peek()
         if token.kind is TokenKind.PUNCTUATION and token.text == ";":
@@ -107,7 +107,7 @@ class _BlockParser:
         self.blocks.append(block)
 
     def _declaration(self) -> None:
-        """A typedef or typealias, or a structure, variant or enumeration that is only named."""
+        """Parse a typedef or typealias, or a structure, variant or enumeration that is only named."""
         reader = self._reader
         token = reader.peek()
         if self.types.aliasing():
@@ -116,12 +116,12 @@ class _BlockParser:
         if token.kind is not TokenKind.WORD or token.text not in _DECLARATIONS:
             reader.fail(expected="a block or a declaration of a type")
         self.types.specifier()
-        # What follows says itself that it begins.
+        # The semicolon may be missing before another declaration.
         if not (reader.peek().kind is TokenKind.WORD and reader.peek().text in _DECLARATIONS):
             reader.expect(";")
 
     def _assignment(self, block: Block) -> None:
-        """`name.name = value;` or `name.name := type;`."""
+        """Parse `name.name = value;` or `name.name := type;`."""
         reader = self._reader
         first = reader.peek()
         words = [self._name()]
@@ -141,7 +141,7 @@ class _BlockParser:
         reader.expect(";")
 
     def _name(self) -> str:
-        """Names in env may be in quotation marks."""
+        """Parse a name; in env it may be quoted."""
         token = self._reader.peek()
         if token.kind is TokenKind.STRING:
             return self._reader.next().text

@@ -41,20 +41,20 @@ _BYTE_ORDERS: Final[dict[str, ByteOrder]] = {
 }
 #: Bits of exponent and mantissa, the sign among the latter (CTF 1.8.3, 4.1.7; IEEE 754).
 _FLOATS: Final = {(5, 11): 16, (8, 24): 32, (11, 53): 64, (15, 113): 128}
-#: What the encodings of 1.8 are called in `field_classes.Text`.
+#: Names of the encodings of 1.8 in `field_classes.Text`.
 TEXT_ENCODINGS: Final = {"UTF8": "utf-8", "ASCII": "ascii"}
 
 
 @dataclass(slots=True)
 class _Attribute:
-    """What an attribute is set to: an integer or words."""
+    """The value of an attribute: an integer or words."""
 
     value: int | str
     token: Token
 
 
 class PlainTypeParser:
-    """Types that refer to no other; remembers attributes that it does not know."""
+    """Parses types that refer to no other; collects unknown attributes."""
 
     def __init__(self, reader: TokenReader, byte_order: ByteOrder) -> None:
         self._reader = reader
@@ -62,7 +62,7 @@ class PlainTypeParser:
         self.remarks: list[tuple[int, str]] = []
 
     def integer(self) -> FixedInteger | FixedBits:
-        """What follows `integer`. One of more than 64 bits is an array of bits."""
+        """Parse what follows `integer`. An integer of more than 64 bits becomes a bit array."""
         place = self._reader.peek()
         given = self._attributes("integer", {"size", "signed", "align", "byte_order"}, _INTEGERS)
         if "size" not in given:
@@ -81,7 +81,7 @@ class PlainTypeParser:
         )
 
     def floating_point(self) -> FixedFloat:
-        """What follows `floating_point`."""
+        """Parse what follows `floating_point`."""
         place = self._reader.peek()
         names = {"exp_dig", "mant_dig", "align", "byte_order"}
         given = self._attributes("floating_point", names, frozenset())
@@ -96,7 +96,7 @@ class PlainTypeParser:
         return FixedFloat(size, order, self._alignment(given.get("align"), size))
 
     def string(self) -> Text:
-        """What follows `string`, if anything."""
+        """Parse what follows `string`, if anything."""
         if self._reader.peek().text != "{" or self._reader.peek().kind is TokenKind.STRING:
             return Text()
         given = self._attributes("string", {"encoding"}, frozenset())
@@ -160,7 +160,7 @@ class PlainTypeParser:
         return _BASES[self._word(given, _BASES, "a base", "decimal")]
 
     def _clock(self, given: _Attribute | None) -> str:
-        """The name in `clock.NAME.value`."""
+        """Return the name in `clock.NAME.value`."""
         if given is None:
             return ""
         words = given.value.split(".") if isinstance(given.value, str) else []
@@ -184,7 +184,7 @@ _INTEGERS: Final = frozenset({"base", "encoding", "map"})
 
 
 def as_text(element: DeclaredType, length: int | Reference) -> DeclaredType | None:
-    """An array of characters of a known length as the text that it is; None where it is none."""
+    """Return an array of characters of known length as a text, or None if it is not one."""
     if isinstance(length, int) and is_character(element):
         assert isinstance(element, FixedInteger)
         return text_of(element, length)
@@ -192,7 +192,7 @@ def as_text(element: DeclaredType, length: int | Reference) -> DeclaredType | No
 
 
 def is_character(element: DeclaredType) -> bool:
-    """Whether arrays of a type are texts (CTF 1.8.3, 4.2.3: integers of 8 bits with an encoding)."""
+    """Return True if arrays of a type are texts (CTF 1.8.3, 4.2.3: integers of 8 bits with an encoding)."""
     return (
         isinstance(element, FixedInteger)
         and element.length == 8
@@ -202,5 +202,5 @@ def is_character(element: DeclaredType) -> bool:
 
 
 def text_of(element: FixedInteger, length: int | Location) -> Text:
-    """An array or a sequence of characters as the text that it is."""
+    """Return an array or a sequence of characters as a text."""
     return Text(length, TEXT_ENCODINGS[element.encoding], element)

@@ -1,4 +1,4 @@
-"""Classes as TSDL (CTF 1.8.3, 7 and appendix C): the counterpart of `tsdl_trace.parse_tsdl`."""
+"""Prints classes as TSDL (CTF 1.8.3, 7 and appendix C): the counterpart of `trace.parse_tsdl`."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _CHARACTER: Final = FixedInteger(8, alignment=8, encoding="UTF8")
 
 
 def print_tsdl(trace: TraceClass) -> str:
-    """The text that declares a trace.
+    """Return the text that declares a trace.
 
     Raises:
-        UnsupportedError: TSDL has no word for a part of it.
+        UnsupportedError: TSDL cannot express a part of it.
 
     """
     printer = _Printer(trace)
@@ -74,11 +74,11 @@ class _Printer:
         self._has_ids = FieldRole.STREAM_CLASS_ID in roles_in(trace.packet_header)
         self._scope = Scope.PAYLOAD
         self._roots: dict[Scope, Structure | None] = {}
-        #: The structures around the type under way: their members by displayed name, and their paths.
+        #: The structures around the type being printed: their members by displayed name, and their paths.
         self._frames: list[tuple[Structure, tuple[str, ...]]] = []
 
     def text(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         trace = self._trace
         header = self._root("packet.header", trace.packet_header, Scope.PACKET_HEADER)
         blocks = [self._clock(clock) for clock in trace.clocks.values()]
@@ -121,7 +121,7 @@ class _Printer:
         return f"clock {{\n{''.join(lines)}}};\n\n"
 
     def _stream(self, stream: StreamClass) -> str:
-        # Only packets that say of which class they are make sense of its id.
+        # The id has a meaning only if packets name their stream class.
         parts = [
             f"\tid = {stream.id};\n" if self._has_ids else "",
             self._root("packet.context", stream.packet_context, Scope.PACKET_CONTEXT),
@@ -162,7 +162,7 @@ class _Printer:
     def _type(
         self, declared: FieldDeclaration, path: tuple[str, ...], indent: str
     ) -> tuple[str, str]:
-        """What stands before the name of a field, and behind it."""
+        """Return the text before the name of a field, and the text after it."""
         match declared:
             case FixedInteger() if not declared.reversed_bits:
                 return self._integer(declared), ""
@@ -173,10 +173,10 @@ class _Printer:
             case FixedFloat(length, reversed_bits=False):
                 exponent, mantissa = _FLOATS[length]
                 digits = f"exp_dig = {exponent}; mant_dig = {mantissa};"
-                placed = (
+                layout = (
                     f"align = {declared.alignment}; byte_order = {_ORDERS[declared.byte_order]};"
                 )
-                return f"floating_point {{ {digits} {placed} }}", ""
+                return f"floating_point {{ {digits} {layout} }}", ""
             case Text(None, "utf-8" | "ascii" as encoding):
                 return f"string {{ encoding = {'UTF8' if encoding == 'utf-8' else 'ASCII'}; }}", ""
             case Text(int() | Location() as length, "utf-8" | "ascii"):
@@ -185,12 +185,12 @@ class _Printer:
             case Structure():
                 return self._structure(declared, path, indent), ""
             case Array(element, length, 1):
-                before, behind = self._type(element, path, indent)
-                return before, self._length(length) + behind
+                before, after = self._type(element, path, indent)
+                return before, self._length(length) + after
             case Variant(selector, options):
                 name = self._reference(selector)
                 if "." in name:
-                    # The grammar has a path there, but nobody reads one.
+                    # The grammar allows a path here, but no reader accepts one.
                     raise _unsupported("a selector that is in no structure around its variant")
                 body = self._members(options, path, indent)
                 return f"variant <{name}> {{\n{body}{indent}}}", ""
@@ -241,15 +241,15 @@ class _Printer:
         lines = []
         for member in members:
             inner = (*path, member.name) if extend else path
-            before, behind = self._type(member.type, inner, indent + "\t")
-            lines.append(f"{indent}\t{before} {_declared(member)}{behind};\n")
+            before, after = self._type(member.type, inner, indent + "\t")
+            lines.append(f"{indent}\t{before} {_declared(member)}{after};\n")
         return "".join(lines)
 
     def _length(self, length: int | Location) -> str:
         return f"[{length if isinstance(length, int) else self._reference(length)}]"
 
     def _reference(self, location: Location) -> str:
-        """The name of a field in a structure around, or the path from a scope."""
+        """Return the name of a field in an enclosing structure, or its path from a scope."""
         *inside, last = location.path
         if location.scope == self._scope:
             for structure, path in reversed(self._frames):
@@ -261,7 +261,7 @@ class _Printer:
         return ".".join([_PREFIXES[location.scope], *self._declared_path(location)])
 
     def _declared_path(self, location: Location) -> Iterator[str]:
-        """The names on a path as they are declared: nobody else finds others."""
+        """Yield the names on a path as they are declared, since other readers find no others."""
         found: FieldDeclaration | None = self._roots.get(location.scope)
         for name in location.path:
             while isinstance(found, Array):
@@ -275,7 +275,7 @@ class _Printer:
 
 
 def _declared(member: Member | Option) -> str:
-    """The name as TSDL has it."""
+    """Return the name in TSDL."""
     name = member.declared or f"_{member.name}"
     if not _IDENTIFIER.fullmatch(name) or name in KEYWORDS:
         raise _unsupported(f"the name {name!r}")

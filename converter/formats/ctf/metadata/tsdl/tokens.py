@@ -10,7 +10,7 @@ from converter.formats.ctf.metadata.tsdl.lexer import Token, TokenKind
 
 
 class TokenReader:
-    """A place in a stream of tokens whose last is END."""
+    """A position in a stream of tokens whose last is END."""
 
     def __init__(self, tokens: Iterator[Token], positions: Positions) -> None:
         self._tokens = tokens
@@ -18,18 +18,18 @@ class TokenReader:
         self.positions = positions
 
     def peek(self) -> Token:
-        """The next token, which stays the next."""
+        """Return the next token without consuming it."""
         return self._token
 
     def next(self) -> Token:
-        """The next token."""
+        """Consume and return the next token."""
         token = self._token
         if token.kind is not TokenKind.END:
             self._token = next(self._tokens)
         return token
 
     def accept(self, sign: str) -> bool:
-        """Pass over a sign if it comes next."""
+        """Consume a sign if it comes next."""
         token = self._token
         if token.text == sign and token.kind is TokenKind.PUNCTUATION:
             self._token = next(self._tokens)
@@ -37,7 +37,7 @@ class TokenReader:
         return False
 
     def expect(self, sign: str) -> Token:
-        """Pass over a sign that must come next."""
+        """Consume a sign that must come next."""
         token = self._token
         if token.text != sign or token.kind is not TokenKind.PUNCTUATION:
             self.fail(expected=f"'{sign}'")
@@ -45,7 +45,7 @@ class TokenReader:
         return token
 
     def word(self) -> Token:
-        """A word that must come next."""
+        """Consume and return a word that must come next."""
         token = self._token
         if token.kind is not TokenKind.WORD:
             self.fail(expected="a name")
@@ -53,7 +53,7 @@ class TokenReader:
         return token
 
     def signed_integer(self) -> int:
-        """An integer that must come next, with any sign."""
+        """Consume and return an integer, possibly signed, that must come next."""
         sign = 1
         if self.accept("-"):
             sign = -1
@@ -68,7 +68,7 @@ class TokenReader:
     def fail(
         self, message: str = "", *, expected: str | None = None, at: Token | None = None
     ) -> NoReturn:
-        """Refuse a token, the next one unless `at` is given.
+        """Reject a token: the next one unless `at` is given.
 
         Raises:
             TraceError: always.

@@ -1,4 +1,4 @@
-"""The trace that metadata in TSDL declare (CTF 1.8.3, 5, 6, 7 and 8)."""
+"""The trace that TSDL metadata declares (CTF 1.8.3, 5, 6, 7 and 8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from converter.formats.ctf.metadata.trace_class import (
     StreamClass,
     TraceClass,
 )
-from converter.formats.ctf.metadata.tsdl.field_locations import Placing
+from converter.formats.ctf.metadata.tsdl.field_locations import TypeResolver
 from converter.formats.ctf.metadata.tsdl.lexer import tokens
 from converter.formats.ctf.metadata.tsdl.parser import (
     BYTE_ORDERS,
@@ -39,7 +39,7 @@ from converter.formats.ctf.metadata.tsdl.tokens import TokenReader
 _SIGNATURE: Final = re.compile(r"/\*\s*CTF\s+(\S+)")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
-#: What fields of packets mean, by their names (CTF 1.8.3, 5.1 and 5.2).
+#: The roles of packet fields, by their names (CTF 1.8.3, 5.1 and 5.2).
 _HEADER_ROLES: Final = {
     "magic": FieldRole.MAGIC,
     "uuid": FieldRole.METADATA_UUID,
@@ -55,15 +55,15 @@ CONTEXT_ROLES: Final = {
     "events_discarded": FieldRole.DISCARDED,
 }
 _EVENT_ROLES: Final = {"id": FieldRole.EVENT_CLASS_ID, "timestamp": FieldRole.TIMESTAMP}
-#: A clock this far from its origin counts from 1970 whatever else is said: no clock runs for twenty years.
+#: A clock this far from its origin counts from 1970, whatever else is declared: no clock runs for twenty years.
 _TWENTY_YEARS: Final = 20 * 365 * 86400
 
 
 def parse_tsdl(text: str, *, signed: bool = True) -> TraceClass:
-    """The classes that a text in TSDL declares. One in packets needs no signature in its first line.
+    """Return the classes that a TSDL text declares. A text in packets needs no signature in its first line.
 
     Raises:
-        TraceError: the text is none, or contradicts itself; names line and column.
+        TraceError: the text is not valid TSDL, or contradicts itself; names line and column.
 
     """
     return _TraceBuilder(text, signed=signed).build()
@@ -75,11 +75,11 @@ class _TraceBuilder:
         self._signed = signed
         self._positions = Positions(text)
         self._trace = TraceClass()
-        self._placing = Placing(self._positions, self._trace.environment)
+        self._resolver = TypeResolver(self._positions, self._trace.environment)
         self._events: list[tuple[Block, EventRecordClass]] = []
 
     def build(self) -> TraceClass:
-        """Parse the text and put the parts together."""
+        """Parse the text and build the trace class."""
         trace = self._trace
         self._signature()
         order = native_byte_order(tokens(self._text))
@@ -138,7 +138,7 @@ class _TraceBuilder:
         return value.value
 
     def _string(self, block: Block, name: str, *, words: bool = False) -> str:
-        """A text in quotation marks; of a name, a bare word is as good."""
+        """Return a quoted text; for a name, a bare word is accepted too."""
         value = block.values.get(name)
         if value is None:
             return ""
@@ -162,10 +162,10 @@ class _TraceBuilder:
         self, block: Block, name: str, scope: Scope, outer: dict[Scope, Structure | None]
     ) -> Structure | None:
         found = block.types.get(name)
-        return None if found is None else self._placing.root(*found, scope, outer)
+        return None if found is None else self._resolver.root(*found, scope, outer)
 
     def _check_attributes(self, block: Block, values: set[str], types: set[str]) -> None:
-        """Attributes that are not known are allowed."""
+        """Remark on unknown attributes and count them; they are allowed."""
         for name, value in block.values.items():
             if name not in values:
                 self._remark(value.offset, f"unknown attribute {block.name}.{name}")
@@ -305,7 +305,7 @@ class _TraceBuilder:
     # Clocks of streams
 
     def _clock_of(self, stream: StreamClass) -> str:
-        """The clock of a stream's timestamps; where none is named, the only one that there is."""
+        """Return the clock of a stream's timestamps: if none is named, the trace's only clock."""
         clocks = self._trace.clocks
         of_records = [stream.common_context]
         for event in stream.events.values():
@@ -326,7 +326,7 @@ _TRUTHS: Final[dict[int | str, bool]] = {
 
 
 def _clocks_in(structures: Iterable[Structure | None]) -> list[str]:
-    """The names of clocks that integers are mapped to."""
+    """Return the names of clocks that integers are mapped to."""
     return [
         declared.clock
         for structure in structures
@@ -336,7 +336,7 @@ def _clocks_in(structures: Iterable[Structure | None]) -> list[str]:
 
 
 def _with_roles(structure: Structure | None, roles: dict[str, FieldRole]) -> Structure | None:
-    """The structure with the roles that its members have by their names."""
+    """Return the structure with the roles that its members have by their names."""
     if structure is None:
         return None
     return replace(
@@ -361,7 +361,7 @@ def _with_role(member: Member, roles: dict[str, FieldRole]) -> Member:
 
 
 def _wrong_in_header(number: int, member: Member) -> str:
-    """What is wrong with a magic number or a UUID (CTF 1.8.3, 5.1); of another type they are but fields."""
+    """Return what is wrong with a magic number or a UUID (CTF 1.8.3, 5.1), "" for ordinary fields of another type."""
     match member.name, member.type:
         case "magic", FixedInteger(length, False) if number or length != 32:
             return "the magic number is not the first field, of 32 bits"
@@ -376,7 +376,7 @@ def _is_byte(declared: FieldDeclaration) -> bool:
 
 
 def _with_event_roles(structure: Structure | None) -> Structure | None:
-    """Ids and timestamps of events may lie in variants, of the compact and of the large header."""
+    """Add event roles: ids and timestamps may be in variants, those of the compact and of the large header."""
     return None if structure is None else _event_roles_in(structure)
 
 

@@ -25,13 +25,13 @@ from converter.limits import allowed, limit
 
 
 class TypeParser:
-    """Types at the reader's place; knows the names that are in force there."""
+    """Parses types at the reader's position; knows the type names that are visible there."""
 
     def __init__(self, reader: TokenReader, byte_order: ByteOrder) -> None:
         self._reader = reader
         self._plain = PlainTypeParser(reader, byte_order)
         self._scope = TypeScope()
-        #: The structures whose declaration is under way, the innermost last.
+        #: The structures being declared, the innermost last.
         self._structures: list[StructureType] = []
         self._depth = 0
         self._specifiers: dict[str, Callable[[], DeclaredType]] = {
@@ -45,12 +45,12 @@ class TypeParser:
 
     @property
     def remarks(self) -> list[tuple[int, str]]:
-        """What was accepted but is odd: (offset, text)."""
+        """Accepted oddities: (offset, text)."""
         return self._plain.remarks
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A scope of its own for the names of types."""
+        """Open a scope for the names of types."""
         self._scope = TypeScope(self._scope)
         try:
             yield
@@ -59,7 +59,7 @@ class TypeParser:
             self._scope = self._scope.outer
 
     def aliasing(self) -> bool:
-        """A typedef or typealias, if one comes next; without its semicolon."""
+        """Parse a typedef or typealias without its semicolon, if one comes next."""
         token = self._reader.peek()
         if token.kind is not TokenKind.WORD or token.text not in ("typealias", "typedef"):
             return False
@@ -80,11 +80,11 @@ class TypeParser:
         return True
 
     def type_of_attribute(self) -> DeclaredType:
-        """The type that an attribute of a block is set to."""
+        """Return the type that an attribute of a block is set to."""
         return self._type_until(";")
 
     def specifier(self) -> DeclaredType:
-        """A type that begins with a keyword of its own."""
+        """Parse a type that begins with a keyword of its own."""
         token = self._reader.next()
         self._depth += 1
         if self._depth > limit("ctf.nesting"):
@@ -95,7 +95,7 @@ class TypeParser:
         return declared
 
     def _type_until(self, end: str) -> DeclaredType:
-        """A type, by its specifier or by its name."""
+        """Parse a type, by its specifier or by its name."""
         token = self._reader.peek()
         if token.kind is TokenKind.WORD and token.text in self._specifiers:
             return self.specifier()
@@ -127,7 +127,7 @@ class TypeParser:
     # Members
 
     def _declarators(self) -> list[tuple[Token, DeclaredType]]:
-        """`type name[...], name ...`: names with their types."""
+        """Parse `type name[...], name ...` and return the names with their types."""
         reader = self._reader
         token = reader.peek()
         if token.kind is TokenKind.WORD and token.text in self._specifiers:
@@ -148,7 +148,7 @@ class TypeParser:
             name = reader.word()
 
     def _arrays(self, element: DeclaredType) -> DeclaredType:
-        """The type with the arrays whose brackets come next around it: the first is the outermost."""
+        """Return `element` wrapped in the arrays whose brackets come next: the first is the outermost."""
         reader = self._reader
         lengths: list[tuple[int | Reference, int]] = []
         while reader.accept("["):
@@ -173,7 +173,7 @@ class TypeParser:
         return element
 
     def _reference(self) -> Reference:
-        """A dotted path to another field."""
+        """Parse a dotted path to another field."""
         reader = self._reader
         first = reader.word()
         words = [first.text]
@@ -189,13 +189,13 @@ class TypeParser:
         return reference
 
     def _target(self, reference: Reference) -> DeclaredType | None:
-        """The type of the field that a reference means, as far as its place in the text says it."""
+        """Return the type of the field that a reference means, if the text before it already tells."""
         if reference.lexical is None:
             return None
         found: DeclaredType = reference.lexical
         for word in reference.words:
             if isinstance(found, VariantType):
-                # What is in there depends on the place.
+                # The contents depend on where the type is used.
                 return None
             member = found.named(word) if isinstance(found, StructureType) else None
             if member is None:
@@ -362,10 +362,10 @@ class TypeParser:
 
 
 def check_alignment(align: int, token: Token, reader: TokenReader) -> None:
-    """Refuse what is no power of two.
+    """Reject an alignment that is not a power of two.
 
     Raises:
-        TraceError: it is none, or is too large.
+        TraceError: it is not a power of two, or is too large.
 
     """
     if not 1 <= align <= MAX_ALIGNMENT or align & (align - 1):

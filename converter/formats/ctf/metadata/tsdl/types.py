@@ -1,4 +1,4 @@
-"""Types as TSDL declares them, before they have a place: what names refer to is known only where a type is used."""
+"""Types as TSDL declares them, before they are resolved: what names refer to is known only where a type is used."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Plain = FixedInteger | FixedBits | FixedFloat | Text
 
 @dataclass(slots=True, eq=False)
 class Reference:
-    """The name, or dotted path, of the field that says a length or selects an option."""
+    """The name, or dotted path, of a field that holds a length or selects an option."""
 
     words: tuple[str, ...]
     offset: int
-    #: The structure in whose declaration the first word was found, if in any.
+    #: The enclosing structure in whose declaration the first word was found, if any.
     lexical: StructureType | None = None
 
 
@@ -53,7 +53,7 @@ class StructureType:
     minimum_alignment: int = 1
 
     def named(self, name: str) -> MemberType | None:
-        """The member that a reference means: of exactly this name, or with an underscore in front of it."""
+        """Return the member that a reference means: of exactly this name, or with a leading underscore."""
         return self.members.get(name) or self.members.get(f"_{name}")
 
 
@@ -71,7 +71,7 @@ DeclaredType = Plain | ArrayType | StructureType | VariantType
 
 @dataclass(slots=True)
 class TypeScope:
-    """The types that are named in a block, and those of the blocks around it."""
+    """The types named in a block, and those of the enclosing blocks."""
 
     outer: TypeScope | None = None
     aliases: dict[str, DeclaredType] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class TypeScope:
     enumerations: dict[str, FixedInteger] = field(default_factory=dict)
 
     def find(self, kind: str, name: str) -> DeclaredType | None:
-        """The type of that name in one of the four tables, here or further out."""
+        """Return the type of that name in one of the four tables, here or in an enclosing block."""
         scope: TypeScope | None = self
         while scope is not None:
             found = getattr(scope, kind).get(name)

@@ -18,13 +18,13 @@ def _capabilities(variant: str) -> Capabilities:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file is a raw 64-bit stream, a 32-bit one that this converter wrote, or the text of a report.
+    """Return True for a raw 64-bit stream, a 32-bit one that traceconv wrote, or the text of a report.
 
-    The streams of 32-bit kernels themselves have no mark.
+    The streams of 32-bit kernels themselves have no magic number.
     """
     if head.startswith((MAGIC, OWN_START_32)):
         return True
-    # What every report's heading has; most that has not is looked at for what it is not.
+    # Each report's heading has this word; most files without it can be ruled out quickly.
     if b"SYSCALL" not in head:
         return False
     from converter.formats.aix.reading import report_text

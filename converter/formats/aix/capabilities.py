@@ -1,4 +1,4 @@
-"""What a raw stream holds of the events of other formats: whatever their classes declare, in user hooks."""
+"""Capabilities of a raw stream: events of any other format, with all declared fields, in user hooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.ir.field_classes import Style, media_types_of
 from converter.ir.kinds import Kind
 from converter.projection.capabilities import Capabilities, KindSupport
 
-#: An event's data come in entries of 4,096 bytes, as many as it needs; this bounds what a reader must hold at once.
+#: An event's data is split into entries of 4,096 bytes; this bounds what a reader must hold at once.
 MAX_BYTES = 1 << 25
 
 _CONTENTS = Capabilities(
@@ -38,7 +38,7 @@ _CONTENTS = Capabilities(
     command_lines=True,
 )
 
-#: What a class of too many or too deep fields has instead: plain ones, and those beyond in further events.
+#: Capabilities for classes with too many or too deep fields: plain fields, and the rest in further events.
 _PLAIN: Mapping[str, Any] = {
     "arrays": False,
     "structures": False,
@@ -61,7 +61,7 @@ def _support(event_class: EventClass) -> KindSupport:
 
 @cache
 def capabilities(variant: str) -> Capabilities:
-    """What a variant holds: thread ids of 32-bit kernels have 32 bits."""
+    """Return the capabilities of a variant: thread IDs of 32-bit kernels have 32 bits."""
     support = replace(_SUPPORT, of_class=_support)
     return replace(
         _CONTENTS,

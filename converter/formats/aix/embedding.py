@@ -1,4 +1,4 @@
-"""What travels in an AIX stream: entries of the metadata hook with a data word that nothing else has, at its end."""
+"""Embedded payloads in an AIX stream: entries of the metadata hook with a data word of their own, at its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.storage.source import Source
 
 #: The data word of the entries; those of declarations are smaller (`formats/aix/entries/scan.pyx`).
 _DATA_WORD: Final = 16
-#: Generic data with a time stamp, in a 64-bit hook word and in a 32-bit one.
+#: Generic data with a timestamp, in a 64-bit hook word and in a 32-bit one.
 _FLAGS_64: Final = 0xC000
 _TYPE_32: Final = 8
 
@@ -22,14 +22,14 @@ class _Frames(Embedding):
     frame_size = 4000
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """An entry of thread 0 at time 0."""
+        """Return an entry of thread 0 at time 0."""
         word = _word_size(sink.read_back(0, len(MAGIC)))
         hook = _hook(word, len(data)).to_bytes(word, "big")
         padded = data.ljust(-(-len(data) // word) * word, b"\0")
         return hook + _DATA_WORD.to_bytes(word, "big") + padded + bytes(2 * word)
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """The data of the entries from `start` on."""
+        """Yield the data of the entries from `start` on."""
         word = _word_size(source.read(0, len(MAGIC)))
         offset = start
         while offset < source.size:

@@ -1,9 +1,9 @@
-"""The documented hooks: names, and for some the meaning of their data words.
+"""The documented hooks: their names, and for some the meaning of their data words.
 
-Names and data words are those of IBM's pages "Trace Hook IDs" (AIX 4.3 to 5.1, General Programming Concepts), of the
-curt command and of the trcfmt document. They say what a report shows, not always in which word it stands, and releases
-differ: where a user's own templates describe a hook, those are believed instead. An entry with fewer words than named
-here is an event that nothing interprets.
+Names and data words are from IBM's pages "Trace Hook IDs" (AIX 4.3 to 5.1, General Programming Concepts), of the
+curt command and of the trcfmt document. They say what a report shows, but not always in which word it is stored, and
+releases differ: a user's own templates take precedence. An entry with fewer words than named here is an event
+without an interpretation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """What an event of a hook means. With `text`, its entries are generic: a data word, then a text up to a NUL."""
+    """The meaning of a hook's events. With `text`, its entries are generic: a data word, then a text up to a NUL."""
 
     name: str
     kind: Kind = Kind.TYPED
@@ -37,7 +37,7 @@ class Hook:
 
     @property
     def is_documented(self) -> bool:
-        """Whether its data words have names."""
+        """True if its data words have names."""
         return bool(self.words or self.text)
 
 
@@ -53,7 +53,7 @@ _DISPATCH = (
 )
 _ADDRESS = Word("iar", style=Style.POINTER)
 
-#: By 12-bit id.
+#: By 12-bit ID.
 _HOOKS: Final = {
     0x000: Hook("SYNC"),
     0x001: Hook("TRACE ON"),
@@ -133,14 +133,14 @@ _HOOKS: Final = {
     0x59C: Hook("J2 DIO"),
 }
 
-#: By 16-bit id, as 64-bit hook words have them: a 12-bit id and a zero.
+#: By 16-bit ID, as 64-bit hook words have them: a 12-bit ID and a zero.
 HOOKS: Final = {id << 4: hook for id, hook in _HOOKS.items()}
 
-#: For `kernels.aix_scan.Forms`: how many words an entry must have to be documented, 0x80 where it must be generic.
+#: For `kernels.aix_scan.Forms`: the words that an entry needs to be documented, 0x80 if it must be generic.
 NEEDS: Final = {
     id: 0x80 if hook.text else len(hook.words) for id, hook in HOOKS.items() if hook.is_documented
 }
-#: And which data word is a process id, with the id of a thread of it behind.
+#: The data word with a process ID that is followed by the ID of a thread of it.
 PID_WORDS: Final = {
     id: 0 for id, hook in HOOKS.items() if len(hook.words) > 1 and hook.words[0].name == "pid"
 }

@@ -1,4 +1,4 @@
-"""What events mean to AIX: the documented hook that repeats an event of another format, for AIX's own tools."""
+"""Maps events to AIX: the documented hook that repeats an event of another format, for AIX's own tools."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from converter.ir.kinds import Kind, Role
 
 @dataclass(frozen=True, slots=True)
 class DocumentedHook:
-    """A documented hook as an event of some kind fills it.
+    """A documented hook, and the fields of other formats' events that fill it.
 
-    Each word is the role of a field, or None for zero. `pid_of` is the role of the thread whose process id is the first
-    word (NONE: that of the event's own thread). `required` roles are those without which it says nothing.
+    Each word is the role of a field, or None for zero. `pid_of` is the role of the thread whose process ID is the first
+    word (NONE: that of the event's own thread). Without the `required` roles the hook would be meaningless.
     """
 
     id: int
@@ -39,7 +39,7 @@ _WAKEUP: Final = DocumentedHook(
     pid_of=Role.TID,
 )
 
-#: By kind; the words are those that `hooks` names.
+#: By kind; the words are those of `hooks`.
 _HOOK_OF_KIND: Final = {
     Kind.SCHED_SWITCH: DocumentedHook(
         0x1060,
@@ -70,7 +70,7 @@ assert all(hook.id in HOOKS for hook in _HOOK_OF_KIND.values())
 
 
 def documented_hook(event_class: EventClass) -> DocumentedHook | None:
-    """The documented hook of a class, None where there is none or the class lacks what it says."""
+    """Return the documented hook of a class, None if there is none or the class lacks a required field."""
     hook = _HOOK_OF_KIND.get(event_class.kind)
     if hook is None:
         return None
@@ -81,7 +81,7 @@ def documented_hook(event_class: EventClass) -> DocumentedHook | None:
 
 
 def field_of(event_class: EventClass, role: Role | None, *, text: bool = False) -> int | None:
-    """The number of the field with a role, where it is a number (or a text)."""
+    """Return the index of the field with a role if it is a number (or a text)."""
     index = None if role is None else event_class.index_of(role)
     if index is None:
         return None

@@ -1,4 +1,4 @@
-"""The streams of a trace that travels in another format, and the copies that the writer makes of them."""
+"""The streams of a trace that is embedded in another format, and the copies that the writer makes of them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from converter.formats.aix.entries.prescan import survey
+from converter.formats.aix.entries.prescan import prescan
 from converter.formats.aix.entries.streams import TEMPLATES_SUFFIX, Stream, warn_of
 from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.sink import Sink
 from converter.storage.source_files import SourceFiles, parts_of
 
-#: What names of files of CPUs have behind that of the trace.
+#: The suffix of the files of single CPUs after the name of the trace.
 _SUFFIX: Final = re.compile(r"(-\d{1,5})?")
-#: What does not travel as it is.
+#: Entries of the sidecar that are not embedded as they are.
 _NOT_KEPT: Final = frozenset({"streams", "contents", "left_behind", "hooks"})
 _LEFT_BEHIND: Final = "hooks of the streams, which are written as user hooks"
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """The sidecar of a trace as JSON-like values and bytes, with the streams that a kernel wrote.
+    """Return the sidecar of a trace as JSON-like values and bytes, with the streams that a kernel wrote.
 
-    Those of a trace whose events were changed do not travel, nor those that are too large: the events do, and what is
-    written of them are user hooks.
+    Streams are left out if the trace's events were changed, or if they are too large. The events themselves are
+    embedded then, and written as user hooks.
 
     Raises:
         TraceError: a stream cannot be read, or changes meanwhile.
@@ -51,14 +51,14 @@ def portable(trace: Trace) -> dict[str, Any]:
 
 
 def _by_suffix(streams: list[Stream]) -> Iterator[tuple[str, Stream]]:
-    """Streams by what their files' names have behind that of the first."""
+    """Yield streams with the suffixes of their files' names relative to the first."""
     first = os.path.basename(streams[0].source.name)
     for stream in streams:
         yield os.path.basename(stream.source.name).removeprefix(first), stream
 
 
 def source_files(trace: Trace) -> SourceFiles | None:
-    """The streams that a kernel wrote, and the user's templates beside them, where the reader looks for them."""
+    """Return the streams that a kernel wrote, and the user's template file next to them."""
     held, streams = trace.sidecar["aix"], streams_of(trace)
     if held.get("own") or not streams:
         return None
@@ -74,14 +74,14 @@ def source_files(trace: Trace) -> SourceFiles | None:
 
 
 def _ends(trace: Trace, streams: list[Stream]) -> dict[str, int]:
-    """Where damaged streams, by the names of their files, are no longer good; the trace is warned.
+    """Return the ends of the valid parts of damaged streams, by file name, and warn about the rest.
 
     Raises:
-        TraceError: nothing is good.
+        TraceError: nothing is valid.
 
     """
     ends: dict[str, int] = {}
-    for damage in survey(streams, own=trace.sidecar["aix"]["own"]).damage:
+    for damage in prescan(streams, own=trace.sidecar["aix"]["own"]).damage:
         warn_of(trace, streams[0].source.name, damage)
         if damage.path is not None and damage.offset is not None:
             ends[damage.path] = damage.offset
@@ -93,12 +93,12 @@ def _ends(trace: Trace, streams: list[Stream]) -> dict[str, int]:
 
 
 def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
-    """Write the streams that a trace was read from, or that have travelled with it; whether that can be.
+    """Write the streams that a trace was read from, or that are embedded; return False if that is not possible.
 
-    Of a damaged stream what is good is written, and the trace warned of the rest.
+    Of a damaged stream the valid part is written, with a warning about the rest.
 
     Raises:
-        TraceError: a stream cannot be read, or what has travelled is damaged.
+        TraceError: a stream cannot be read, or embedded data is damaged.
 
     """
     held = trace.sidecar.get("aix", {})
@@ -110,7 +110,7 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
     sinks = {suffix: sink.companion(suffix) if suffix else sink for suffix in suffixes}
     if None in sinks.values():
         return False
-    # Only now: damage is looked for in all of the streams.
+    # Only now, as this searches all of the streams for damage.
     contents = _contents(trace)
     for suffix, output in sinks.items():
         assert output is not None
@@ -122,7 +122,7 @@ def copy_streams(trace: Trace, sink: Sink, bits: int) -> bool:
 
 
 def streams_of(trace: Trace) -> list[Stream]:
-    """The streams that a trace is read from; none of one that has travelled."""
+    """Return the streams that a trace is read from, none for an embedded one."""
     streams = trace.sidecar.get("aix", {}).get("streams")
     if not isinstance(streams, list) or not all(isinstance(one, Stream) for one in streams):
         return []
@@ -130,7 +130,7 @@ def streams_of(trace: Trace) -> list[Stream]:
 
 
 def _suffixes(trace: Trace) -> list[str]:
-    """What names of files have behind that of the first; none where there are no such files."""
+    """Return the suffixes of the files' names relative to the first, none if there are no such files."""
     streams = streams_of(trace)
     if streams:
         return [suffix for suffix, _ in _by_suffix(streams)]
@@ -144,7 +144,7 @@ def _suffixes(trace: Trace) -> list[str]:
 
 
 def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
-    """The content of each file by the suffix of its name."""
+    """Return the content of each file by the suffix of its name."""
     streams = streams_of(trace)
     if not streams:
         files = trace.sidecar["aix"]["contents"]
@@ -157,7 +157,7 @@ def _contents(trace: Trace) -> dict[str, Iterator[bytes]]:
 
 
 def write_templates(trace: Trace, sink: Sink) -> None:
-    """Write the user's templates beside a stream, where its reader looks for them."""
+    """Write the user's templates next to a stream, where its reader looks for them."""
     templates = trace.sidecar.get("aix", {}).get("trcfmt")
     if not isinstance(templates, bytes):
         return

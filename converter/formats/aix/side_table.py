@@ -1,4 +1,4 @@
-"""What a stream of this converter's says about itself: comment lines of a trcfmt file, each with a JSON form.
+"""The side table of traceconv's own streams: comment lines of a trcfmt file, each with a JSON text.
 
     # traceconv 1
     # trace 0 {"clock": CLOCK, "clock_domains": [CLOCK], "environment": {...}}
@@ -7,9 +7,9 @@
     # track 0 {"name": ..., "scope": ..., "owner": ..., "parent": ..., "unit": ..., "identity": ...}
     # class 0 {"kind": ..., "name": ..., "category": ..., "fields": [...]}
 
-Lines stand in entries of the metadata hook, in front of the first event that needs them; a later line for the same
-number replaces the earlier one. The lines behind a class's are its template, for `trcrpt`. CLOCK is {"name",
-"description", "rate", "epoch_ns"}; classes have the form of the canonical form of traces.
+The lines are in entries of the metadata hook, before the first event that needs them; a later line for the same
+number replaces the earlier one. The lines after a class are its template, for `trcrpt`. CLOCK is {"name",
+"description", "rate", "epoch_ns"}; classes have the representation of canonical traces.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from converter.ir.trace import (
     parse_rate,
 )
 
-#: Numbers of threads and the like fit an int32; no file can make tables of more than this.
+#: Numbers of threads and the like fit an int32; no file can create tables larger than this.
 _MAX_NUMBER: Final = 1 << 26
 _LINE: Final = re.compile(rb"# (trace|process|thread|track|class) (\d{1,9}) (\{.*)", re.ASCII)
 
@@ -48,7 +48,7 @@ def _line(what: str, number: int, form: dict[str, Any]) -> bytes:
 
 
 def trace_line(trace: Trace) -> bytes:
-    """The declaration of what concerns the whole trace."""
+    """Return the declaration of the trace as a whole."""
     form = {
         "clock": _clock_form(trace.clock),
         "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
@@ -58,7 +58,7 @@ def trace_line(trace: Trace) -> bytes:
 
 
 def process_line(number: int, process: Process) -> bytes:
-    """The declaration of a process."""
+    """Return the declaration of a process."""
     form: dict[str, Any] = {"pid": process.pid, "name": process.name}
     if process.parent_pid is not None:
         form["parent"] = process.parent_pid
@@ -68,13 +68,13 @@ def process_line(number: int, process: Process) -> bytes:
 
 
 def thread_line(number: int, thread: Thread) -> bytes:
-    """The declaration of a thread."""
+    """Return the declaration of a thread."""
     form = {"tid": thread.tid, "process": thread.process, "name": thread.name}
     return _line("thread", number, form)
 
 
 def track_line(number: int, track: Track) -> bytes:
-    """The declaration of a track."""
+    """Return the declaration of a track."""
     form = {
         "name": track.name,
         "scope": track.scope.name,
@@ -87,7 +87,7 @@ def track_line(number: int, track: Track) -> bytes:
 
 
 def class_line(number: int, event_class: EventClass) -> bytes:
-    """The declaration of an event class."""
+    """Return the declaration of an event class."""
     return _line("class", number, class_form(event_class))
 
 
@@ -103,7 +103,7 @@ def _clock_form(clock: ClockDomain) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Declarations:
-    """What the declarations of a stream amount to; by number, with gaps where they are damaged."""
+    """The declarations of a stream, by number, with gaps where they are damaged."""
 
     clock: ClockDomain | None = None
     clock_domains: list[ClockDomain] = field(default_factory=list)
@@ -112,11 +112,11 @@ class Declarations:
     threads: dict[int, Thread] = field(default_factory=dict)
     tracks: dict[int, Track] = field(default_factory=dict)
     classes: dict[int, tuple[EventClass, Nodes]] = field(default_factory=dict)
-    #: Lines that declare nothing that there can be.
+    #: Lines with invalid declarations.
     damaged: int = 0
 
     def read(self, text: bytes) -> None:
-        """Add what the lines of a text declare."""
+        """Add the declarations in the lines of a text."""
         for line in text.split(b"\n"):
             found = _LINE.fullmatch(line)
             if found is None:
@@ -166,7 +166,7 @@ class Declarations:
                 self.classes[number] = event_class, nodes
 
     def tables_hold_together(self) -> bool:
-        """Whether numbers follow each other without a gap, and owners and parents are there."""
+        """Return True if numbers follow each other without a gap, and all owners and parents exist."""
         if any(
             len(table) and max(table) != len(table) - 1
             for table in (self.processes, self.threads, self.tracks, self.classes)
@@ -230,7 +230,7 @@ def _clock(form: Any) -> ClockDomain:
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("not a text")
-    # Raises UnicodeEncodeError, a ValueError, for what is neither text nor bytes of one.
+    # Raises UnicodeEncodeError, a ValueError, for surrogates that do not represent bytes.
     value.encode("utf-8", "surrogateescape")
     return value
 

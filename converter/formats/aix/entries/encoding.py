@@ -1,4 +1,4 @@
-"""Fields of events as the bytes of this converter's own hooks: trees of nodes (`entries/nodes.pxd`), both ways."""
+"""Encodes and decodes fields of events in traceconv's own hooks: trees of nodes (`formats/aix/entries/nodes.pxd`)."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Role
 from converter.kernels.tables.strings import StringTable
 
-#: (operation, width, signed, first child, children, extent), as the kernels take it.
+#: (operation, width, signed, first child, children, extent), as the kernels expect it.
 NodeForm = tuple[int, int, bool, int, int, int]
 
 MAX_NODES: Final = 1 << 12
 MAX_DEPTH: Final = 24
-#: Values that stand for one that is absent: of an optional array of a fixed length all its elements.
+#: The most placeholder values for an absent one: an optional array of a fixed length needs all its elements.
 _MAX_DEFAULTS: Final = 1 << 12
 
-#: Texts of these hardly ever repeat.
+#: Texts of these roles hardly ever repeat.
 _LONG_TEXTS: Final = frozenset({Role.MESSAGE, Role.PAYLOAD})
 
 
 class Nodes:
-    """The nodes of a class's fields, each level's side by side.
+    """The nodes of a class's fields, those of each level next to each other.
 
     Raises:
-        ValueError: there are more, or deeper ones, than can be decoded.
+        ValueError: there are more or deeper nodes than can be decoded.
 
     """
 
@@ -87,7 +87,7 @@ class Nodes:
 
 
 def can_be_held(fields: Sequence[Field]) -> bool:
-    """Return whether the fields of a class have a program."""
+    """Return True if the fields of a class can be encoded."""
     try:
         Nodes(fields)
     except ValueError:
@@ -144,8 +144,8 @@ def _defaults(held: FieldClass) -> int:
 # Writing
 
 
-def bound(nodes: Nodes, columns: Sequence[Column]) -> list[Any]:
-    """For each node its buffers, as `emit.Emitter.bind` takes them."""
+def bound(nodes: Nodes, columns: Sequence[Column]) -> list[tuple[int, Any]]:
+    """Return the length and the buffers of each node, as `emit.Emitter.bind` expects them."""
     held: list[Column] = list(columns)
     result: list[Any] = []
     for field_class in nodes.types:
@@ -183,13 +183,13 @@ def _plain(offsets: NDArray[Any]) -> NDArray[np.int64]:
 
 
 class Decoded:
-    """The columns of one class's events in a batch; all are decoded when the first is asked for.
+    """The columns of one class's events in a batch; the first request decodes all of them.
 
     Args:
-        nodes: of the class.
-        buffers: the segments in which the events' data lie.
-        locate: gives their locations and sizes.
-        damage: is told how many rows had data that contradict the declaration.
+        nodes: those of the class.
+        buffers: the segments that contain the events' data.
+        locate: returns their locations and sizes.
+        damage: called with the number of rows whose data contradict the declaration.
 
     """
 
@@ -209,7 +209,7 @@ class Decoded:
         self._columns: Columns | None = None
 
     def column(self, index: int) -> Callable[[], Column]:
-        """Column `index`, when called."""
+        """Return a function that decodes column `index`."""
         return lambda: self._column(index, self._nodes.fields[index].role not in _LONG_TEXTS)
 
     def _decode(self) -> Columns:
@@ -254,7 +254,7 @@ class Decoded:
                 return UnionColumn(columns.main(node, np.dtype(np.int16)), rows, options)
 
     def _in_range(self, column: NDArray[Any], held: IntegerClass) -> NDArray[Any]:
-        """Values that the declared bits have no room for read as zero."""
+        """Return the column with zero for values that do not fit the declared bits."""
         if held.bits == 8 * held.dtype.itemsize or not len(column):
             return column
         outside = (column < held.least) | (column > held.most)

@@ -1,4 +1,4 @@
-"""The first pass: what occurs in the streams of a trace, before the first event is delivered."""
+"""The prescan: finds what occurs in the streams of a trace, before the first event is delivered."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from converter.formats.aix.layout import (
 from converter.formats.aix.side_table import Declarations
 from converter.limits import allowed, limit
 
-#: Where the time conversion and a mark of this converter's are looked for: the first entries of a stream.
+#: The time conversion and traceconv's marker are searched in this many bytes: the first entries of a stream.
 HEAD: Final = 1 << 18
-#: No entry has more: hook word, data word, 65,535 bytes, padding, thread id and time stamp.
+#: The largest entry: hook word, data word, 65,535 bytes, padding, thread ID and timestamp.
 _MAX_ENTRY: Final = 1 << 17
 _NANOSECONDS: Final = 1_000_000_000
 
 
 @dataclass(slots=True)
-class Survey:
-    """What a pass over streams has found."""
+class Prescan:
+    """The results of a pass over streams."""
 
     forms: Forms = field(default_factory=lambda: Forms(NEEDS, PID_WORDS))
     declarations: Declarations = field(default_factory=Declarations)
-    #: (process id, path of the program) of EXEC hooks.
+    #: (process ID, path of the program) of EXEC hooks.
     executions: list[tuple[int, bytes]] = field(default_factory=list)
-    #: (process id, thread that made the process) of FORK hooks.
+    #: (process ID, thread that created the process) of FORK hooks.
     forks: list[tuple[int, int]] = field(default_factory=list)
     damage: list[TraceError] = field(default_factory=list)
 
 
-def survey(streams: list[Stream], *, own: bool) -> Survey:
-    """Number the forms of hooks and the threads that occur, and collect declarations."""
-    found = Survey()
+def prescan(streams: list[Stream], *, own: bool) -> Prescan:
+    """Number the layouts of hooks and the threads that occur, and collect declarations."""
+    found = Prescan()
     for stream in streams:
         scanner = Scanner(found.forms, bits=stream.bits, own=own)
         texts = _Texts(found.declarations)
@@ -75,7 +75,7 @@ def survey(streams: list[Stream], *, own: bool) -> Survey:
 
 
 class _Texts:
-    """The texts of metadata, put together from the entries that they come in."""
+    """Assembles the texts of metadata from the entries that contain their parts."""
 
     def __init__(self, declarations: Declarations) -> None:
         self._declarations = declarations
@@ -92,7 +92,7 @@ class _Texts:
                 expected = f"declarations of {allowed('aix.declarations')}"
                 raise TraceError(format="aix", expected=expected, found=self._size)
             self._parts.append(text)
-            # A text whose end is missing declares nothing: its last line would be half a line.
+            # A text without its end is ignored: its last line would be incomplete.
             if kind == DECLARATION:
                 self._declarations.read(b"".join(self._parts))
                 self._parts.clear()
@@ -100,7 +100,7 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the first entries say: whether this converter wrote the stream, and its time conversion."""
+    """The contents of the first entries: True if traceconv wrote the stream, and the time conversion."""
 
     own: bool
     declarations: Declarations
@@ -109,7 +109,7 @@ class Head:
 
     @property
     def ticks_per_second(self) -> Fraction:
-        """The rate of the time stamps: nanoseconds, unless the conversion's type says otherwise."""
+        """The rate of the timestamps: nanoseconds, unless the conversion's type says otherwise."""
         if self.conversion is not None and self.conversion[2] == CONVERSION_TYPE:
             multiplier, divisor, _ = self.conversion
             if multiplier and divisor:
@@ -118,10 +118,10 @@ class Head:
 
 
 def read_head(stream: Stream) -> Head:
-    """Look at the first entries of a stream.
+    """Read the first entries of a stream.
 
     Raises:
-        TraceError: there is not a single whole entry.
+        TraceError: there is not a single complete entry.
 
     """
     source = stream.source
@@ -151,7 +151,7 @@ def read_head(stream: Stream) -> Head:
 
 
 def _entries(window: bytes, bits: int) -> Iterator[tuple[bytes, bool]]:
-    """The entries of a window as templates see them, and whether they are of the 64-bit form."""
+    """Yield the entries of a window as templates see them, with True for those in the 64-bit layout."""
     view = memoryview(window)
     while view:
         try:

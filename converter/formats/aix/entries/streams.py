@@ -1,4 +1,4 @@
-"""The streams of a trace: one file, or the files of its CPUs beside each other; windows of them."""
+"""The streams of a trace: one file, or one file for each CPU in the same folder; windows of them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from converter.storage.source import Source
 
 #: Bytes of a stream that are decoded at a time.
 WINDOW: Final = 4 << 20
-#: Hook word, data word, 65,535 bytes, padding, thread id and time stamp.
+#: The largest entry of a 32-bit stream: hook word, data word, 65,535 bytes, padding, thread ID and timestamp.
 _MAX_ENTRY_32: Final = 16 + (1 << 16)
-#: How much is searched at first for where reading goes on behind damage.
+#: How many bytes are searched at first for the entry at which reading continues after damage.
 _SEARCHED: Final = 1 << 18
-#: What names of files of templates have behind that of the trace.
+#: The suffix that is appended to the trace's name for its template file.
 TEMPLATES_SUFFIX: Final = ".trcfmt"
 
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A raw stream. `cpu` is that of its file's name, -1 for the only file."""
+    """A raw stream. `cpu` is the number in its file's name, -1 for the only file."""
 
     source: Source
     bits: int
@@ -37,7 +37,7 @@ class Stream:
 
     @property
     def start(self) -> int:
-        """Where its entries begin."""
+        """The offset of its first entry."""
         return len(MAGIC) if self.bits == 64 else 0
 
     def windows(
@@ -48,21 +48,21 @@ class Stream:
         own: bool,
         room: int = WINDOW,
     ) -> Iterator[tuple[memoryview, int]]:
-        """Windows of the stream, each with its offset, from its first entry to its last whole one.
+        """Yield windows of the stream with their offsets, from its first entry to its last complete one.
 
-        `scan` looks at a window at an offset and says how that ended, how much of it need not be looked at again, and
-        how many bytes there must be from there on. A window is yielded after it was looked at, as far as it was.
-        Where no entry is, or the last is not whole, that is `damage`; the next is where entries follow each other.
+        `scan` scans a window at an offset. It returns a status, the number of bytes that are finished, and the number
+        of bytes that it needs from there on. A window is yielded after its scan, as far as it is finished. Invalid and
+        incomplete entries are reported to `damage`; reading continues where entries follow each other again.
 
         Raises:
-            TraceError: the file has become shorter, or has more damage than reading goes on behind.
+            TraceError: the file has become shorter, or has more damage than the limit allows.
 
         """
         source = self.source
         offset, wanted = self.start, room
         holes = 0
         while offset < source.size:
-            # Not cleared first, as a bytearray is.
+            # np.empty() does not clear it first, as bytearray() does.
             buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
             window = buffer[: source.read_into(offset, buffer)]
             status, consumed, needed = scan(window, offset)
@@ -109,34 +109,34 @@ class Stream:
             offset = found
 
     def _next_entry(self, offset: int, *, own: bool) -> int | None:
-        """Where entries follow each other from a place on."""
+        """Return the first offset from here on at which entries follow each other, None if there is none."""
         size = _SEARCHED
         while offset < self.source.size:
             data = self.source.read(offset, size)
             found = find_entry(self.bits, own, data, 0)
             if found >= 0:
                 return offset + found
-            # What begins near the end may go on behind it.
+            # An entry that starts near the end may extend beyond it.
             offset += max(len(data) - _MAX_ENTRY_32, 4) if len(data) == size else len(data)
             size = min(4 * size, WINDOW)
         return None
 
 
 def warn_of(trace: Trace, name: str, damage: TraceError) -> None:
-    """Keep damage as a warning; each pass finds the same."""
+    """Keep damage as a warning, once: each pass finds the same."""
     warning = damage.within(format="aix", path=name).to_warning()
     note(trace.warnings, warning)
 
 
 def companions(source: Source, bits: int) -> list[Stream]:
-    """The stream of a file and those of the CPUs, in files that have its name and a hyphen and a number."""
+    """Return the stream of a file and those of the CPUs, in files named after it with a hyphen and a number."""
     first = Stream(source, bits)
     folder = source.beside()
     if folder is None:
         return [first]
     try:
         names = folder.listdir()
-    except TraceError:  # a folder that may be searched but not listed
+    except TraceError:  # a folder that can be searched but not listed
         return [first]
     pattern = re.compile(re.escape(os.path.basename(source.name)) + r"-(\d{1,5})")
     found = []
@@ -160,7 +160,7 @@ def _is_stream(file: Source, bits: int) -> bool:
 
 
 def read_beside(source: Source, name: str) -> bytes | None:
-    """A small file beside another, None where there is none."""
+    """Return the contents of a small file in the same folder, None if there is none."""
     folder = source.beside()
     try:
         if folder is None or name not in folder.listdir():
@@ -172,5 +172,5 @@ def read_beside(source: Source, name: str) -> bytes | None:
 
 
 def names_of(streams: list[Stream]) -> list[Any]:
-    """The names of the files, without folders."""
+    """Return the names of the files, without folders."""
     return [os.path.basename(stream.source.name) for stream in streams]

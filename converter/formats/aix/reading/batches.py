@@ -1,4 +1,4 @@
-"""The second pass: windows of streams become columns, streams of several CPUs are merged by time."""
+"""The second pass: windows of streams are decoded into columns, and the streams of several CPUs are merged by time."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.gather import Segments
 from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
-#: Entries of a window that are decoded at a time; those that are smaller on average take several turns.
+#: Entries of a window that are decoded at a time; windows of small entries take several rounds.
 _ROOM: Final = 1 << 17
-#: The format of the records of batches from several streams.
+#: The format name of native records in batches from several streams.
 MERGED: Final = "aix of several CPUs"
-#: What an entry has beside what templates see: half a hook word, padding, thread id and time stamp.
+#: The most bytes of an entry that templates do not see: half a hook word, padding, thread ID and timestamp.
 _MOST_BESIDE: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """All that turns windows into batches, as the survey has settled it.
+    """Everything that turns windows into batches, as the prescan has determined it.
 
-    `class_of_form`, `class_of_own` and `thread_of_task` (int32) are by the numbers of `forms` and of declarations,
-    `nodes` those of declared classes, `gathers` by class id how the columns of hooks of a kernel are read.
+    `class_of_form`, `class_of_own` and `thread_of_task` (int32) are indexed by the numbers of `forms` and of
+    declarations, `nodes` has those of declared classes, and `gathers` the column readers of a kernel's hooks by class
+    ID.
     """
 
     trace: Trace
@@ -50,7 +51,7 @@ class Decoding:
 
 
 class Window:
-    """The events of a window, in stream order; the first `count` of each column count."""
+    """The events of a window, in stream order; only the first `count` entries of each column are valid."""
 
     def __init__(self, room: int, classes: int) -> None:
         self.count = 0
@@ -75,7 +76,7 @@ class _Pass:
         self.offset = 0
 
     def windows(self) -> Iterator[Window]:
-        """The windows that have events, and those bytes behind the last."""
+        """Yield the windows that have events; bytes after the last event belong to the last window."""
         room = self._decoding.trace.bytes_of_a_window(WINDOW)
         try:
             decoding = self._decoding
@@ -85,7 +86,7 @@ class _Pass:
                 assert window is not None
                 window.data = data
                 self.offset = offset + len(data)
-                # Entries that are no events belong to the stretch of bytes all the same.
+                # Entries that are not events belong to the byte range all the same.
                 if len(data):
                     yield window
         except TraceError as error:
@@ -136,7 +137,7 @@ class _Pass:
 
 
 def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
-    """Yield batches in stream order, each with how many bytes are done."""
+    """Yield batches in stream order, each with the number of bytes that are done."""
     if len(decoding.streams) == 1:
         stream = decoding.streams[0]
         head = stream.source.read(0, stream.start)
@@ -145,7 +146,7 @@ def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
             yield _batch(decoding, window, head), one.offset
             head = b""
         if head:
-            # No entry at all: the magic number is all there is to copy.
+            # No entry at all: there is only the magic number to copy.
             yield _batch(decoding, Window(0, len(decoding.trace.event_classes)), head), len(head)
         return
     merge = _EntryMerge(decoding)
@@ -154,7 +155,7 @@ def batches(decoding: Decoding) -> Iterator[tuple[Batch, int]]:
 
 
 def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
-    """The batch of a window of the only stream, with the bytes that it was read from."""
+    """Return the batch of a window of the only stream, with the bytes that it was read from."""
     count = window.count
     places = Locations(
         window.class_id[:count],
@@ -165,7 +166,7 @@ def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
     )
     data, start = window.data, window.start[:count]
     if head:
-        # The stretches of all batches are the whole stream.
+        # The byte ranges of all batches make up the whole stream.
         data = memoryview(head + bytes(data))
         start = start + len(head)
     return Batch(
@@ -181,15 +182,15 @@ def _batch(decoding: Decoding, window: Window, head: bytes) -> Batch:
 
 
 class _EntryMerge(StreamMerge[Window, memoryview]):
-    """Streams of several CPUs, merged; all of their entries are a kernel's."""
+    """Merges streams of several CPUs; all of their entries are a kernel's."""
 
     def __init__(self, decoding: Decoding) -> None:
         super().__init__([stream.cpu for stream in decoding.streams], trace=decoding.trace)
         self._decoding = decoding
         self._passes = [_Pass(decoding, stream) for stream in decoding.streams]
         self._windows = [one.windows() for one in self._passes]
-        #: By class: where in an entry that which templates see begins. Words of the other environment begin in the
-        #: middle of the hook word, or behind hook 00B.
+        #: By class: the offset in an entry of the part that templates see. Words of the other word size start in the
+        #: middle of the hook word, or after hook 00B.
         self._shown_at = np.zeros(len(decoding.trace.event_classes), np.int64)
         for form, id in zip(decoding.forms.found(0), decoding.class_of_form.tolist(), strict=True):
             of_kernel = bool(form & WIDE) == (decoding.streams[0].bits == 64)
@@ -197,7 +198,7 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
 
     @property
     def done(self) -> int:
-        """How many bytes have been read."""
+        """The number of bytes that have been read."""
         return sum(one.offset for one in self._passes)
 
     def next_window(self, stream: int, done: Window | None) -> Window | None:
@@ -216,7 +217,7 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
         return len(self._decoding.trace.event_classes)
 
     def batch(self) -> Batch | None:
-        """The next batch, None after the last."""
+        """Return the next batch, None after the last."""
         merged = self.next()
         if merged is None:
             return None
@@ -225,7 +226,7 @@ class _EntryMerge(StreamMerge[Window, memoryview]):
         return batch
 
     def _entries(self, batch: Batch, merged: MergedEvents[memoryview]) -> NativeRecords:
-        """The windows of all streams one behind the other, which nobody replays, and the entries of events in them."""
+        """Return the windows of all streams concatenated, which are not for replay, and the events' entries in them."""
         ends = np.cumsum([0, *map(len, merged.segments)])
 
         def starts() -> NDArray[np.int64]:

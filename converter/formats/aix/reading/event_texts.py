@@ -1,4 +1,4 @@
-"""What templates make of the events of a batch: the entries that it was read from, through the engine."""
+"""Formats the events of a batch with templates: passes the entries that it was read from to the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from converter.ir.trace import Trace
 
 
 def entry_of(batch: Batch, position: int, bits: int) -> Entry | None:
-    """The entry of an event as templates see it; None for a batch that does not have the bytes it was read from."""
+    """Return the entry of an event as templates see it, None if the batch lacks the bytes it was read from."""
     native = batch.native
     if native is None or native.format not in ("aix", MERGED):
         return None
@@ -25,7 +25,7 @@ def entry_of(batch: Batch, position: int, bits: int) -> Entry | None:
 def texts_of(
     batch: Batch, trace: Trace, bits: int, templates: TemplateFile
 ) -> Callable[[int], str | None]:
-    """The function that gives an event's report text, by its position in the batch."""
+    """Return the function that returns an event's report text, by its position in the batch."""
     paths = {process.pid: process.name for process in trace.processes if process.name}
 
     def text(position: int) -> str | None:

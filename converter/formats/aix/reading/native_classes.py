@@ -1,7 +1,7 @@
-"""Event classes of streams that a kernel wrote: one for each form of each hook, and how its columns are read.
+"""Event classes of streams that a kernel wrote: one for each layout of each hook, with readers for its columns.
 
-Class names are the hook's; fields are those of the user's template where it has a fixed layout, the named words of a
-documented hook, or else the raw words.
+A class has the hook's name. Its fields are those of the user's template if that has a fixed layout, otherwise the named
+words of a documented hook, or else the raw words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WIDTHS = frozenset({1, 2, 4, 8})
 
 @dataclass(slots=True, weakref_slot=True)
 class Entries:
-    """The entries of one class in a batch, as templates see them: where they are, and how to read them."""
+    """The entries of one class in a batch, as templates see them: their locations and how to read them."""
 
     count: int
     locate: Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -53,20 +53,20 @@ class Entries:
 
     @property
     def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Location and size of each."""
+        """Return location and size of each."""
         if self._located is None:
             self._located = self.locate()
         return self._located
 
 
 class EntryTable(Table):
-    """A table that knows the entries that it is made of, while not all of its columns are."""
+    """A table that can still access its entries until all of its columns are decoded."""
 
     __slots__ = ("_entries",)
 
     def __init__(self, entries: Entries, columns: Sequence[Column | Callable[[], Column]]) -> None:
         super().__init__(entries.count, columns)
-        # A trace that is collected must not keep its file in memory beside its columns.
+        # A collected trace must not keep its file in memory in addition to its columns.
         self._entries = weakref.ref(entries)
 
     @property
@@ -76,21 +76,21 @@ class EntryTable(Table):
 
 
 class Gather(Protocol):
-    """How the column of a field is made."""
+    """Reads the column of a field."""
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberAt:
-    """A number at a place of the entry."""
+    """A number at a fixed offset in the entry."""
 
     offset: int
     dtype: np.dtype[np.generic]
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
         column = np.empty(entries.count, self.dtype)
         entries.segments.integers(
             *entries.located, self.offset, self.dtype.itemsize, True, column.view(np.uint8)
@@ -100,14 +100,14 @@ class NumberAt:
 
 @dataclass(frozen=True, slots=True)
 class BytesAt:
-    """Bytes at a place of the entry, to its end for a length of -1, cut to a multiple of `unit`."""
+    """Bytes at a fixed offset in the entry, to its end for a length of -1, cut to a multiple of `unit`."""
 
     offset: int
     length: int = -1
     unit: int = 1
 
     def load(self, entries: Entries) -> ListColumn:
-        """The column."""
+        """Return the column."""
         span, size = self.spans(entries)
         offsets = np.empty(entries.count + 1, np.int64)
         entries.segments.measure(span, size, False, self.unit, offsets)
@@ -116,7 +116,7 @@ class BytesAt:
         return ListColumn(offsets, values)
 
     def spans(self, entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Location and size of the bytes."""
+        """Return location and size of the bytes."""
         span, size = np.empty(entries.count, np.int64), np.empty(entries.count, np.int64)
         entries.segments.fixed_spans(*entries.located, self.offset, self.length, span, size)
         return span, size
@@ -129,7 +129,7 @@ class TextAt:
     bytes: BytesAt
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
         ids = np.empty(entries.count, np.int32)
         entries.segments.intern(*self.bytes.spans(entries), entries.strings, ids)
         return ids
@@ -137,13 +137,13 @@ class TextAt:
 
 @dataclass(frozen=True, slots=True)
 class WordsAt:
-    """All data words from a place on."""
+    """All data words from an offset on."""
 
     offset: int
     width: int
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
         column = BytesAt(self.offset, -1, self.width).load(entries)
         assert isinstance(column.values, np.ndarray)
         words = column.values.view(f">u{self.width}").astype(f"u{self.width}")
@@ -152,17 +152,17 @@ class WordsAt:
 
 @dataclass(frozen=True, slots=True)
 class CountedText:
-    """A text behind its length of `width` bytes; cut where the entry ends."""
+    """A text after its length of `width` bytes; cut at the end of the entry."""
 
     offset: int
     width: int
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
         lengths = NumberAt(self.offset, np.dtype(f"u{self.width}")).load(entries)
         assert isinstance(lengths, np.ndarray)
         span, size = BytesAt(self.offset + self.width).spans(entries)
-        # No entry is as long, and as signed numbers these lengths compare with sizes.
+        # No entry is that long, and as signed numbers these lengths can be compared with sizes.
         size = np.minimum(size, np.minimum(lengths, np.uint64(1 << 32)).astype(np.int64))
         offsets = np.empty(entries.count + 1, np.int64)
         entries.segments.measure(span, size, False, 1, offsets)
@@ -175,7 +175,7 @@ class CountedText:
 
 @dataclass(frozen=True, slots=True)
 class BitsAt:
-    """Some bits, the first counted from the most significant of the byte at `offset`."""
+    """Some bits, counted from the most significant one of the byte at `offset`."""
 
     offset: int
     bit: int
@@ -183,7 +183,7 @@ class BitsAt:
     dtype: np.dtype[np.generic]
 
     def load(self, entries: Entries) -> Column:
-        """The column."""
+        """Return the column."""
         value = np.zeros(entries.count, np.uint64)
         last = self.bit + self.bits
         for i in range((last + 7) // 8):
@@ -198,11 +198,11 @@ Declared = tuple[EventClass, Sequence[Gather]]
 
 
 def native_class(form: int, bits: int, templates: TemplateFile | None) -> Declared:
-    """The class of a form (hook id << FORM_BITS | bits, as `Forms.found` gives it), and how its fields are read.
+    """Return the class of a layout (hook ID << FORM_BITS | bits, as in `Forms.found`), and the readers of its fields.
 
     Args:
-        form: of entries that occur.
-        bits: of the kernel, 32 or 64.
+        form: a layout that occurs.
+        bits: those of the kernel, 32 or 64.
         templates: the user's, if there are any.
 
     """
@@ -228,7 +228,7 @@ def _class(hook: Hook | None, name: str, fields: list[tuple[Field, Gather]]) -> 
     declared = tuple(field for field, _ in fields)
     kind = Kind.TYPED
     if hook is not None and hook.is_documented:
-        # Words by the same names mean the same, whoever says where they stand.
+        # Words of the same name mean the same, wherever template or documentation place them.
         words = {word.name: word for word in (*hook.words, hook.hookdata, hook.text) if word}
         roles = {words[each.name].role for each in declared if each.name in words} - {Role.NONE}
         if {word.role for word in words.values()} - {Role.NONE} <= roles:
@@ -248,7 +248,7 @@ def _word(
 
 
 def _labels(hook: Hook, hook_id: int, templates: TemplateFile | None) -> tuple[Label, ...]:
-    """What the user's template calls the values of the hookdata that say which call or interrupt it is."""
+    """Return the user template's names for the hookdata, which identify the call or the interrupt."""
     if templates is None or hook.hookdata is None:
         return ()
     from converter.formats.aix.trcfmt import names_of_hookdata
@@ -275,7 +275,7 @@ def _documented(hook: Hook, wide: bool, labels: tuple[Label, ...]) -> Declared:
 
 
 def _raw_fields(form: int, bits: int) -> list[tuple[Field, Gather]]:
-    """Hookdata and words, or the data word and buffer of generic entries, uninterpreted."""
+    """Return hookdata and words, or the data word and buffer of generic entries, uninterpreted."""
     wide = bool(form & WIDE)
     width = 8 if wide else 4
     word = IntegerClass(8 * width, False, Style.HEXADECIMAL)
@@ -296,11 +296,15 @@ def _raw_fields(form: int, bits: int) -> list[tuple[Field, Gather]]:
 
 
 def _template_fields(shown: Sequence[StaticField]) -> list[tuple[Field, Gather]]:
-    return [(Field(each.name, held), gather) for each in shown for held, gather in [_taken(each)]]
+    return [
+        (Field(each.name, held), gather)
+        for each in shown
+        for held, gather in [_static_reader(each)]
+    ]
 
 
-def _taken(each: StaticField) -> tuple[FieldClass, Gather]:
-    """The field class of a field of a template, and how it is read."""
+def _static_reader(each: StaticField) -> tuple[FieldClass, Gather]:
+    """Return the field class of a template's field, and its reader."""
     width, at = each.width, each.offset
     match each.format:
         case "A":
@@ -320,7 +324,7 @@ def _taken(each: StaticField) -> tuple[FieldClass, Gather]:
 
 
 def columns_of(gathers: Sequence[Gather], entries: Entries) -> list[Callable[[], Column]]:
-    """The columns of a class's entries, each read when it is asked for."""
+    """Return the columns of a class's entries, each read on demand."""
 
     def column(gather: Gather) -> Callable[[], Any]:
         return lambda: gather.load(entries)

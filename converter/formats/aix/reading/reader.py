@@ -1,4 +1,4 @@
-"""Reading raw AIX trace streams."""
+"""Reads raw AIX trace streams."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError, note
-from converter.formats.aix.entries.prescan import Head, Survey, read_head, survey
+from converter.formats.aix.entries.prescan import Head, Prescan, prescan, read_head
 from converter.formats.aix.entries.scan import FORM_BITS
 from converter.formats.aix.entries.streams import (
     TEMPLATES_SUFFIX,
@@ -33,7 +33,7 @@ from converter.storage.source import Source
 if TYPE_CHECKING:
     from converter.formats.aix.trcfmt import TemplateFile
 
-#: The templates that AIX ships beside a trace.
+#: The template file that AIX ships with a trace.
 TEMPLATE_FILE: Final = "trace.fmt"
 _BITS: Final = {"64": 64, "32": 32}
 
@@ -42,14 +42,14 @@ def read(source: Source, *, variant: str | None = None, trcfmt: str | None = Non
     """Open a raw stream (`trace -o -`, `trcrpt -r`), or the text of a report.
 
     Args:
-        source: the file; files of single CPUs beside it (its name, a hyphen and a number) are read with it.
-        variant: "64" or "32"; a 32-bit stream has no mark of its own, so that it must be named.
-        trcfmt: path of a file of templates; otherwise that beside the trace with its name and .trcfmt, or that called
-            trace.fmt, if there is one.
+        source: the file; files of single CPUs in its folder (its name, a hyphen and a number) are read with it.
+        variant: "64" or "32"; a 32-bit stream cannot be recognized, so that it must be named.
+        trcfmt: path of a template file; the default is the file with the trace's name and .trcfmt, or else
+            trace.fmt, in the trace's folder.
 
     Raises:
-        TraceError: the source is no raw stream, or nothing of it is usable.
-        UnsupportedError: it is a trace log file as the trace daemon writes it.
+        TraceError: the source is not a raw stream, or no part of it is usable.
+        UnsupportedError: it is a trace log file as written by the trace daemon.
 
     """
     try:
@@ -88,7 +88,7 @@ def _check_magic(head: bytes) -> None:
 
 def _templates_text(source: Source, path: str | None, *, own: bool) -> bytes | None:
     if path is None:
-        # The stream itself declares what its user hooks mean.
+        # The stream itself declares the meaning of its user hooks.
         with_name = f"{os.path.basename(source.name)}{TEMPLATES_SUFFIX}"
         named = None if own else read_beside(source, with_name)
         return read_beside(source, TEMPLATE_FILE) if named is None else named
@@ -97,7 +97,7 @@ def _templates_text(source: Source, path: str | None, *, own: bool) -> bytes | N
 
 
 class _Reader:
-    """A trace being read. The survey is made when batches are first asked for."""
+    """A trace being read. The prescan runs when batches are first requested."""
 
     def __init__(self, source: Source, bits: int, trcfmt: str | None) -> None:
         stream = Stream(source, bits)
@@ -133,7 +133,7 @@ class _Reader:
             note(self.trace.warnings, *self._templates.warnings)
 
     def _prepare(self) -> Decoding:
-        found = survey(self._streams, own=self._head.own)
+        found = prescan(self._streams, own=self._head.own)
         warn = partial(warn_of, self.trace, self._streams[0].source.name)
         for error in found.damage:
             warn(error)
@@ -168,7 +168,7 @@ class _Reader:
             warn=warn,
         )
 
-    def _native_threads(self, found: Survey) -> NDArray[np.int32]:
+    def _native_threads(self, found: Prescan) -> NDArray[np.int32]:
         return add_native(self.trace, found)
 
     def _batches(self) -> Iterator[Batch]:
@@ -186,7 +186,7 @@ class _Reader:
                 raise damage.to_error()
 
     def _describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """What the user's templates make of the events of a batch."""
+        """Return the texts that the user's templates print for the events of a batch."""
         from converter.formats.aix.reading.event_texts import texts_of
 
         assert self._templates is not None

@@ -1,7 +1,7 @@
-"""What the events of a report mean, by their hook id and text.
+"""The meaning of a report's events, by their hook ID and text.
 
-The texts are those of reports in IBM's documentation ("Reading a trace report", "trcrpt Command"). A line whose text is
-not like that is a log message of its hook's name.
+The texts are those of reports in IBM's documentation ("Reading a trace report", "trcrpt Command"). A line with any
+other text is a log message with its hook's name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from converter.ir.field_classes import IntegerClass, Label, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tables.strings import StringTable
 
-#: Which of the four columns of text a line is in.
+#: The column of text, one of four, that contains a line.
 LEVEL = Field(
     "level",
     IntegerClass(
@@ -36,7 +36,7 @@ LEVEL = Field(
 MESSAGE = Field("message", StringClass(), Role.MESSAGE)
 _NUMBER = IntegerClass(64, signed=True)
 _ADDRESS = IntegerClass(64, style=Style.HEXADECIMAL)
-#: More distinct names of system calls than any AIX has are no such names.
+#: No AIX has that many system calls: more distinct names are not system calls.
 _MAX_SYSCALLS = 4096
 
 
@@ -49,30 +49,30 @@ class Texts:
     sizes: NDArray[np.int64]
 
     def select(self, rows: NDArray[np.bool_]) -> Texts:
-        """Those where `rows` is true."""
+        """Return the texts for which `rows` is true."""
         return Texts(self.data, self.starts[rows], self.sizes[rows])
 
     def number(self, key: bytes, base: int = 10, *, before: bool = False) -> NDArray[np.int64]:
-        """The number behind (before) a key in each text, -1 for none."""
+        """Return the number after (before) a key in each text, -1 for none."""
         out = np.empty(len(self.starts), np.int64)
         numbers(self.data, self.starts, self.sizes, key, base, out, before=before)
         return out
 
     def word(self, key: bytes, until: bytes = b"") -> Texts:
-        """What stands behind a key in each text; of no size where there is no key."""
+        """Return the word after a key in each text, empty if there is no key."""
         starts = np.empty(len(self.starts), np.int64)
         sizes = np.empty(len(self.starts), np.int64)
         words(self.data, self.starts, self.sizes, key, until, starts, sizes)
         return Texts(self.data, starts, sizes)
 
     def interned(self, strings: StringTable) -> NDArray[np.int32]:
-        """Their ids among the strings of a trace."""
+        """Return their IDs among the strings of a trace."""
         ids = np.empty(len(self.starts), np.int32)
         strings.intern_spans(self.data, self.starts, self.sizes, ids)
         return ids
 
     def column(self) -> ListColumn:
-        """The texts themselves, laid end to end."""
+        """Return the texts themselves, concatenated."""
         offsets = np.empty(len(self.starts) + 1, np.int64)
         joined = np.empty(int(self.sizes.sum()), np.uint8)
         copy_spans(self.data, self.starts, self.sizes, offsets, joined)
@@ -80,8 +80,8 @@ class Texts:
 
 
 @dataclass(slots=True)
-class Meant:
-    """Events of one class: which of the rows, and the columns of its own fields."""
+class Meaning:
+    """Events of one class: their rows, and the columns of the class's own fields."""
 
     event_class: EventClass
     rows: NDArray[np.bool_]
@@ -91,8 +91,8 @@ class Meant:
 
 def meanings(
     id16: int, texts: Texts, has_cpu: NDArray[np.bool_], strings: StringTable
-) -> Iterator[Meant]:
-    """What events of a hook mean that are more than a message."""
+) -> Iterator[Meaning]:
+    """Yield the events of a hook that mean more than a message."""
     match id16:
         case 0x1060 | 0x10C0:
             yield from _dispatch(id16, texts, strings)
@@ -106,7 +106,7 @@ def meanings(
             yield _slih(texts, has_cpu, strings)
         case 0x1030:
             end = EventClass(Kind.SLICE_END)
-            yield Meant(end, has_cpu & (texts.word(b"return from slih").starts > 0), [])
+            yield Meaning(end, has_cpu & (texts.word(b"return from slih").starts > 0), [])
         case 0x1340:
             yield from _exec(texts, strings)
         case 0x1390:
@@ -116,7 +116,7 @@ def meanings(
 
 
 def log_class(id16: int) -> EventClass:
-    """The class of events of a hook of which nothing but the text is known."""
+    """Return the class of a hook's events of which only the text is known."""
     if id16 < 0:
         return EventClass(Kind.LOG, "hook", "aix")
     hook = HOOKS.get(id16)
@@ -124,7 +124,7 @@ def log_class(id16: int) -> EventClass:
     return EventClass(Kind.LOG, name, "aix")
 
 
-#: Lines that are no events: what trcrpt prints besides.
+#: Lines that are not events: other output of trcrpt.
 TEXT_LINE = EventClass(Kind.LOG, "", "aix", (MESSAGE,), timed=False)
 
 
@@ -167,67 +167,67 @@ _WRAPAROUND = _class(0x0060, Kind.DISCARDED, Field("missed_entries", _NUMBER, Ro
 _SLIH = EventClass(Kind.SLICE_BEGIN, fields=(Field("name", StringClass(), Role.NAME),))
 
 
-def _dispatch(id16: int, texts: Texts, strings: StringTable) -> Iterator[Meant]:
+def _dispatch(id16: int, texts: Texts, strings: StringTable) -> Iterator[Meaning]:
     tid, old = texts.number(b" tid="), texts.number(b" old_tid=")
     rows = (tid >= 0) & (old >= 0)
-    meant = texts.select(rows)
-    command = meant.word(b"cmd=", b" pid=")
+    selected = texts.select(rows)
+    command = selected.word(b"cmd=", b" pid=")
     # The process that waits for work is named by its text.
-    idle = meant.word(b"dispatch: ", b" pid=")
-    idle.sizes[meant.number(b"dispatch: pid=") >= 0] = 0
+    idle = selected.word(b"dispatch: ", b" pid=")
+    idle.sizes[selected.number(b"dispatch: pid=") >= 0] = 0
     nameless = command.sizes == 0
     command.starts[nameless], command.sizes[nameless] = idle.starts[nameless], idle.sizes[nameless]
     columns: list[Column | Callable[[], Column]] = [
         command.interned(strings),
-        meant.number(b" pid="),
+        selected.number(b" pid="),
         tid[rows],
-        meant.number(b" priority="),
+        selected.number(b" priority="),
         old[rows],
-        meant.number(b" old_priority="),
+        selected.number(b" old_priority="),
     ]
-    yield Meant(_DISPATCH[id16], rows, columns, meant.number(b"CPUID="))
+    yield Meaning(_DISPATCH[id16], rows, columns, selected.number(b"CPUID="))
 
 
-def _ready(texts: Texts, strings: StringTable) -> Iterator[Meant]:
+def _ready(texts: Texts, strings: StringTable) -> Iterator[Meaning]:
     tid = texts.number(b" tid=")
     rows = tid >= 0
-    meant = texts.select(rows)
+    selected = texts.select(rows)
     columns: list[Column | Callable[[], Column]] = [
-        meant.word(b"cmd=", b" pid=").interned(strings),
-        meant.number(b" pid="),
+        selected.word(b"cmd=", b" pid=").interned(strings),
+        selected.number(b" pid="),
         tid[rows],
-        meant.number(b" priority="),
+        selected.number(b" priority="),
     ]
-    yield Meant(_READY, rows, columns)
+    yield Meaning(_READY, rows, columns)
 
 
-def _exec(texts: Texts, strings: StringTable) -> Iterator[Meant]:
+def _exec(texts: Texts, strings: StringTable) -> Iterator[Meaning]:
     tid = texts.number(b" tid=")
     rows = tid >= 0
-    meant = texts.select(rows)
-    command = meant.word(b"cmd=", b" pid=")
-    yield Meant(_EXEC, rows, [command.interned(strings), meant.number(b" pid="), tid[rows]])
+    selected = texts.select(rows)
+    command = selected.word(b"cmd=", b" pid=")
+    yield Meaning(_EXEC, rows, [command.interned(strings), selected.number(b" pid="), tid[rows]])
 
 
-def _fork(texts: Texts) -> Iterator[Meant]:
+def _fork(texts: Texts) -> Iterator[Meaning]:
     tid = texts.number(b"tid=")
     rows = tid >= 0
-    yield Meant(_FORK, rows, [texts.select(rows).number(b"pid="), tid[rows]])
+    yield Meaning(_FORK, rows, [texts.select(rows).number(b"pid="), tid[rows]])
 
 
-def _wraparound(texts: Texts) -> Iterator[Meant]:
+def _wraparound(texts: Texts) -> Iterator[Meaning]:
     missed = texts.number(b"missed entries", 16, before=True)
     rows = missed >= 0
-    yield Meant(_WRAPAROUND, rows, [missed[rows]])
+    yield Meaning(_WRAPAROUND, rows, [missed[rows]])
 
 
-def _slih(texts: Texts, has_cpu: NDArray[np.bool_], strings: StringTable) -> Meant:
-    """The handler's slice is called by the first word of the text, which is there on every line."""
+def _slih(texts: Texts, has_cpu: NDArray[np.bool_], strings: StringTable) -> Meaning:
+    """Name the handler's slice after the first word of the text, which is on every line."""
     rows = has_cpu & (texts.sizes > 0)
-    return Meant(_SLIH, rows, [texts.select(rows).word(b"").interned(strings)])
+    return Meaning(_SLIH, rows, [texts.select(rows).word(b"").interned(strings)])
 
 
-def _system_calls(texts: Texts, strings: StringTable) -> Iterator[Meant]:
+def _system_calls(texts: Texts, strings: StringTable) -> Iterator[Meaning]:
     names = texts.word(b"").interned(strings)
     names[texts.number(b" LR = ", 16) < 0] = 0
     for name, rows in _by_name(names):
@@ -238,13 +238,13 @@ def _system_calls(texts: Texts, strings: StringTable) -> Iterator[Meant]:
             (Field("lr", _ADDRESS),),
         )
         lr = texts.select(rows).number(b" LR = ", 16).astype(np.uint64)
-        yield Meant(event_class, rows, [lr])
+        yield Meaning(event_class, rows, [lr])
 
 
-def _returns(texts: Texts, strings: StringTable) -> Iterator[Meant]:
+def _returns(texts: Texts, strings: StringTable) -> Iterator[Meaning]:
     names = texts.word(b"return from ").interned(strings)
     for name, rows in _by_name(names):
-        yield Meant(
+        yield Meaning(
             EventClass(Kind.SYSCALL_EXIT, f"sys_exit_{strings.text(name)}", "aix"), rows, []
         )
 

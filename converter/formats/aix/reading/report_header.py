@@ -1,4 +1,4 @@
-"""The heading of a trcrpt report: which columns there are, and where.
+"""The heading of a trcrpt report: its columns and their positions.
 
 The columns are those of the trcrpt command's ``-O`` options exec, cpuid, pid, tid, svc, ids and timestamp (IBM, AIX
 documentation, "trcrpt Command", "Reading a trace report").
@@ -13,7 +13,7 @@ from enum import IntEnum, unique
 
 @unique
 class FrontColumn(IntEnum):
-    """A column in front of the time; the numbers are those that the kernel knows."""
+    """A column before the time; the numbers are those that the kernel knows."""
 
     ID = 0
     PROCESS_NAME = 1
@@ -42,10 +42,10 @@ TITLE = re.compile(r"APPL\s+SYSCALL\s+KERNEL\s+INTERRUPT")
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The columns of a report, with the places in the line at which they start.
+    """The columns of a report, with the offsets in the line at which they start.
 
-    `timed` is False with ``timestamp=3``. In a report that is not `aligned`, runs of blanks were squeezed to one, as by
-    copying it from a page of text; its values are told apart by their order.
+    `timed` is False with ``timestamp=3``. In a report that is not `aligned`, runs of blanks have been reduced to one,
+    for example by copying it from a page of text; its values are distinguished by their order.
     """
 
     columns: tuple[tuple[FrontColumn, int], ...]
@@ -56,12 +56,12 @@ class Heading:
     title: bytes
 
     def has(self, column: FrontColumn) -> bool:
-        """Whether the report has this column."""
+        """Return True if the report has this column."""
         return any(kind is column for kind, _ in self.columns)
 
 
 def parse_heading(line: bytes, before: bytes = b"") -> Heading | None:
-    """The heading that a line is, or the second line of, below `before` (``2line=on``); None if it is none."""
+    """Return the heading on a line, or on the line `before` and this one (``2line=on``); None if there is none."""
     text = line.rstrip().decode("latin-1")
     found = TITLE.search(text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Reading the text of trcrpt reports: what is mailed around where the trace file itself is not at hand."""
+"""Reads the text of trcrpt reports, which people send when the trace file itself is not available."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from converter.kernels.batches.union import number_rows
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
-#: Of `Trace.format`: such a trace has none of the bytes of a trace file.
+#: The `Trace.format` of such a trace, which has none of the bytes of a trace file.
 FORMAT = "trcrpt"
 
 _WINDOW = 1 << 22
-#: Within this the heading must begin.
+#: The heading must start within this many bytes.
 _HEAD = 1 << 16
 _MAX_LINE = 1 << 20
 _MAX_PREAMBLE = 100
@@ -47,7 +47,7 @@ _DEPTH = Field("interrupt_depth", IntegerClass(16, signed=True), Role.CONTEXT)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether the beginning of a file has the heading of a report."""
+    """Return True if the start of a file has the heading of a report."""
     if b"\0" in head:
         return False
     lines = head.split(b"\n")
@@ -58,10 +58,10 @@ def sniff(head: bytes) -> bool:
 
 
 def read_report(source: Source) -> Trace:
-    """The events of a report, read window by window; nothing is kept but the names in it.
+    """Open a report, whose events are read window by window; only the names in it are kept.
 
     Raises:
-        TraceError: there is no heading near the beginning.
+        TraceError: there is no heading near the start.
 
     """
     head = source.read(0, _HEAD)
@@ -83,14 +83,14 @@ _EXPECTED = "a line that ends in APPL SYSCALL KERNEL INTERRUPT"
 
 @dataclass(slots=True)
 class _Threads:
-    """The threads of the trace by what the columns say: tid, or pid where there is none."""
+    """The threads of the trace by the columns' values: tid, or pid if there is none."""
 
     trace: Trace
     by_id: dict[int, int] = field(default_factory=dict)
     by_pid: dict[int, int] = field(default_factory=dict)
 
     def indices(self, pid: NDArray[np.int64], tid: NDArray[np.int64]) -> NDArray[np.int32]:
-        """The index of each event's thread, -1 for none. A thread's process is that of its first event."""
+        """Return the index of each event's thread, -1 for none. A thread's process is that of its first event."""
         key = np.where(tid >= 0, tid, pid)
         distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         index = np.empty(len(distinct), np.int32)
@@ -102,7 +102,7 @@ class _Threads:
         known = self.by_id.get(tid)
         if known is not None:
             return known
-        # Without a process id a thread is all that is known of its process.
+        # Without a process ID, a thread is all that is known of its process.
         process = self.by_pid.setdefault(pid if pid >= 0 else tid, len(self.trace.processes))
         if process == len(self.trace.processes):
             self.trace.processes.append(Process(pid if pid >= 0 else tid))
@@ -111,7 +111,7 @@ class _Threads:
         return self.by_id[tid]
 
 
-#: A field that events have besides those of their class, and what makes its column for some places of a batch.
+#: An additional field of events, and a function that builds its column for some positions of a batch.
 _Kept = tuple[Field, Callable[[NDArray[np.intp]], Column]]
 
 
@@ -170,7 +170,7 @@ class _Reader:
             self.done = at
 
     def warn(self, offset: int, size: int) -> None:
-        """Say, once, that a piece of a line longer than any of trcrpt's is left out."""
+        """Warn, once, that part of a line longer than any of trcrpt's is left out."""
         warning = TraceWarning(
             format=FORMAT,
             path=self.source.name,
@@ -181,9 +181,9 @@ class _Reader:
         note(self.trace.warnings, warning)
 
     def next_heading(self, data: bytes, at: int, heading: Heading) -> tuple[Heading, int]:
-        """The heading that the line at `at` is, and where the next line starts.
+        """Return the heading at `at`, and the offset of the following line.
 
-        A report of several pages repeats it, several reports in one file may have different ones.
+        Each page of a report may repeat the heading, and several reports in one file may have different ones.
         """
         end = data.find(b"\n", at, at + _MAX_LINE)
         end = len(data) if end < 0 else end
@@ -203,26 +203,29 @@ class _Reader:
         thread = self.threads.indices(pid, tid)
         names = Texts(data, columns[6], columns[7])
         self.name_threads(thread, names)
-        kept = [(MESSAGE, lambda at: _taken(texts, at)()), *self.contexts(heading, columns, names)]
+        kept = [
+            (MESSAGE, lambda at: _text_column(texts, at)()),
+            *self.contexts(heading, columns, names),
+        ]
         class_id = np.empty(len(ts), np.int32)
         tables: dict[int, Table] = {}
         nameless: list[NDArray[np.intp]] = []
         for id16 in values_of(ids).tolist():
-            places = np.flatnonzero(ids == id16)
+            positions = np.flatnonzero(ids == id16)
             if id16 == -2:
                 number = self.number(TEXT_LINE)
-                class_id[places] = number
-                tables[number] = Table(len(places), [_taken(texts, places)])
+                class_id[positions] = number
+                tables[number] = Table(len(positions), [_text_column(texts, positions)])
                 continue
-            left = self.hook(id16, places, heading, texts, cpu, class_id, tables, kept)
+            left = self.hook(id16, positions, heading, texts, cpu, class_id, tables, kept)
             if id16 < 0 or (len(left) and self.is_full()):
                 nameless.append(left)
             elif len(left):
-                made = replace(log_class(id16), timed=heading.timed)
-                self.add(made, [], kept, left, class_id, tables)
+                event_class = replace(log_class(id16), timed=heading.timed)
+                self.add(event_class, [], kept, left, class_id, tables)
         if nameless:
-            made = replace(log_class(-1), timed=heading.timed)
-            self.add(made, [], kept, np.concatenate(nameless), class_id, tables)
+            event_class = replace(log_class(-1), timed=heading.timed)
+            self.add(event_class, [], kept, np.concatenate(nameless), class_id, tables)
         thread[
             np.isin(class_id, [self.numbers[each] for each in self.numbers if _on_cpu(each)])
         ] = -1
@@ -231,7 +234,7 @@ class _Reader:
         return Batch(ts=ts, class_id=class_id, row=row, tables=tables, thread=thread, cpu=cpu)
 
     def is_full(self) -> bool:
-        """Whether there are so many classes that further events are of those without a name."""
+        """True if further events get the nameless classes, as the limit of classes is reached."""
         if len(self.trace.event_classes) < limit("aix.report-classes"):
             return False
         expected = allowed("aix.report-classes")
@@ -242,17 +245,17 @@ class _Reader:
         return True
 
     def describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """The text of each event as it stands in the report, on one line."""
+        """Return the function that returns the text of an event in the report, on one line."""
         classes = self.trace.event_classes
-        places = [each.index_of(Role.MESSAGE) for each in classes]
+        indices = [each.index_of(Role.MESSAGE) for each in classes]
 
         def text(position: int) -> str | None:
             number = int(batch.class_id[position])
-            place, row = places[number], int(batch.row[position])
-            if place is None:
+            index, row = indices[number], int(batch.row[position])
+            if index is None:
                 return None
             message = value(
-                batch.tables[number].column(place), MESSAGE.type, row, self.trace.strings
+                batch.tables[number].column(index), MESSAGE.type, row, self.trace.strings
             )
             return " ".join(message.decode("utf-8", "replace").split())
 
@@ -261,7 +264,7 @@ class _Reader:
     def hook(
         self,
         id16: int,
-        places: NDArray[np.intp],
+        positions: NDArray[np.intp],
         heading: Heading,
         texts: Texts,
         cpu: NDArray[np.int32],
@@ -269,45 +272,45 @@ class _Reader:
         tables: dict[int, Table],
         kept: list[_Kept],
     ) -> NDArray[np.intp]:
-        """Give the events of one hook that mean more than a message their classes; the places of the rest."""
-        own = Texts(texts.data, texts.starts[places], texts.sizes[places])
-        left = np.ones(len(places), np.bool_)
-        for meant in meanings(id16, own, cpu[places] >= 0, self.trace.strings):
-            rows = meant.rows & left
-            made = replace(meant.event_class, timed=heading.timed)
+        """Assign classes to events of a hook that mean more than a message; return the positions of the others."""
+        own = Texts(texts.data, texts.starts[positions], texts.sizes[positions])
+        left = np.ones(len(positions), np.bool_)
+        for meaning in meanings(id16, own, cpu[positions] >= 0, self.trace.strings):
+            rows = meaning.rows & left
+            event_class = replace(meaning.event_class, timed=heading.timed)
             if not rows.any() or self.is_full():
                 continue
-            if self.numbers.get(_with(made, kept)) in tables:
-                continue  # two names, different in bytes that are no text
+            if self.numbers.get(_with_kept(event_class, kept)) in tables:
+                continue  # two names that differ only in bytes that are not text
             left &= ~rows
-            at = places[rows]
-            if meant.cpu is not None:
-                cpu[at] = np.where(cpu[at] < 0, meant.cpu, cpu[at])
-            self.add(made, meant.columns, kept, at, class_id, tables)
-        return places[left]
+            at = positions[rows]
+            if meaning.cpu is not None:
+                cpu[at] = np.where(cpu[at] < 0, meaning.cpu, cpu[at])
+            self.add(event_class, meaning.columns, kept, at, class_id, tables)
+        return positions[left]
 
     def add(
         self,
-        made: EventClass,
+        event_class: EventClass,
         columns: list[Column | Callable[[], Column]],
         kept: list[_Kept],
         at: NDArray[np.intp],
         class_id: NDArray[np.int32],
         tables: dict[int, Table],
     ) -> None:
-        number = self.number(_with(made, kept))
+        number = self.number(_with_kept(event_class, kept))
         class_id[at] = number
         lazy = [_bound(make, at) for _, make in kept]
         tables[number] = Table(len(at), [*columns, *lazy])
 
-    def number(self, made: EventClass) -> int:
-        known = self.numbers.get(made)
+    def number(self, event_class: EventClass) -> int:
+        known = self.numbers.get(event_class)
         if known is None:
-            known = self.numbers[made] = self.trace.add_class(made)
+            known = self.numbers[event_class] = self.trace.add_class(event_class)
         return known
 
     def contexts(self, heading: Heading, columns: NDArray[np.int64], names: Texts) -> list[_Kept]:
-        """What the report has columns for besides, and the trace has no place for elsewhere."""
+        """Return fields for the report's additional columns that the trace cannot represent otherwise."""
         strings = self.trace.strings
         level = columns[12].astype(np.uint8)
         found: list[_Kept] = [(LEVEL, lambda at: level[at])]
@@ -324,7 +327,7 @@ class _Reader:
         return found
 
     def name_threads(self, thread: NDArray[np.int32], names: Texts) -> None:
-        """Fill in the names of processes that have none yet from the first line that has one."""
+        """Fill in the names of processes that have none yet from the first line with a name."""
         named = np.flatnonzero((names.sizes > 0) & (thread >= 0))
         distinct, first = np.unique(thread[named], return_index=True)
         for index, at in zip(distinct.tolist(), named[first].tolist(), strict=True):
@@ -332,21 +335,21 @@ class _Reader:
             if not process.name:
                 start, size = int(names.starts[at]), int(names.sizes[at])
                 text = names.data[start : start + size].decode("utf-8", "replace")
-                # trcrpt prints ids between hyphens for processes whose name it does not know.
+                # trcrpt prints IDs between hyphens for processes whose name it does not know.
                 process.name = "" if text.startswith("-") else text
 
 
-def _with(made: EventClass, kept: list[_Kept]) -> EventClass:
-    """The class with the message and what else lines have: arguments to a slice, say."""
-    return replace(made, fields=(*made.fields, *(each for each, _ in kept)))
+def _with_kept(event_class: EventClass, kept: list[_Kept]) -> EventClass:
+    """Return the class with the message and the other columns of lines, as arguments of a slice, for example."""
+    return replace(event_class, fields=(*event_class.fields, *(each for each, _ in kept)))
 
 
 def _on_cpu(event_class: EventClass) -> bool:
-    """Whether a slice of this class is one of its CPU: of an interrupt handler."""
+    """Return True if a slice of this class belongs to its CPU: that of an interrupt handler."""
     return event_class.kind in (Kind.SLICE_BEGIN, Kind.SLICE_END)
 
 
-def _taken(texts: Texts, at: NDArray[np.intp]) -> Callable[[], Column]:
+def _text_column(texts: Texts, at: NDArray[np.intp]) -> Callable[[], Column]:
     return lambda: Texts(texts.data, texts.starts[at], texts.sizes[at]).column()
 
 
@@ -357,7 +360,7 @@ def _bound(
 
 
 def _environment(facts: list[str]) -> dict[str, str | int]:
-    """What the lines above the heading say: ``System: AIX host``, a command line, and the like."""
+    """Return the facts above the heading: ``System: AIX host``, a command line, and the like."""
     environment: dict[str, str | int] = {"tool": "trcrpt"}
     for fact in facts:
         name, colon, said = fact.partition(": ")

@@ -1,4 +1,4 @@
-"""Processes, threads and tracks of a trace: as a stream of this converter's declares them, or as hooks tell."""
+"""Processes, threads and tracks of a trace: those that traceconv's own streams declare, or those in hooks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import posixpath
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.aix.entries.prescan import Survey
+from converter.formats.aix.entries.prescan import Prescan
 from converter.formats.aix.side_table import Declarations
 from converter.ir.trace import Process, Thread, Trace
 
 
 def add_declared(trace: Trace, declared: Declarations) -> None:
-    """Make the declared processes, threads, tracks and classes those of the trace, in their numbers."""
+    """Add the declared processes, threads, tracks and classes to the trace, under their numbers."""
     trace.processes += (declared.processes[i] for i in range(len(declared.processes)))
     trace.threads += (declared.threads[i] for i in range(len(declared.threads)))
     trace.tracks += (declared.tracks[i] for i in range(len(declared.tracks)))
@@ -21,15 +21,15 @@ def add_declared(trace: Trace, declared: Declarations) -> None:
         trace.add_class(declared.classes[number][0])
 
 
-def add_native(trace: Trace, found: Survey) -> NDArray[np.int32]:
-    """Add the threads whose ids stand in entries; the thread of each number of `Forms.threads`.
+def add_native(trace: Trace, found: Prescan) -> NDArray[np.int32]:
+    """Add the threads whose IDs are in entries; return the thread of each number of `Forms.threads`.
 
-    Hooks that name a process and a thread of it say which process a thread belongs to, EXEC hooks its program, FORK
-    hooks whose child it is; a child without an EXEC runs its parent's. Threads of which none tells are in process 0.
+    Hooks that name a process and a thread of it assign the thread to the process, EXEC hooks name its program, and FORK
+    hooks its parent; a child without an EXEC runs its parent's program. All other threads are in process 0.
     """
     threads = found.forms.threads(0)
     numbers: dict[int, int] = {}
-    # The last program that a process has executed is what the trace ends with.
+    # A process gets the name of the last program that it has executed.
     names = {pid: _name_of(path) for pid, path in found.executions}
     pid_of = {tid: pid for tid, pid in threads if pid is not None}
     parents = {child: pid_of[tid] for child, tid in found.forks if pid_of.get(tid, child) != child}

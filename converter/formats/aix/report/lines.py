@@ -1,7 +1,7 @@
-"""The report of an AIX trace: columns and text as trcrpt prints them.
+"""Prints the report of an AIX trace: columns and text as trcrpt prints them.
 
 The columns are those of ``trcrpt -O exec=on,cpuid=on,pid=on,tid=on`` with elapsed time and delta (IBM, AIX
-documentation, "trcrpt Command"); their widths are this converter's own. Texts are those of the user's templates or,
+documentation, "trcrpt Command"); their widths are traceconv's own. Texts are those of the user's templates or,
 without any, of the templates for documented hooks in ``schemas/aix``.
 """
 
@@ -21,7 +21,7 @@ from converter.formats.aix.hooks import HOOKS
 from converter.formats.aix.portable import streams_of
 from converter.formats.aix.reading.event_texts import entry_of
 from converter.formats.aix.reading.native_classes import EntryTable
-from converter.formats.aix.report.requests import asked
+from converter.formats.aix.report.requests import requested_macros
 from converter.formats.aix.report.state import ReportState
 from converter.formats.aix.report.template_locations import NotExpressedError
 from converter.formats.aix.report.template_programs import raw_text
@@ -60,11 +60,11 @@ _SECOND: Final = 10**9
 _MILLISECOND: Final = 10**6
 _WIDE_ID: Final = 10**10
 _ALL_BITS: Final = (1 << 64) - 1
-#: Differences of times below fit into 64 bits.
+#: Differences of times below this fit 64 bits.
 _LARGE: Final = 1 << 62
-#: Macros that every event has a part in.
+#: Macros that apply to every event.
 _OF_ALL: Final = frozenset({"RELLINENO", "SKIP", "STOP"})
-#: Whose events change the name of a process, which is in front of each line; what $SVC and $PRI say.
+#: Hooks that change the name of a process, which is at the start of each line, and the values of $SVC and $PRI.
 _PATHS: Final = frozenset({Kind.PROCESS_EXEC, Kind.PROCESS_FORK})
 _CALLS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT, Kind.TASK_EXIT})
 _PRIORITIES: Final = frozenset(
@@ -76,16 +76,16 @@ _PRIORITIES: Final = frozenset(
 
 @cache
 def own_templates() -> TemplateFile:
-    """The templates of ``schemas/aix``, for documented hooks."""
+    """Return the templates of ``schemas/aix``, for documented hooks."""
     text = pkgutil.get_data("converter.schemas", "aix/documented.trcfmt")
     assert text is not None
     return parse(text)
 
 
 def print_report(trace: Trace, write: Write) -> bool:
-    """Write the report in pieces.
+    """Write the report in parts.
 
-    False for a stream whose events are not those of AIX, and for one that has travelled, whose events have no entries.
+    Returns False for a stream whose events are not those of AIX, and for an embedded one, whose events have no entries.
     """
     kept = trace.sidecar.get("aix", {})
     bits = kept.get("bits")
@@ -100,8 +100,8 @@ def print_report(trace: Trace, write: Write) -> bool:
 class _Report:
     """The report of a trace.
 
-    Events whose template is expressed by a program are printed by it; those of others, and those that change what
-    templates can ask for, one by one.
+    Events whose template can be compiled are printed by a program. Other events, and those that change values that
+    templates can request, are printed one by one.
     """
 
     def __init__(self, trace: Trace, bits: int, file: TemplateFile) -> None:
@@ -119,11 +119,11 @@ class _Report:
         self.numbers = Directory(partial(_numbered, 10))
         self.batch: Batch | None = None
         self.times: NDArray[Any] = np.zeros(0, np.int64)
-        #: Kinds of hooks that are followed one by one; None are all.
+        #: Kinds of hooks that are tracked one by one; None means all.
         self.followed: frozenset[Kind] | None = _PATHS
 
     def print(self, write: Write) -> None:
-        """All lines."""
+        """Print all lines."""
         write(f"\n{_HEADING}\n\n".encode())
         printer = Printer(self.trace.strings)
         for batch in self.trace.batches():
@@ -149,21 +149,21 @@ class _Report:
         self.batch = batch
 
     def sample(self, batch: Batch, number: int) -> Entry | None:
-        """The first entry of a class, which says of what form all are."""
+        """Return the first entry of a class, which has the layout of all."""
         return entry_of(batch, int(batch.positions(number)[0]), self.bits)
 
     def columns(self, batch: Batch) -> dict[Hashable, NDArray[Any]]:
-        """What programs take of the batch."""
+        """Return the inputs of programs for the batch."""
         trace, count = self.trace, len(batch)
         threads = trace.threads
-        # Those that are wider than their column are no matter of programs.
+        # Programs do not print numbers that are wider than their column.
         tids = [*(min(thread.tid, _WIDE_ID) for thread in threads), -1]
         pids = [*(min(trace.processes[one.process].pid, _WIDE_ID) for one in threads), -1]
         self.times = times = _nanoseconds(trace, batch.ts)
         if self.first is None and count:
             self.first = self.last = int(times[0])
         if max(abs(self.first or 0), abs(self.last)) >= _LARGE:
-            # Those of batches before are not held by 64 bits.
+            # Differences to times of earlier batches may not fit 64 bits.
             times = times.astype(object)
         before = np.empty_like(times)
         before[:1] = self.last
@@ -173,7 +173,7 @@ class _Report:
             self.last = int(times[-1])
         cpu = batch.cpu.astype(np.int64)
         pid, tid = (np.array(ids, np.int64)[batch.thread] for ids in (pids, tids))
-        # What is as wide as its column.
+        # False for numbers that exceed their column.
         fits = (cpu < 1000) & (pid < _WIDE_ID) & (tid < _WIDE_ID)
         for number, width in ((elapsed, 16), (delta, 15)):
             fits &= (number < 10 ** (width - 1)) & (number > -(10 ** (width - 2)))
@@ -200,7 +200,7 @@ class _Report:
     # Programs
 
     def program(self, number: int, table: Table) -> Printed:
-        """What prints the events of a class, made when it is first met."""
+        """Return the program that prints the events of a class, compiled when the class first occurs."""
         if number not in self.programs:
             assert self.batch is not None
             known = isinstance(table, EntryTable) and table.entries is not None
@@ -247,7 +247,7 @@ class _Report:
         return code.finish()
 
     def front(self, code: Code, id16: int) -> None:
-        """The columns in front of the text."""
+        """Add the columns before the text."""
         code.literal(f"{digits_of(id16):<4} ".encode())
         for name, directory in (
             ("pid", self.names),
@@ -277,7 +277,7 @@ class _Report:
     # One event
 
     def printed(self, _: bytes, position: int) -> bytes:
-        """The lines of an event."""
+        """Return the lines of an event."""
         batch = self.batch
         assert batch is not None
         entry = None if self.stopped else entry_of(batch, position, self.bits)
@@ -329,8 +329,8 @@ class _Report:
 
 
 def _followed(file: TemplateFile, ids: Iterable[int]) -> frozenset[Kind] | None:
-    """The kinds of hooks that templates ask about, whose events are followed one by one; None are all."""
-    macros = asked(file, ids)
+    """Return the kinds of hooks that templates refer to, whose events are tracked one by one; None means all."""
+    macros = requested_macros(file, ids)
     if macros & _OF_ALL:
         return None
     found = _PATHS
@@ -345,7 +345,7 @@ _FRONT_TEXT: Final = _HEADING[: -len("APPL    SYSCALL KERNEL  INTERRUPT")]
 
 
 def _margin(level: Level) -> str:
-    """What is in front of all lines of a text but the first."""
+    """Return the margin of all lines of a text except the first."""
     if level is Level.EDGE:
         return ""
     return " " * (len(_FRONT_TEXT) + _LEVEL_WIDTH * (level - Level.APPL))
@@ -365,14 +365,14 @@ def _numbered(width: int, number: int) -> tuple[bytes, int]:
 
 
 def _fixed(number: int, digits: int) -> str:
-    """An integer with a decimal point `digits` places from its end."""
+    """Return an integer with a decimal point `digits` digits from its end."""
     sign = "-" if number < 0 else ""
     whole, part = divmod(abs(number), 10**digits)
     return f"{sign}{whole}.{part:0{digits}}"
 
 
 def _nanoseconds(trace: Trace, ts: NDArray[np.int64]) -> NDArray[Any]:
-    """Times in nanoseconds, as objects where 64 bits do not hold them."""
+    """Return times in nanoseconds, as objects if they do not fit 64 bits."""
     rate = trace.clock.ticks_per_second
     if rate is None or not len(ts):
         return ts

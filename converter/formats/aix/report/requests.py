@@ -1,4 +1,4 @@
-"""What templates ask for besides their entry."""
+"""The values outside of their entry that templates request."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from converter.formats.aix.trcfmt import TemplateFile
 from converter.formats.aix.trcfmt.model import DEFAULT_TEMPLATE, Call, Macro, Subroutine
 
 
-def asked(file: TemplateFile, ids: Iterable[int]) -> set[str]:
-    """The macros that the templates of some hooks use, those that they call included."""
+def requested_macros(file: TemplateFile, ids: Iterable[int]) -> set[str]:
+    """Return the macros that the templates of some hooks use, including those of the templates that they call."""
     found: set[str] = set()
     waiting = [file.templates.get(id16) or file.templates.get(DEFAULT_TEMPLATE) for id16 in ids]
     seen: set[int] = set()
@@ -33,7 +33,7 @@ def asked(file: TemplateFile, ids: Iterable[int]) -> set[str]:
 
 
 def _template_of(name: str) -> int:
-    """The template that `$name` may be."""
+    """Return the ID of the template that `$name` may refer to."""
     if name == "DEFAULT":
         return DEFAULT_TEMPLATE
     try:
@@ -43,7 +43,7 @@ def _template_of(name: str) -> int:
 
 
 def _nodes(item: Any) -> Iterator[Any]:
-    """An item and all that is in it."""
+    """Yield an item and everything in it."""
     waiting = [item]
     while waiting:
         node = waiting.pop()

@@ -1,7 +1,7 @@
-"""What templates can ask besides an event itself, in the order of events: as trcrpt knows it when it prints them.
+"""State that templates can request besides an event itself, tracked in the order of events as trcrpt does.
 
-Programs are those that EXEC hooks have named so far, and children run their parents'; priorities those that dispatches
-and the run queue have told; a system call is current from its SVC hook to its return.
+Programs are those that EXEC hooks have named so far, and children run their parents'. Priorities are from dispatches
+and the run queue. A system call is current from its SVC hook to its return.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
-#: Whose priority a hook tells, and which it is.
+#: The task whose priority a hook reports, and the priority.
 _PRIORITIES: Final = (
     (Role.NEXT_TID, Role.NEXT_PRIORITY),
     (Role.PREV_TID, Role.PREV_PRIORITY),
@@ -24,14 +24,14 @@ _PRIORITIES: Final = (
 
 
 class ReportState:
-    """The environment of one event after the other. `svc_names` are those of system calls, by their numbers."""
+    """The environment of one event after another. `svc_names` are those of system calls, by their numbers."""
 
     def __init__(self, trace: Trace, bits: int, svc_names: Mapping[int, str]) -> None:
         self._trace = trace
         self._svc_names = svc_names
         files = trace.sidecar["aix"]["files"]
         self._file: str = files[0]
-        # Files of CPUs have a number behind the name of the trace's.
+        # Files of CPUs are named after the trace with a number.
         cpus = max(len(files) - 1, 1)
         self.around = Environment(
             trace_env=bits,
@@ -42,19 +42,19 @@ class ReportState:
         self._priorities: dict[int, int] = {}
         self._calls: dict[int, str] = {}
         self._batch: Batch | None = None
-        #: Of CPUs, where they have files of their own.
+        #: File names of CPUs with files of their own.
         self._files = {int(name.rpartition("-")[2]): name for name in files[1:]}
-        #: Of the first byte of the batch in the stream.
+        #: The offset in the stream of the batch's first byte.
         self._offset = 0
 
     def begin(self, batch: Batch) -> None:
-        """The next batch."""
+        """Start the next batch."""
         if self._batch is not None and self._batch.native is not None:
             self._offset += len(self._batch.native.data)
         self._batch = batch
 
     def enter(self, position: int, entry: Entry) -> Environment:
-        """What the template of an event can ask; events come in their order."""
+        """Return what the template of an event can request; events must come in order."""
         batch, around, trace = self._batch, self.around, self._trace
         assert batch is not None
         thread = int(batch.thread[position])
@@ -76,41 +76,41 @@ class ReportState:
         return around
 
     def _change(self, hook: Hook, entry: Entry) -> None:
-        around, told = self.around, _told(hook, entry)
+        around, words = self.around, _documented_words(hook, entry)
         for task, priority in _PRIORITIES:
-            if task in told and priority in told:
-                self._priorities[told[task]] = told[priority]
+            if task in words and priority in words:
+                self._priorities[words[task]] = words[priority]
         match hook.kind:
             case Kind.SYSCALL_ENTRY:
-                number = told.get(Role.SYSCALL_NUMBER, 0)
-                # Without a name, as $HD prints it.
+                number = words.get(Role.SYSCALL_NUMBER, 0)
+                # Unnamed calls appear as $HD prints them.
                 self._calls[around.tid] = self._svc_names.get(number, f"{number:04X}")
-            case Kind.PROCESS_EXEC if Role.PID in told and entry.generic:
+            case Kind.PROCESS_EXEC if Role.PID in words and entry.generic:
                 text = entry.data[2 * entry.word_size :].partition(b"\0")[0]
                 path = text.decode("utf-8", "surrogateescape").partition(" ")[0]
-                around.paths[told[Role.PID]] = path
-            case Kind.PROCESS_FORK if Role.PID in told and around.pid in around.paths:
-                around.paths.setdefault(told[Role.PID], around.paths[around.pid])
+                around.paths[words[Role.PID]] = path
+            case Kind.PROCESS_FORK if Role.PID in words and around.pid in around.paths:
+                around.paths.setdefault(words[Role.PID], around.paths[around.pid])
 
     def leave(self, entry: Entry) -> None:
-        """What an event ends holds for the event itself."""
+        """Finish an event: what it ends still applies to the event itself."""
         hook = HOOKS.get(entry.id)
         if hook is not None and hook.kind in (Kind.SYSCALL_EXIT, Kind.TASK_EXIT):
             self._calls.pop(self.around.tid, None)
 
 
-def _told(hook: Hook, entry: Entry) -> dict[Role, int]:
-    """The documented words of an entry by their roles; none of one that has fewer words."""
+def _documented_words(hook: Hook, entry: Entry) -> dict[Role, int]:
+    """Return the documented words of an entry by their roles, none if it has too few words."""
     size = entry.word_size
     if len(entry.data) < size * (1 + len(hook.words)):
         return {}
-    told = {
+    words = {
         word.role: _signed(word, entry.word(number, size), size)
         for number, word in enumerate(hook.words, 1)
     }
     if hook.hookdata is not None:
-        told[hook.hookdata.role] = entry.hook_data
-    return told
+        words[hook.hookdata.role] = entry.hook_data
+    return words
 
 
 def _signed(word: Word, number: int, size: int) -> int:

@@ -1,4 +1,4 @@
-"""Lines of a template's text where blanks and tabs depend on the entry: whether a blank is due, where a line begins."""
+"""Lines of a template's text whose blanks and tabs depend on the entry: pending blanks, and the start of a line."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ BLANK, _NEWLINE = 32, 10
 
 @dataclass
 class LineProgram(RegisterProgram):
-    """A program that knows, or finds out, where in a line it is."""
+    """A program that tracks its position in a line."""
 
     def add(self, template: Template, id16: int) -> None:
-        """The text that a template makes of the entries of a hook.
+        """Add the text that a template prints for the entries of a hook.
 
         Raises:
-            NotExpressedError: no program can print it.
+            NotExpressedError: it cannot be compiled.
 
         """
         self._zero(MACROS, self.first.places)
@@ -42,12 +42,12 @@ class LineProgram(RegisterProgram):
         self._check_output()
 
     def _end_line(self) -> None:
-        """Blanks at the end of a line are left out, by the engine."""
+        """Give up if a blank ends the line: the engine removes it."""
         self._is_not(BLANK)
         self.code.give_up()
 
     def _is_not(self, character: int) -> None:
-        """Whether the last character is another."""
+        """Push True if the last character is not this one."""
         self.code.add(op.LAST)
         self.code.constant(character)
         self.code.add(op.NOT_EQUAL)
@@ -66,7 +66,7 @@ class LineProgram(RegisterProgram):
             self.code.unless_zero(lambda: self.code.literal(b" "), None)
 
     def _blank_is_due(self) -> None:
-        """Whether a blank is to be put in front of what is none."""
+        """Push True if a blank must precede a character that is not blank."""
         self._is_not(BLANK)
         self._is_not(_NEWLINE)
         self.code.add(op.BOTH)
@@ -76,7 +76,7 @@ class LineProgram(RegisterProgram):
 
     def _text(self, text: str) -> None:
         if not (text.isascii() and text.isprintable()):
-            # What a character takes in the text is not what it takes on the report.
+            # The width of such a character in the text differs from that in the report.
             raise NotExpressedError("characters")
         super()._text(text)
 
@@ -87,13 +87,13 @@ class LineProgram(RegisterProgram):
         self._due = blank
 
     def _tab(self) -> None:
-        """Blanks up to the next tab stop."""
+        """Print blanks up to the next tab stop."""
         code, stop = self.code, _FIRST_TAB_AT_EDGE if self.at_edge else _TAB
         self._tabs = True
         code.add(op.PRINTED)
         self._fetch(LINE)
         code.add(op.SUBTRACT)
-        column = self._held_here()
+        column = self._store_top()
 
         def first() -> None:
             code.constant(stop)
@@ -117,7 +117,7 @@ class LineProgram(RegisterProgram):
         self._due = False
 
     def _check_output(self) -> None:
-        """More than an event may have is the engine's to end."""
+        """Give up if the text is longer than an event's may be: the engine cuts it."""
         self.code.add(op.PRINTED)
         self.code.constant(limit("aix.template-text"))
         self.code.add(op.LESS_EQUAL)

@@ -1,6 +1,6 @@
-"""Values of a template that stand at the same places of every entry of a form.
+"""Values of a template with the same locations in every entry of a layout.
 
-Where the pointer is and what macros hold is known while the program is put together, or no program can say it.
+The pointer's position and the macros' values are known when the program is compiled, or the template is not compiled.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from converter.formats.aix.trcfmt.model import (
 from converter.printing import program as op
 from converter.printing.code import Code
 
-#: Where the hookdata are, by the bytes of a word; macros of numbers that are the same for a form, and those of events.
+#: The offset of the hookdata by word size; macros of numbers that are the same for a layout, and those of events.
 _HOOKDATA: Final = {4: 2, 8: 6}
 _CONSTANTS: Final = ("HOOKENV", "WORDSIZE", "GENERIC", "TRACEENV", "LARGEDATATYPES", "BUFF")
 _COLUMNS: Final = {"PID": "pid", "TID": "tid", "CPUID": "cpu"}
-#: Of numbers, in bytes.
+#: Sizes of numbers, in bytes.
 SIZES: Final = (1, 2, 4, 8)
 #: Bits of the largest.
 WIDE: Final = 64
 
 
 class NotExpressedError(Exception):
-    """What the template shows is not a matter of places alone."""
+    """The template's output depends on more than fixed locations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A number of an entry."""
+    """A number in an entry."""
 
     offset: int
     size: int
@@ -48,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A number that is known of an event."""
+    """A number of an event that is known outside of its entry."""
 
     name: str
 
@@ -57,11 +57,11 @@ Value = Place | Column | int
 
 
 @dataclass(slots=True)
-class PlacedValues:
-    """Has a program load the values of entries of a form.
+class LocatedValues:
+    """Compiles loads of values in entries of a layout.
 
-    `word` is the size of the form's words in bytes, `margin` what stands in front of all lines but the first. `needed`
-    is, afterwards, how many bytes an entry must have.
+    `word` is the size of the layout's words in bytes, `margin` the text at the start of all lines but the first.
+    `needed` is, afterwards, the number of bytes that an entry must have.
     """
 
     code: Code
@@ -77,7 +77,7 @@ class PlacedValues:
     _id: int = 0
 
     def _begin(self, id16: int, slots: dict[str, int]) -> None:
-        """Go to where the data of a hook's entries begin, with macros that hold nothing."""
+        """Start at the data of a hook's entries, with undefined macros."""
         self._id = id16
         self._pointer = 8 * (self.word if self.generic else _HOOKDATA[self.word])
         self._slots = slots
@@ -86,7 +86,7 @@ class PlacedValues:
         return self.word if format.size == WORD else max(format.size, 1)
 
     def _read(self, format: Format) -> Value:
-        """The number at the pointer, which moves behind it."""
+        """Return the number at the pointer, and advance the pointer past it."""
         if format.code not in ("X", "D", "U", "o", "E") or self._pointer is None:
             raise NotExpressedError(format.code)
         size, offset = self._size(format), -(-self._pointer // 8)
@@ -113,7 +113,7 @@ class PlacedValues:
                 raise NotExpressedError("pointer")
 
     def _named(self, item: Macro) -> Value:
-        """The value of a macro behind its mask; 0 if it is not defined."""
+        """Return the value of a macro with its mask applied; 0 if it is not defined."""
         name = item.name
         if (item.format is not None and item.format.code == "S") or name in POINTERS:
             raise NotExpressedError(name)
@@ -135,7 +135,7 @@ class PlacedValues:
         return Place(value.offset, value.size, mask=item.mask)
 
     def _of_entry(self, name: str) -> Value:
-        """What a special macro is of an entry of this form."""
+        """Return the value of a special macro in an entry of this layout."""
         if is_word(name):
             size = self.word if name[0] == "D" else 8
             place = Place(self.word + (int(name[1]) - 1) * size, size)
@@ -183,7 +183,7 @@ class PlacedValues:
                 raise NotExpressedError("arithmetic")
 
     def _load(self, value: Value, bits: int) -> None:
-        """A number onto the stack, of which that many bits are of use."""
+        """Push a number, of which that many bits are used."""
         code = self.code
         match value:
             case int():
@@ -198,7 +198,7 @@ class PlacedValues:
                     code.keep(mask & (1 << WIDE) - 1)
 
     def _extract(self, value: Value, item: Macro) -> None:
-        """Some bits of a number onto the stack."""
+        """Push some bits of a number."""
         assert item.extract is not None
         low, high = item.extract
         self._load(value, WIDE)
@@ -209,7 +209,7 @@ class PlacedValues:
             self.code.keep(item.mask & (1 << WIDE) - 1)
 
     def _compare(self, value: Value, expected: int) -> bool:
-        """Whether the value is that number, onto the stack; False where it never is."""
+        """Push True if the value is that number; return False if it never is."""
         if isinstance(value, Place) and value.signed and value.mask is None:
             bits = 8 * value.size
             if not -(1 << bits - 1) <= expected < 1 << bits - 1:
@@ -227,5 +227,5 @@ class PlacedValues:
 
 
 def is_word(name: str) -> bool:
-    """Whether a macro is a word of the entry: D1 to D5, L1 to L5."""
+    """Return True if a macro is a word of the entry: D1 to D5, L1 to L5."""
     return len(name) == 2 and name[0] in "DL" and name[1] in "12345"

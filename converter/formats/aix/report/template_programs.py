@@ -1,7 +1,7 @@
-"""Templates as programs that print entries: those whose values stand at the same places of every entry of a form.
+"""Compiles templates to programs that print entries, if values have the same locations in every entry of a layout.
 
-What such a template shows depends on the entry by SWITCH alone; those of `template_state` are for all others. Entries
-that end before a value are printed by the engine (`trcfmt.evaluate`).
+The output of such a template depends on the entry only by SWITCH; `template_state` compiles all others. Entries that
+end before a value are printed by the engine (`trcfmt.evaluate`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 from converter.formats.aix.report.template_locations import (
     SIZES,
     WIDE,
+    LocatedValues,
     NotExpressedError,
-    PlacedValues,
     Value,
     is_word,
 )
@@ -44,20 +44,20 @@ from converter.ir.text import printable
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 
-#: Fewer than the steps that the engine allows any entry.
+#: Less than the steps that the engine allows any entry.
 _MOST_ITEMS: Final = 900
 _MOST_CALLS: Final = 10
 _MOST_DEPTH: Final = 60
 
-#: Whether a blank is due in front of what follows, and what stands there: nothing, a blank, or something else.
+#: True if a blank is pending before the next text, and what precedes it: nothing, a blank, or something else.
 _State = tuple[bool, str]
 _START: Final = frozenset({(False, "")})
 Known = tuple[frozenset[_State], int | None, tuple[Value | None, ...]]
 
 
 @dataclass(slots=True)
-class TemplateProgram(PlacedValues):
-    """Adds to a program the text of the entries of a form."""
+class TemplateProgram(LocatedValues):
+    """Adds the text of the entries of a layout to a program."""
 
     _states: frozenset[_State] = _START
     _items: int = 0
@@ -65,10 +65,10 @@ class TemplateProgram(PlacedValues):
     _depth: int = 0
 
     def add(self, template: Template, id16: int) -> None:
-        """The text that a template makes of the entries of a hook.
+        """Add the text that a template prints for the entries of a hook.
 
         Raises:
-            NotExpressedError: no program can print it.
+            NotExpressedError: it cannot be compiled.
 
         """
         self._begin(id16, macro_slots(template.body))
@@ -78,7 +78,7 @@ class TemplateProgram(PlacedValues):
     # Text
 
     def _end_line(self) -> None:
-        """Blanks at the end of a line are left out: here there are none."""
+        """Remove blanks at the end of a line: here there are none."""
         if any(last != "x" for _, last in self._states):
             raise NotExpressedError("an end of line")
 
@@ -86,7 +86,7 @@ class TemplateProgram(PlacedValues):
         self._states = _START
 
     def _before(self, first: str) -> None:
-        """The blank in front of a text, if there is one."""
+        """Print the blank before a text, if there is one."""
         due = {blank and last == "x" and first != " " for blank, last in self._states}
         if len(due) > 1:
             raise NotExpressedError("a blank that depends on the entry")
@@ -103,7 +103,7 @@ class TemplateProgram(PlacedValues):
         self._after(" " if text[-1] == " " else "x", blank=False)
 
     def _after(self, last: str, *, blank: bool) -> None:
-        """What was just printed, and whether a blank is due behind it."""
+        """Record what was just printed, and whether a blank must follow."""
         self._states = frozenset({(blank, last)})
 
     def _separate(self, *, blank: bool) -> None:
@@ -167,7 +167,7 @@ class TemplateProgram(PlacedValues):
         self._after("x", blank=is_number(format))
 
     def _put(self, value: Value, format: Format, size: int) -> None:
-        """A number as a code prints it, cut to the code's size."""
+        """Print a number as a code does, cut to the code's size."""
         code, bits = self.code, 8 * size
         if size not in SIZES:
             raise NotExpressedError("size")
@@ -206,12 +206,12 @@ class TemplateProgram(PlacedValues):
         self._after("x", blank=is_number(format))
 
     def _is_template(self, name: str) -> bool:
-        """Whether ``$hhhh`` is a subroutine."""
+        """Return True if ``$hhhh`` is a subroutine."""
         is_macro = len(name) != 4 or name in self._slots
         return not is_macro and _hexadecimal(name) in self.file.templates
 
     def _format_of(self, item: Macro) -> tuple[Format, int]:
-        """How a macro is printed, and the size (`trcfmt.evaluator`)."""
+        """Return the format of a macro, and its size (`trcfmt.evaluator`)."""
         if item.format is not None and item.format.code not in ("F", "S", "A", "o"):
             return item.format, self.word if item.format.size == WORD else item.format.size
         if item.name not in self._slots:
@@ -256,7 +256,7 @@ class TemplateProgram(PlacedValues):
         self._join(after)
 
     def _subject(self, subject: Subject) -> tuple[Value, Format | None]:
-        """The value of the subject of a SWITCH, and the code that says how its cases are spelt."""
+        """Return the value of the subject of a SWITCH, and the code that defines the spelling of its cases."""
         match subject:
             case Format():
                 return self._read(subject), subject
@@ -265,7 +265,7 @@ class TemplateProgram(PlacedValues):
         raise NotExpressedError("the subject of a SWITCH")
 
     def _known(self) -> Known:
-        """What is known here of the text so far, the pointer and the macros."""
+        """Return what is known at this point about the text so far, the pointer and the macros."""
         return self._states, self._pointer, tuple(self._held)
 
     def _know(self, known: Known) -> None:
@@ -273,11 +273,11 @@ class TemplateProgram(PlacedValues):
         self._held = list(known[2])
 
     def _leave(self) -> Known:
-        """What is known at the end of a branch."""
+        """Return what is known at the end of a branch."""
         return self._known()
 
     def _join(self, branches: Sequence[Known]) -> None:
-        """Go on behind branches with what all of them say."""
+        """Continue after branches with what is known in all of them."""
         self._states = frozenset().union(*(states for states, _, _ in branches))
         pointers = {pointer for _, pointer, _ in branches}
         self._pointer = pointers.pop() if len(pointers) == 1 else None
@@ -305,14 +305,15 @@ class TemplateProgram(PlacedValues):
 
 
 def raw_text(entry: Entry, trace_env: int) -> tuple[int, Callable[[Code], None]]:
-    """The words of entries that are as long as this one, for which there is no template; how many bytes these have.
+    """Return the size of entries without a template that are as long as this one, and a function that prints their
+    words.
 
     Raises:
-        NotExpressedError: it has no whole words.
+        NotExpressedError: the entry has no whole words.
 
     """
     size, length = entry.word_size, len(entry.data)
-    # Of an application of the other environment the hook word is made for templates.
+    # If the application has the other word size, the hook word is only synthesized for templates.
     if entry.generic or length % size or entry.hook_env != trace_env:
         raise NotExpressedError("words")
 

@@ -1,4 +1,4 @@
-"""Registers of a template's program: what depends on the entry and is not known before."""
+"""Registers of a template's program: values that depend on the entry and are not known at compile time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from converter.formats.aix.report.template_locations import NotExpressedError
 from converter.formats.aix.report.template_programs import Known, TemplateProgram
 from converter.printing import program as op
 
-#: Whether a blank is due, the pointer in bits, steps, where the line begins; then the macros of the template, and what
-#: else there is.
+#: Pending blank, pointer in bits, steps, start of the line; then the macros of the template, and everything else.
 DUE, POINTER, STEPS, LINE, MACROS, OTHERS, _ALL = 0, 1, 2, 3, 8, 40, 256
 
 
 class Counts(NamedTuple):
-    """What is known only at the end: steps that are taken without loops, macros, whether there are tabs."""
+    """Totals that are only known at the end: steps outside of loops, macros, and True if there are tabs."""
 
     items: int
     places: int
@@ -28,7 +27,7 @@ _NONE: Final = Counts(0, 0, tabs=False)
 
 @dataclass
 class RegisterProgram(TemplateProgram):
-    """A program with registers; `first` are the counts of one that was put together before."""
+    """A program with registers; `first` has the counts of a previous compilation."""
 
     at_edge: bool = False
     first: Counts = _NONE
@@ -42,7 +41,7 @@ class RegisterProgram(TemplateProgram):
 
     @property
     def counts(self) -> Counts:
-        """Those of the whole program."""
+        """The counts of the whole program."""
         return Counts(self._items, self._most_places, self._tabs)
 
     def _zero(self, first: int, count: int) -> None:
@@ -51,15 +50,15 @@ class RegisterProgram(TemplateProgram):
             self.code.add(op.STORE, number)
 
     def _new(self, count: int = 1) -> int:
-        """Registers of its own for what comes."""
+        """Allocate registers."""
         number = self._free
         self._free += count
         if self._free > _ALL:
             raise NotExpressedError("registers")
         return number
 
-    def _held_here(self) -> int:
-        """The number on top in a register of its own."""
+    def _store_top(self) -> int:
+        """Store the number on top of the stack in a new register."""
         number = self._new()
         self.code.add(op.STORE, number)
         return number
@@ -68,7 +67,7 @@ class RegisterProgram(TemplateProgram):
         self.code.add(op.FETCH, number)
 
     def _require(self, operation: int, limit: int) -> None:
-        """Give up unless the number on top, which stays, compares so."""
+        """Give up unless the comparison of the number on top with `limit` is true; the number stays."""
         self.code.add(op.COPY)
         self.code.constant(limit)
         self.code.add(operation)
@@ -84,7 +83,7 @@ class RegisterProgram(TemplateProgram):
         self._due = cast("bool | None", known[2][0])
 
     def _leave(self) -> Known:
-        """What is known goes to its registers."""
+        """Save what is known in its registers."""
         if self._due is not None:
             self.code.constant(int(self._due))
             self.code.add(op.STORE, DUE)
@@ -98,16 +97,16 @@ class RegisterProgram(TemplateProgram):
         self._due = self._pointer = None
 
     def _either(self, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
-        """One or the other, by the number on top."""
+        """Run one branch or the other, by the number on top of the stack."""
         before = self._known()
 
         def branch(items: Callable[[], None]) -> Callable[[], None]:
-            def made() -> None:
+            def run() -> None:
                 self._know(before)
                 items()
                 self._leave()
 
-            return made
+            return run
 
         self.code.unless_zero(branch(then), branch(otherwise))
         self._join(())

@@ -1,8 +1,8 @@
-"""Templates whose values move: LOOPs, BITFLAGS, texts of the entry, arithmetic, functions, macros that are assigned.
+"""Compiles templates whose values move: LOOPs, BITFLAGS, texts of the entry, arithmetic, functions, assigned macros.
 
-What depends on the entry (where the pointer is, what a macro holds, whether a blank is due) is in registers, as far as
-it is not known where the program is put together. The program gives up where the engine (`trcfmt.evaluate`) would end
-a template early, for more steps than are usual, and for texts and signs that are rare; the engine then makes the text.
+What depends on the entry (the pointer, the values of macros, a pending blank) is in registers, unless it is known when
+the program is compiled. The program gives up where the engine (`trcfmt.evaluate`) would end a template early, for more
+steps than usual, and for rare texts and signs; the engine then makes the text.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _OPERATORS: Final = {"+": op.ADD, "-": op.SUBTRACT, "*": op.MULTIPLY, "/": op.DI
 def template_text(
     file: TemplateFile, template: Template, entry: Entry, trace_env: int, margin: bytes
 ) -> tuple[int, Callable[[Code], None]]:
-    """What adds the text of entries of a form to a program, and how many bytes such an entry must have.
+    """Return the size that entries of a layout must have, and a function that adds their text to a program.
 
     Raises:
-        NotExpressedError: no program can print it.
+        NotExpressedError: the template cannot be compiled.
 
     """
     form = file, entry.word_size, entry.generic, trace_env, margin
@@ -111,7 +111,7 @@ class StatefulProgram(ValueProgram):
             return Register(self._parameters[name], 8, mask=mask)
         if name == "DATAPOINTER":
             self._place_of_pointer()
-            return Register(self._held_here(), 8, mask=mask)
+            return Register(self._store_top(), 8, mask=mask)
         if name == "BASEPOINTER":
             return 0
         if name in self._slots:
@@ -123,7 +123,7 @@ class StatefulProgram(ValueProgram):
 
     def _place_of_pointer(self) -> None:
         if self._pointer is not None:
-            self._whole(self._pointer // 8)
+            self._push_operand(self._pointer // 8)
             return
         self._fetch(POINTER)
         self.code.constant(3)
@@ -150,10 +150,10 @@ class StatefulProgram(ValueProgram):
             self.code.add(op.STORE, self._base + self._slot(name))
 
     def _expression(self, expression: Expression) -> None:
-        """The value of an expression onto the stack."""
+        """Push the value of an expression."""
         match expression:
             case Number(number):
-                self._whole(number)
+                self._push_operand(number)
             case Operation(first, rest):
                 self._expression(first)
                 for operator, operand in rest:
@@ -161,23 +161,23 @@ class StatefulProgram(ValueProgram):
                     self._expression(operand)
                     self.code.add(_OPERATORS[operator])
             case Format() | Macro():
-                self._whole(self._subject(expression)[0])
+                self._push_operand(self._subject(expression)[0])
             case _:
                 raise NotExpressedError("a call in an expression")
 
     def _subject(self, subject: Subject) -> tuple[Value, Format | None]:
         if isinstance(subject, Macro) and subject.extract is not None:
             self._extract(self._named(subject), subject)
-            return Register(self._held_here(), 8), Format("X", 2)
+            return Register(self._store_top(), 8), Format("X", 2)
         return super()._subject(subject)
 
     # Statements
 
     def _loop(self, count: Subject | Number, body: Block) -> None:
-        """The body as often as the count says; every time some of the steps are used."""
+        """Repeat the body as often as `count` says; each iteration uses some of the steps."""
         code = self.code
-        self._whole(count.value if isinstance(count, Number) else self._subject(count)[0])
-        left = self._held_here()
+        self._push_operand(count.value if isinstance(count, Number) else self._subject(count)[0])
+        left = self._store_top()
         self._leave()
         again = code.here()
         self._fetch(left)
@@ -200,8 +200,8 @@ class StatefulProgram(ValueProgram):
 
     def _flags(self, item: Flags) -> None:
         code = self.code
-        self._whole(self._subject(item.subject)[0])
-        bits = self._held_here()
+        self._push_operand(self._subject(item.subject)[0])
+        bits = self._store_top()
         for entry in item.entries:
             self._count()
             if max(entry.value, entry.mask or 0) >> WIDE:
@@ -217,24 +217,24 @@ class StatefulProgram(ValueProgram):
                 code.add(op.NOT)
 
             def shown(text: Item | None) -> Callable[[], None]:
-                def made() -> None:
+                def branch() -> None:
                     if text is not None:
                         self._item(text)
                         self._separate(blank=True)
 
-                return made
+                return branch
 
             self._either(shown(entry.text), shown(entry.otherwise))
 
     def _call(self, item: Call) -> None:
-        """A template function, in the place of its call: it has macros of its own."""
+        """Inline a template function at its call: it has macros of its own."""
         function = self.file.functions.get(item.name)
         if function is None:
             raise NotExpressedError(item.name)
         arguments = []
         for argument in item.arguments:
             self._expression(argument)
-            arguments.append(self._held_here())
+            arguments.append(self._store_top())
         slots = macro_slots(function.body)
         outside = self._slots, self._base, self._places, self._parameters
         self._slots, self._base, self._places = slots, self._new(len(slots)), len(slots)

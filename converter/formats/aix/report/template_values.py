@@ -1,4 +1,4 @@
-"""Values of an entry where the pointer has moved by what the entry says: characters, integers, bits."""
+"""Values in an entry at a pointer that depends on the entry: characters, integers, bits."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from converter.formats.aix.trcfmt.model import Format, Move
 from converter.printing import program as op
 from converter.printing.code import Form
 
-#: What is read as a number.
+#: Codes that are read as numbers.
 _NUMBERS: Final = ("X", "D", "U", "o", "E", "T", "P")
-#: Beyond any entry: what is below can be added to.
+#: Beyond any entry: numbers below it can be added to.
 FAR: Final = 1 << 32
 
 
@@ -35,17 +35,17 @@ class ValueProgram(LineProgram):
     """A program that reads and prints values wherever they are."""
 
     def _characters(self, item: Format) -> None:
-        """A text of the entry: of some bytes, up to a NUL, or, with S, of as many as the number in front says."""
+        """Print a text of the entry: some bytes, up to a NUL, or, with S, as many as the number before it says."""
         code, part = self.code, item.part if item.code == "A" else 0
         if item.code == "A":
             code.constant(item.size)
         else:
-            self._whole(self._integer_at(self._size(item), signed=False))
+            self._push_operand(self._integer_at(self._size(item), signed=False))
         self._require(op.LESS, FAR)
-        length = self._held_here()
+        length = self._store_top()
         self._place()
         self._require(op.LESS, FAR)
-        place = self._held_here()
+        place = self._store_top()
         self._fetch(place)
         self._fetch(length)
         code.add(op.ADD)
@@ -53,7 +53,7 @@ class ValueProgram(LineProgram):
         self._fetch(place)
         self._fetch(length)
         code.add(op.PLAIN, int(item.code == "A"))
-        size = self._held_here()
+        size = self._store_top()
         self._fetch(size)
         code.give_up()
 
@@ -101,7 +101,7 @@ class ValueProgram(LineProgram):
         return {"HB": 8, "HT": 2}.get(format.code) or super()._size(format)
 
     def _place(self) -> None:
-        """The byte at which the next value begins onto the stack."""
+        """Push the byte offset of the next value."""
         if self._pointer is not None:
             self.code.constant(-(-self._pointer // 8))
             return
@@ -112,7 +112,7 @@ class ValueProgram(LineProgram):
         self.code.add(op.SHIFT_RIGHT)
 
     def _move_to(self) -> None:
-        """The pointer goes to the byte on the stack."""
+        """Move the pointer to the byte offset on the stack."""
         self.code.constant(3)
         self.code.add(op.SHIFT_LEFT)
         self.code.add(op.STORE, POINTER)
@@ -131,7 +131,7 @@ class ValueProgram(LineProgram):
         return self._integer_at(self._size(format), signed=format.code == "D", mask=format.mask)
 
     def _integer_at(self, size: int, *, signed: bool, mask: int | None = None) -> Value:
-        """A number of that many bytes, behind which the pointer moves; the entry has to have it."""
+        """Read a number of that many bytes, which the entry must have, and advance the pointer past it."""
         code = self.code
         if size not in SIZES or (signed and mask is not None):
             raise NotExpressedError("size")
@@ -144,7 +144,7 @@ class ValueProgram(LineProgram):
             self._pointer = 8 * (start + size)
             return Place(start, size, signed, mask)
         self._place()
-        place = self._held_here()
+        place = self._store_top()
         self._fetch(place)
         code.constant(size)
         code.add(op.ADD)
@@ -154,10 +154,10 @@ class ValueProgram(LineProgram):
         self._fetch(place)
         code.constant(size)
         code.add(op.READ)
-        return Register(self._held_here(), size, signed, mask)
+        return Register(self._store_top(), size, signed, mask)
 
     def _is_inside(self) -> None:
-        """Give up where the entry ends before the byte on the stack."""
+        """Give up if the entry ends before the byte offset on the stack."""
         self.code.add(op.RECORD_SIZE)
         self.code.add(op.LESS_EQUAL)
         self.code.give_up()
@@ -170,9 +170,9 @@ class ValueProgram(LineProgram):
             code.constant(self._pointer)
         else:
             self._fetch(POINTER)
-        # Also of what is in front of the entry.
+        # Also for offsets before the entry.
         self._require(op.LESS, 8 * FAR)
-        start = self._held_here()
+        start = self._store_top()
         self._fetch(start)
         code.constant(count)
         code.add(op.ADD)
@@ -186,7 +186,7 @@ class ValueProgram(LineProgram):
         self._pointer = None
         self._fetch(start)
         code.add(op.BITS, count)
-        return Register(self._held_here(), 8, mask=mask)
+        return Register(self._store_top(), 8, mask=mask)
 
     def _move(self, item: Move) -> None:
         if item.code in "GW" or self._pointer is not None:
@@ -224,8 +224,8 @@ class ValueProgram(LineProgram):
         if value.mask is not None:
             self.code.keep(value.mask & (1 << WIDE) - 1)
 
-    def _whole(self, value: Value) -> None:
-        """A number for computing onto the stack: one that is not below 0."""
+    def _push_operand(self, value: Value) -> None:
+        """Push a number for arithmetic: one that is not negative."""
         code = self.code
         match value:
             case int():

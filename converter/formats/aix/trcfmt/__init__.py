@@ -1,4 +1,4 @@
-"""AIX trace templates: the language of /etc/trcfmt, in which the fields and the report text of each hook are stated.
+"""AIX trace templates: the language of /etc/trcfmt, which defines the fields and the report text of each hook.
 
 The document is IBM's "Example Trace Format File" (AIX documentation, Kernel Extensions and Device Support). A file is
 parsed (`parse`), and its templates are applied to entries (`evaluate`), compiled to columns (`layout`), or printed.

@@ -1,4 +1,4 @@
-"""Templates without branches, as places of their values: what makes columns of many entries at once."""
+"""Templates without branches, as locations of their values: the source for columns of many entries at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from converter.formats.aix.trcfmt.model import (
 )
 from converter.formats.aix.trcfmt.output import MAX_FIELDS, field_name, numbered
 
-#: Macros that tell of no place in the entry.
+#: Macros whose values are not in the entry.
 _AROUND = frozenset(SPECIAL_MACROS) - {"HD"}
 
 _MAX_CALLS = 10
@@ -32,10 +32,10 @@ _MAX_ITEMS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StaticField:
-    """A value that stands at the same place of every entry.
+    """A value at the same location of every entry.
 
     `offset` counts bytes from the hook word, `width` is in bytes. `format` is X, D, U, o, F, T, E, P: a number; A: text
-    up to a NUL or the width; S: text behind its length, which has `width` bytes; B: `bits` bits from bit `bit_offset`
+    up to a NUL or the width; S: text after its length, which has `width` bytes; B: `bits` bits from bit `bit_offset`
     on, 0 being the highest of the first byte.
     """
 
@@ -48,23 +48,23 @@ class StaticField:
 
 
 class _NotStaticError(Exception):
-    """What the template shows depends on the entry."""
+    """The template's output depends on the entry."""
 
 
 def layout(
     file: TemplateFile, id16: int, hook_env: int, *, generic: bool
 ) -> tuple[StaticField, ...] | None:
-    """The values that a template shows, in its order; None where that differs from entry to entry.
+    """Return the values that a template shows, in its order, or None if they differ from entry to entry.
 
     Templates with SWITCH, LOOP, BITFLAGS, functions, arithmetic, or macros that end the event, are not static, nor is
-    what follows a text with a length. `hook_env` is 32 or 64. What is no part of the entry ($PID) is left out.
+    anything after a text with a length. `hook_env` is 32 or 64. Values outside of the entry ($PID) are left out.
     """
     template = file.templates.get(id16)
     if template is None:
         return None
     walk = _Walk(file, hook_env // 8, generic)
     try:
-        walk.whole(template.body, bool(template.label), 0)
+        walk.add_template(template.body, bool(template.label), 0)
     except _NotStaticError:
         return None
     return tuple(walk.fields)
@@ -78,11 +78,11 @@ class _Walk:
         self.label = ""
         self.fields: list[StaticField] = []
         self.taken: dict[str, Value] = {}
-        #: What each macro holds, by its place.
+        #: The value of each macro, by its index.
         self.held: dict[int, StaticField] = {}
         self.items = 0
 
-    def whole(self, block: Block, has_label: bool, calls: int) -> None:
+    def add_template(self, block: Block, has_label: bool, calls: int) -> None:
         if calls > _MAX_CALLS:
             raise _NotStaticError
         slots = macro_slots(block)
@@ -112,7 +112,7 @@ class _Walk:
                     template = self.file.templates.get(id16)
                     if template is None:
                         raise _NotStaticError
-                    self.whole(template.body, bool(template.label), calls + 1)
+                    self.add_template(template.body, bool(template.label), calls + 1)
                 case Function():
                     pass
                 case _:
@@ -127,7 +127,7 @@ class _Walk:
         self.fields.append(replace(found, name=name))
 
     def read(self, format: Format) -> StaticField:
-        """The field at the pointer, which moves behind it."""
+        """Return the field at the pointer, and advance the pointer past it."""
         if format.mask is not None or format.code in ("HB", "HT") or self.pointer is None:
             raise _NotStaticError
         if format.code == "B":
@@ -196,7 +196,7 @@ class _Walk:
         elif isinstance(value, Macro) and value == Macro(value.name):
             self.held[slots[name]] = self.of_macro(value.name, slots)
         else:
-            # A number or a result of arithmetic: no place in the entry. It matters only if it is shown.
+            # A number or a result of arithmetic has no location in the entry. It matters only if it is shown.
             self.held.pop(slots[name], None)
             if not isinstance(value, Number):
                 raise _NotStaticError

@@ -1,4 +1,4 @@
-"""The data pointer of a template, and what is read at it."""
+"""The data pointer of a template, and the values read at it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from converter.formats.aix.trcfmt.values import decode
 
 
 class EndError(Exception):
-    """The template ends here; `warning` says why it should not, `raw` that the entry's words are to be shown."""
+    """The template ends here; `warning` is the reason if it should not, `raw` requests the entry's raw words."""
 
     def __init__(self, warning: str = "", *, raw: bool = False) -> None:
         super().__init__(warning)
@@ -17,7 +17,7 @@ class EndError(Exception):
 
 
 def masked(value: Value, item: Format | Macro) -> Value:
-    """A value behind the mask of its format code or macro, where that has one."""
+    """Return a value with the mask of its format code or macro applied, if it has one."""
     if item.mask is None or not isinstance(value, int):
         return value
     return value & item.mask
@@ -32,7 +32,7 @@ class Data:
         self.base = 0
 
     def read(self, format: Format) -> tuple[Value, int]:
-        """The value at the data pointer, which moves behind it, and its size in bytes."""
+        """Return the value at the data pointer, and its size in bytes; advances the pointer past it."""
         if format.code == "HB":
             return masked(self.entry.length if self.entry.generic else 0, format), 8
         if format.code == "HT":
@@ -49,18 +49,18 @@ class Data:
         return masked(decode(format, size, self.exactly(size)), format), size
 
     def exactly(self, size: int) -> bytes:
-        """The bytes at the next byte boundary; EndError where the entry ends before."""
+        """Return the bytes at the next byte boundary; EndError if the entry ends before."""
         data = self.at_most(size)
         if len(data) < size:
             raise EndError("reads beyond the end of the entry")
         return data
 
     def text(self, size: int) -> str:
-        """A text of `size` bytes, or of what there is."""
+        """Return a text of `size` bytes, shorter at the end of the entry."""
         return str(decode(Format("S"), size, self.at_most(size)))
 
     def at_most(self, size: int) -> bytes:
-        """The bytes at the next byte boundary, fewer at the end of the entry."""
+        """Return the bytes at the next byte boundary, fewer at the end of the entry."""
         at = -(-self.pointer // 8)
         self.pointer = (at + size) * 8
         start = at + self.base
@@ -69,7 +69,7 @@ class Data:
         return self.entry.data[start : start + size]
 
     def bits(self, count: int) -> int:
-        """The `count` bits at the pointer."""
+        """Return the `count` bits at the pointer."""
         start = self.pointer + self.base * 8
         end = start + count
         if start < 0 or end > len(self.entry.data) * 8:

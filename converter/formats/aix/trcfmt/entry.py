@@ -1,4 +1,4 @@
-"""What a template is evaluated with: an entry of the trace, and what is known around it; and what comes of it."""
+"""The inputs and the result of evaluating a template: an entry of the trace, its environment, and the report."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Value = int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One hook as templates see it (I.C): hook word and data, without thread id and time.
+    """A hook as templates see it (I.C): hook word and data, without thread ID and time.
 
-    `hook_env` is 32 or 64: that of the application that traced it, which says how the hook word is laid out.
+    `hook_env` is 32 or 64: the word size of the application that traced it, which decides the layout of the hook word.
     """
 
     data: bytes
@@ -24,12 +24,12 @@ class Entry:
 
     @property
     def word_size(self) -> int:
-        """Bytes of a data word."""
+        """The size of a data word in bytes."""
         return self.hook_env // 8
 
     @property
     def id(self) -> int:
-        """The hook id in 16 bits."""
+        """The hook ID in 16 bits."""
         if self.hook_env == 32:
             return (self._number(0, 2) >> 4) << 4
         return self._number(4, 2)
@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def generic(self) -> bool:
-        """Whether this is data of variable length (trcgen)."""
+        """True if this is data of variable length (trcgen)."""
         if self.hook_env == 32:
             return self.hook_type & 7 == 0
         return bool(self.hook_type & 0x4000)
@@ -60,11 +60,11 @@ class Entry:
 
     @property
     def data_pointer(self) -> int:
-        """Where the data pointer starts: at the hook data, or at the data word of a generic entry."""
+        """The start of the data pointer: at the hook data, or at the data word of a generic entry."""
         return self.word_size if self.generic else self.word_size - 2
 
     def word(self, number: int, size: int) -> int:
-        """Data word `number` (from 1) of `size` bytes; what the entry does not have is 0."""
+        """Return data word `number` (from 1) of `size` bytes, 0 beyond the end of the entry."""
         return self._number(self.word_size + (number - 1) * size, size)
 
     def _number(self, offset: int, size: int) -> int:
@@ -73,10 +73,10 @@ class Entry:
 
 @dataclass(slots=True)
 class Environment:
-    """What templates can ask besides the entry: one for a report, changed from event to event.
+    """The values that templates can request besides the entry: one object for a report, changed from event to event.
 
-    `time_ns` is the time of the event; `timers` what `starttimer` started, by its two numbers.
-    `paths` are the executables by process id.
+    `time_ns` is the time of the event; `timers` are the start times of `starttimer`, by its two numbers.
+    `paths` are the executables by process ID.
     """
 
     trace_env: int = 64
@@ -100,7 +100,7 @@ class Environment:
     timers: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
-#: The macros that print something of the entry or around it (VI), but for the words of data: D1 to D5, L1 to L5.
+#: Macros that print a part of the entry or its environment (VI), except for the words of data: D1 to D5, L1 to L5.
 SPECIAL_MACROS: dict[str, Callable[[Entry, Environment], Value]] = {
     "HOOKENV": lambda entry, _: entry.hook_env,
     "TRACEENV": lambda _, around: around.trace_env,
@@ -129,10 +129,10 @@ SPECIAL_MACROS: dict[str, Callable[[Entry, Environment], Value]] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a template makes of an entry.
+    """The text that a template prints for an entry.
 
-    `text` has newlines between its lines, which start at `level`; tabs are expanded. `fields` are the values that it
-    shows, by name. `action` is "skip" ($SKIP: nothing is to be printed), "stop" ($STOP: the report ends) or empty.
+    `text` has newlines between its lines, which start at `level`; tabs are expanded. `fields` are the values in it,
+    by name. `action` is "skip" ($SKIP: print nothing), "stop" ($STOP: the report ends) or empty.
     """
 
     text: str

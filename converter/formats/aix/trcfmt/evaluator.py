@@ -1,4 +1,4 @@
-"""Templates applied to entries: the text of the report, and the values in it by name."""
+"""Applies templates to entries: the text of the report, and the values in it by name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from converter.formats.aix.trcfmt.output import Output, OutputFullError
 from converter.formats.aix.trcfmt.values import case_value, is_number, printed, wrapped
 from converter.limits import allowed, limit
 
-#: What any entry may take; beyond it, all entries share the file's `Budget`.
+#: The steps that each entry may take; beyond these, all entries share the file's `Budget`.
 USUAL_STEPS = 1_000
 
 #: Codes in which no macro is printed.
@@ -56,7 +56,7 @@ _DECIMAL_MACROS = frozenset(SPECIAL_MACROS) - {"HD", "TRACEID", "IPADDR"}
 
 @dataclass(slots=True)
 class _Frame:
-    """The names that a template or function can use. `values` are shared with the caller, by place."""
+    """The names that a template or function can use. `values` are shared with the caller, by index."""
 
     slots: dict[str, int]
     values: list[Value]
@@ -64,10 +64,10 @@ class _Frame:
 
 
 def evaluate(file: TemplateFile, id16: int, entry: Entry, around: Environment) -> Report:
-    """Format an entry with the template of its id, or with the default one.
+    """Format an entry with the template of its ID, or with the default one.
 
-    Nothing in a template or an entry makes this raise or run without end: limits of steps, depth and text end it, with
-    a warning. An entry for which there is no template, or whose template is not understood, is shown in raw words.
+    No template or entry makes this raise or run forever: limits of steps, depth and text end it with a warning. An
+    entry without a template, or with a template that cannot be parsed, is shown in raw words.
     """
     template = file.templates.get(id16) or file.templates.get(DEFAULT_TEMPLATE)
     if template is None:
@@ -76,7 +76,7 @@ def evaluate(file: TemplateFile, id16: int, entry: Entry, around: Environment) -
 
 
 def raw_words(entry: Entry) -> str:
-    """An entry in hexadecimal: hook word and words of data."""
+    """Return an entry in hexadecimal: hook word and words of data."""
     size = entry.word_size
     data = entry.data
     return " ".join(data[at : at + size].hex().upper() for at in range(0, len(data), size))
@@ -97,9 +97,9 @@ class _Evaluation:
         self.depth = 0
         self.calls = 0
         self.most_steps = limit("aix.template-steps")
-        #: Descriptors within each other, those of subroutines and functions included.
+        #: Nesting of descriptors, including those of subroutines and functions.
         self.most_depth = limit("aix.template-depth")
-        #: What the document says of subroutines; functions count too.
+        #: The document's limit for subroutines; functions count too.
         self.most_calls = limit("aix.template-calls")
         self.ending = False
         self.action = ""
@@ -107,7 +107,7 @@ class _Evaluation:
     def report(self) -> Report:
         warning = ""
         try:
-            self.whole(self.template)
+            self.evaluate_template(self.template)
         except EndError as end:
             warning = end.warning
             if end.raw:
@@ -130,8 +130,8 @@ class _Evaluation:
         name = digits_of(self.template.id)
         return TraceWarning(format="trcfmt", field=f"template {name}", message=message)
 
-    def whole(self, template: Template) -> None:
-        """A template's items. The string at its beginning names the event, not the first value."""
+    def evaluate_template(self, template: Template) -> None:
+        """Evaluate a template's items. The string at its beginning names the event, not the first value."""
         self.block(template.body, has_label=bool(template.label))
 
     def block(self, block: Block, *, has_label: bool = False) -> None:
@@ -174,20 +174,14 @@ class _Evaluation:
                 self.data.move(item)
             case Switch(subject):
                 self.switch(item, subject)
-            case Loop(count, body):
-                value = count.value if isinstance(count, Number) else self.value(count)
-                for _ in range(min(_integer(value), self.most_steps + 1)):
-                    self.step()
-                    self.block(body)
+            case Loop():
+                self.loop(item)
             case Flags():
                 self.flags(item)
             case Assign(name, value):
                 self.assign(name, 0 if value is None else self.expression(value), value)
-            case Backquoted(items):
-                for number, each in enumerate(items):
-                    if number:
-                        self.out.join()
-                    self.item(each)
+            case Backquoted():
+                self.backquoted(item)
             case Subroutine(id16):
                 self.subroutine(id16)
             case Call():
@@ -196,6 +190,12 @@ class _Evaluation:
                 raise EndError(f"not understood: {item.text}", raw=True)
             case Function():
                 pass
+
+    def backquoted(self, item: Backquoted) -> None:
+        for number, each in enumerate(item.items):
+            if number:
+                self.out.join()
+            self.item(each)
 
     # Values.
 
@@ -228,7 +228,7 @@ class _Evaluation:
             self.out.separate()
 
     def format_of(self, item: Macro) -> tuple[Format, int]:
-        """How a macro is printed: as it says, or as is usual for it, X2; and the size in bytes."""
+        """Return the format of a macro (its own, or the usual one: X2) and its size in bytes."""
         if item.format is not None and item.format.code not in _NO_NUMBERS:
             size = item.format.size
             if item.format.code == "B":
@@ -249,7 +249,7 @@ class _Evaluation:
         return not isinstance(value, int) or value >= 0
 
     def macro(self, item: Macro) -> Value:
-        """The value of a macro; 0 if it is not defined."""
+        """Return the value of a macro; 0 if it is not defined."""
         if item.format is not None and item.format.code == "S":
             return self.data.text(min(_integer(self.named(item.name)), len(self.entry.data)))
         value = self.named(item.name)
@@ -290,7 +290,7 @@ class _Evaluation:
             values[slot] = value
 
     def value(self, subject: Subject) -> Value:
-        """The value of what is not printed: the subject of a statement, or an operand."""
+        """Return a value that is not printed: the subject of a statement, or an operand."""
         match subject:
             case Format():
                 return self.data.read(subject)[0]
@@ -313,6 +313,13 @@ class _Evaluation:
                 return self.value(expression)
 
     # Statements.
+
+    def loop(self, item: Loop) -> None:
+        count = item.count
+        value = count.value if isinstance(count, Number) else self.value(count)
+        for _ in range(min(_integer(value), self.most_steps + 1)):
+            self.step()
+            self.block(item.body)
 
     def switch(self, item: Switch, subject: Subject) -> None:
         value = self.value(subject)
@@ -350,7 +357,7 @@ class _Evaluation:
                 self.out.separate()
 
     def is_template(self, name: str) -> bool:
-        """Whether ``$hhhh`` is a subroutine: only if there is such a template, and no such macro."""
+        """Return True if ``$hhhh`` is a subroutine: only if there is such a template, and no such macro."""
         if len(name) != 4 or name in self.frame.slots or name in self.frame.parameters:
             return False
         try:
@@ -364,7 +371,7 @@ class _Evaluation:
             raise EndError(f"there is no template {digits_of(id16)}", raw=True)
         caller = self.frame
         self.enter(_Frame(macro_slots(template.body), caller.values, {}))
-        self.whole(template)
+        self.evaluate_template(template)
         self.calls -= 1
         self.frame = caller
 
@@ -389,7 +396,7 @@ class _Evaluation:
         self.frame = caller
 
     def timer(self, name: str, arguments: list[Value]) -> None:
-        """``starttimer(a, b)`` and ``endtimer(a, b)``: the time since the last start with the same two numbers."""
+        """Run ``starttimer(a, b)`` or ``endtimer(a, b)``: the time since the last start with the same two numbers."""
         if name not in ("starttimer", "endtimer") or len(arguments) != 2:
             raise EndError(f"there is no function {name}", raw=True)
         key = (_integer(arguments[0]), _integer(arguments[1]))
@@ -415,8 +422,8 @@ class _Evaluation:
                     raise EndError(raw=True)
                 self.subroutine(DEFAULT_TEMPLATE)
             case _:
-                place = f"{self.around.logfile or '-'} offset {self.around.log_offset}"
-                self.out.write(f"ERROR: {place} traceid {digits_of(self.entry.id)}")
+                location = f"{self.around.logfile or '-'} offset {self.around.log_offset}"
+                self.out.write(f"ERROR: {location} traceid {digits_of(self.entry.id)}")
                 self.ending = True
 
 

@@ -1,4 +1,4 @@
-"""Template files: what is between the templates, updates, and the whole as text again."""
+"""Template files: the text between the templates, updates, and printing the whole again."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LEVEL = re.compile(r"\s+L=(APPL|SVC|KERN|INT|0)(?![^\s])")
 
 @dataclass(frozen=True, slots=True)
 class Stanza:
-    """A template of a file, or what an update does: ``+`` puts the template in, ``-`` takes the one of that id out.
+    """A template of a file, or a change in an update: ``+`` adds the template, ``-`` removes the one of that ID.
 
-    `between` are the lines in front of it: comments, empty lines, and what is no template.
+    `between` are the lines before it: comments, empty lines, and text that is not a template.
     """
 
     template: Template
@@ -37,7 +37,7 @@ class Stanza:
     source: str = field(default="", compare=False)
 
     def text(self) -> str:
-        """The lines of the stanza, as they were read where nothing is changed."""
+        """The lines of the stanza, as they were read if nothing is changed."""
         if self.source:
             return self.between + self.source
         if self.action == "-":
@@ -48,8 +48,9 @@ class Stanza:
 
 @dataclass(slots=True)
 class Budget:
-    """What evaluating the templates of a file may still cost, beside what any entry may take: no entry's limit bounds
-    what a long trace of them costs.
+    """The remaining cost for evaluating the templates of a file beyond what each entry may take.
+
+    Limits per entry do not bound the cost of a long trace.
     """
 
     steps: int = 2_000_000
@@ -57,7 +58,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class TemplateFile:
-    """A template file, or an update of one. `rest` are the lines behind the last stanza."""
+    """A template file, or an update of one. `rest` are the lines after the last stanza."""
 
     stanzas: tuple[Stanza, ...] = ()
     rest: str = ""
@@ -77,7 +78,7 @@ class TemplateFile:
 
     @property
     def templates(self) -> Mapping[int, Template]:
-        """The templates by their 16-bit ids; of several with one id the last."""
+        """The templates by their 16-bit IDs; if several have the same ID, the last."""
         return self._templates
 
     @property
@@ -86,15 +87,15 @@ class TemplateFile:
         return self._functions
 
     def text(self) -> str:
-        """The file as text; what was read and not changed is as it was, byte for byte (UTF-8 with surrogateescape)."""
+        """Return the file as text; unchanged parts are as they were, byte for byte (UTF-8 with surrogateescape)."""
         return "".join(stanza.text() for stanza in self.stanzas) + self.rest
 
     def printed(self) -> str:
-        """The file as text with every template printed anew."""
+        """Return the file as text with every template printed again."""
         return "".join(replace(stanza, source="").text() for stanza in self.stanzas) + self.rest
 
     def updated(self, update: TemplateFile) -> TemplateFile:
-        """The file after an update, whose templates replace those of the same id or come at the end."""
+        """Return the file after an update, whose templates replace those of the same ID or are appended."""
         changes = {stanza.template.id: stanza for stanza in update.stanzas}
         kept: list[Stanza] = []
         placed: set[int] = set()
@@ -114,12 +115,12 @@ class TemplateFile:
 
 
 def parse(text: bytes | str) -> TemplateFile:
-    """The templates of a file.
+    """Parse the templates of a file.
 
-    What is not understood is kept and named in `TemplateFile.warnings`.
+    What cannot be parsed is kept and named in `TemplateFile.warnings`.
 
     Raises:
-        TraceError: the file is larger than any template file, or all of them are.
+        TraceError: the file exceeds the size limit of a template file, or that of all of them together.
 
     """
     if len(text) > limit("aix.template-file"):
@@ -166,7 +167,7 @@ def parse(text: bytes | str) -> TemplateFile:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with those that continue them, with their offsets in characters."""
+    """Yield lines joined with their continuation lines, with their offsets in characters."""
     start = at = 0
     in_template = False
     for line in _LINE.findall(text):
@@ -182,7 +183,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_comment_inside(line: str, start: int, end: int) -> bool:
-    """Whether a line stands within a template that the line before continues, and is a comment."""
+    """Return True if a line is a comment within a template that the previous line continues."""
     return end - start > len(line) and line.lstrip()[:1] == "#"
 
 
@@ -211,7 +212,7 @@ def _stanza(lines: str, between: str) -> Stanza | None:
 
 
 def _joined(body: str) -> str:
-    """The text of a template with its continued lines joined by newlines, and without comment lines."""
+    """Return the text of a template with its continued lines joined by newlines, and without comment lines."""
     joined: list[str] = []
     for number, line in enumerate(body.split("\n")):
         text = line.rstrip()

@@ -1,7 +1,7 @@
 r"""The text of one template as items: a recursive descent over format codes, strings, macros and statements.
 
-What the document leaves open is read leniently: a word that is no format code is a label, and ``label=X4`` is the label
-and the code. What cannot be read ends the template with an `Unknown` that keeps the text.
+What the document leaves open is read leniently: a word that is not a format code is a label, and ``label=X4`` is the
+label and the code. What cannot be parsed ends the template with an `Unknown` that keeps the text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FORMAT = re.compile(
     r"([AB])(\d{1,6})(?:\.(\d{1,6}))?|(X)(\d{1,2}|W)|([DUo])([1248W])|(S)([1248W])|(F)([48])"
     r"|(T)([48W])|(E)([1248W])|(P)([48W])|(HB|HT)"
 )
-#: What may follow a code in a descriptor, so that words which begin like one are labels.
+#: What may follow a code in a descriptor, so that words that start like one are labels.
 _END_OF_CODE = re.compile(r"""[\s,{}"'`$\\&]|\Z""")
 _END_IN_EXPRESSION = re.compile(r"[^\w.]|\Z")
 _WORD = re.compile(r"""[^\s"`$\\{}]+""")
@@ -62,13 +62,13 @@ _VALUE_CODES = "XDUoBASEFTP"
 
 
 class _SyntaxError(Exception):
-    """Something else is expected at this place of the template."""
+    """Something else is expected at this position of the template."""
 
 
 def parse_body(text: str) -> Block:
-    """The items of a template behind its version; continued lines are joined by newlines.
+    """Parse the items of a template after its version; continued lines are joined by newlines.
 
-    Never raises: from what is not understood on, the text is one `Unknown`.
+    Never raises: from the first error on, the text is one `Unknown`.
     """
     scanner = _Scanner(text)
     pieces: list[Piece] = []
@@ -95,13 +95,13 @@ class _Scanner:
         return self.at >= len(self.text)
 
     def skip(self) -> bool:
-        """Pass whitespace; whether there was any."""
+        """Skip whitespace; return True if there was any."""
         start = self.at
         while self.at < len(self.text) and self.text[self.at].isspace():
             self.at += 1
         return self.at > start
 
-    def take(self, literal: str) -> bool:
+    def accept(self, literal: str) -> bool:
         if self.text.startswith(literal, self.at):
             self.at += len(literal)
             return True
@@ -115,11 +115,11 @@ class _Scanner:
 
     def expect(self, literal: str) -> None:
         self.skip()
-        if not self.take(literal):
+        if not self.accept(literal):
             raise _SyntaxError(repr(literal))
 
     def block(self, closing: str, depth: int) -> Block:
-        """The items up to `closing`, the opening of which is behind us."""
+        """Parse the items up to `closing`, whose opening has been consumed."""
         if depth > limit("aix.template-nesting"):
             raise _SyntaxError(f"{allowed('aix.template-nesting')} of braces")
         pieces: list[Piece] = []
@@ -127,7 +127,7 @@ class _Scanner:
             spaced = self.skip() and bool(pieces)
             if self.done:
                 raise _SyntaxError(repr(closing))
-            if self.take(closing):
+            if self.accept(closing):
                 return Block(tuple(pieces))
             pieces.append(Piece(self.item(depth), spaced))
 
@@ -139,7 +139,7 @@ class _Scanner:
             return self.backquoted()
         if first == "\\":
             for letter in "nt":
-                if self.take("\\" + letter):
+                if self.accept("\\" + letter):
                     return Control(letter)
             raise _SyntaxError(r"\n or \t")
         if self.text.startswith("{{", self.at):
@@ -240,7 +240,7 @@ class _Scanner:
         return Macro(found[1], Format(letter, width, int(part or 0)))
 
     def subject(self, end: re.Pattern[str]) -> Subject | None:
-        """A format code, macro or call, with its mask; None when something else stands here."""
+        """Parse a format code, macro or call, with its mask; None if something else comes next."""
         found: Subject | None
         if self.text.startswith("$", self.at):
             found = self.macro()
@@ -257,7 +257,7 @@ class _Scanner:
             return None
         before = self.at
         self.skip()
-        if self.take("&"):
+        if self.accept("&"):
             self.skip()
             if number := self.match(_NUMBER):
                 mask = _number(number[1])
@@ -271,8 +271,8 @@ class _Scanner:
         self.at = opening.end()
         arguments: list[Expression] = []
         self.skip()
-        while not self.take(")"):
-            if arguments and not self.take(","):
+        while not self.accept(")"):
+            if arguments and not self.accept(","):
                 raise _SyntaxError("',' or ')'")
             self.skip()
             arguments.append(self.sum(0))
@@ -282,7 +282,7 @@ class _Scanner:
     def switch(self, subject: Subject, depth: int) -> Item:
         before = self.at
         self.skip()
-        if not self.take(","):
+        if not self.accept(","):
             self.at = before
             return subject
         cases: list[Case] = []
@@ -290,7 +290,7 @@ class _Scanner:
             cases.append(self.case(depth))
             before = self.at
             self.skip()
-            if not self.take(","):
+            if not self.accept(","):
                 self.at = before
                 return Switch(subject, tuple(cases))
 
@@ -299,7 +299,7 @@ class _Scanner:
         if self.done:
             raise _SyntaxError("a case")
         match: str | None = None
-        if not self.take("\\*"):
+        if not self.accept("\\*"):
             if self.text[self.at] in "\"'":
                 match = self.quoted().text
             elif found := self.match(_MATCH):
@@ -309,7 +309,7 @@ class _Scanner:
         self.skip()
         if self.done:
             raise _SyntaxError("what a case prints")
-        if not self.text.startswith("{{", self.at) and self.take("{"):
+        if not self.text.startswith("{{", self.at) and self.accept("{"):
             return Case(match, self.block("}", depth + 1))
         return Case(match, self.item(depth + 1, in_case=True))
 
@@ -334,24 +334,24 @@ class _Scanner:
             entries.append(self.flag())
             before = self.at
             self.skip()
-            if not self.take(","):
+            if not self.accept(","):
                 self.at = before
                 return Flags(subject, tuple(entries))
 
     def flag(self) -> Flag:
         self.skip()
         mask = None
-        if self.take("&"):
+        if self.accept("&"):
             mask = self.base_16()
         value = self.base_16()
         text = self.string()
         before = self.at
         self.skip()
-        if self.text.startswith("{{", self.at) or not self.take("{"):
+        if self.text.startswith("{{", self.at) or not self.accept("{"):
             self.at = before
             return Flag(value, mask, text)
         self.skip()
-        if self.take("}"):
+        if self.accept("}"):
             return Flag(value, mask, text, Text(""))
         otherwise = self.string()
         self.expect("}")
@@ -406,7 +406,7 @@ class _Scanner:
         self.skip()
         if operators == "+-":
             return self.operation("*/", depth)
-        if self.take("("):
+        if self.accept("("):
             inner = self.sum(depth + 1)
             self.expect(")")
             return inner

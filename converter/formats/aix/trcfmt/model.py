@@ -1,7 +1,7 @@
-"""What a template file says, as values: templates, their items, expressions.
+"""The contents of a template file as values: templates, their items, expressions.
 
-The words are those of IBM's "Example Trace Format File", whose section numbers comments name. Everything is immutable
-and compares by meaning: where an item stood in the file, and how its numbers were spelt, does not matter.
+The terms are those of IBM's "Example Trace Format File", whose section numbers comments name. Everything is immutable
+and compares by meaning: an item's position in the file, and the spelling of its numbers, do not matter.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Macro:
 
 @dataclass(frozen=True, slots=True)
 class Subroutine:
-    """``$hhh``: another template in the place of this item (VII)."""
+    """``$hhh``: another template, inserted here (VII)."""
 
     id: int
 
@@ -124,7 +124,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A format code, macro or call with a comma behind it (III)."""
+    """A format code, macro or call followed by a comma (III)."""
 
     subject: Subject
     cases: tuple[Case, ...]
@@ -175,7 +175,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The rest of a template that is not understood, as it stands in the file; `reason` says what was expected."""
+    """The rest of a template that cannot be parsed, as in the file; `reason` says what was expected."""
 
     text: str
     reason: str = field(default="", compare=False)
@@ -183,7 +183,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """An item in its place; `spaced` says that whitespace stands before it, which is a blank on the report."""
+    """An item in its context; `spaced` is True after whitespace, which becomes a blank in the report."""
 
     item: Item
     spaced: bool
@@ -191,7 +191,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A descriptor: items one after the other."""
+    """A descriptor: a sequence of items."""
 
     pieces: tuple[Piece, ...] = ()
 
@@ -218,9 +218,9 @@ Item = (
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """How the events of a hook are printed.
+    """The rules for printing the events of a hook.
 
-    `id` has 16 bits; `id_text` are the digits of the file.
+    `id` has 16 bits; `id_text` are the digits in the file.
     """
 
     id: int
@@ -231,7 +231,7 @@ class Template:
 
     @property
     def label(self) -> str:
-        """The string at the beginning, which names the event; empty where there is none, or it names a value."""
+        """The string at the beginning, which names the event; empty if there is none, or if it names a value."""
         for piece in self.body.pieces:
             if isinstance(piece.item, Text):
                 return "" if piece.item.text.rstrip().endswith("=") else piece.item.text
@@ -241,7 +241,7 @@ class Template:
 
 
 def macro_slots(block: Block) -> dict[str, int]:
-    """The macros that a template assigns or declares, in that order: by place they meet those of a subroutine (VII)."""
+    """Return the macros that a template assigns or declares, in that order: subroutines share them by index (VII)."""
     slots: dict[str, int] = {}
     _collect_slots(block, slots)
     return slots
@@ -262,5 +262,5 @@ def _collect_slots(block: Block, slots: dict[str, int]) -> None:
 
 
 def digits_of(id16: int) -> str:
-    """An id as files and reports have it: three digits where the fourth is 0."""
+    """Return an ID as files and reports have it: three digits if the fourth is 0."""
     return f"{id16 >> 4:03X}" if id16 & 0xF == 0 else f"{id16:04X}"

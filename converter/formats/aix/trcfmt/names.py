@@ -9,18 +9,18 @@ from converter.formats.aix.trcfmt.files import TemplateFile
 from converter.formats.aix.trcfmt.model import Assign, Block, Format, Macro, Switch, Text
 from converter.formats.aix.trcfmt.values import case_value
 
-#: More names than any hook has are of a hostile template.
+#: No hook has that many names: more are from a hostile template.
 _MOST: Final = 4096
 
 
 def names_of_hookdata(file: TemplateFile, id16: int) -> dict[int, str]:
-    """What the template of a hook calls the values of its hookdata: the cases of a SWITCH on them."""
+    """Return a hook template's names for the values of its hookdata: the cases of a SWITCH on them."""
     template = file.templates.get(id16)
     if template is None:
         return {}
     for piece in template.body.pieces:
         match piece.item:
-            # The data pointer begins at the hookdata; $HD is the same everywhere.
+            # The data pointer starts at the hookdata; $HD is the same everywhere.
             case Switch(Format("X" | "U" | "D", 2) | Macro("HD", _, None)) as switch:
                 return dict(_named_cases(switch))
             case Text() | Macro() | Switch(Macro()):

@@ -8,7 +8,7 @@ from functools import lru_cache
 from converter.formats.aix.trcfmt.entry import Value
 from converter.limits import limit
 
-#: How many of its values get names.
+#: The number of its values that get names.
 MAX_FIELDS = 256
 
 _TAB = 8
@@ -23,10 +23,10 @@ class OutputFullError(Exception):
 
 
 class Output:
-    """Text and fields so far.
+    """The text and the fields so far.
 
-    Whitespace of the template is one blank (I.E), and so is what follows a number (II.B: "trailing space"); there is
-    none beside another, and none at either end of a line.
+    Whitespace of the template is one blank (I.E), and so is the separator after a number (II.B: "trailing space");
+    there is never a blank next to another, nor at either end of a line.
     """
 
     def __init__(self, *, at_edge: bool) -> None:
@@ -34,7 +34,7 @@ class Output:
         self._parts: list[str] = []
         self._size = 0
         self._most = limit("aix.template-text")
-        #: The current line: where its next character goes, and its last one.
+        #: The current line: the column of its next character, and its last character.
         self._column = 0
         self._last = ""
         self._blank = False
@@ -43,19 +43,19 @@ class Output:
 
     @property
     def text(self) -> str:
-        """All lines."""
+        """Return all lines."""
         return "".join(self._parts)
 
     def separate(self) -> None:
-        """Whitespace: a blank, if anything follows on this line."""
+        """Add whitespace: a blank, if anything follows on this line."""
         self._blank = True
 
     def join(self) -> None:
-        """What comes touches what is there: no blank, not even behind a number."""
+        """Join the next text to the previous one: no blank, not even after a number."""
         self._blank = False
 
     def write(self, text: str) -> None:
-        """Put text at the end of the line, exactly as it is."""
+        """Append text to the line, exactly as it is."""
         if not text:
             return
         if self._blank and self._last not in ("", " ") and text[0] != " ":
@@ -64,16 +64,16 @@ class Output:
         self._append(text)
 
     def label(self, text: str) -> None:
-        """Text that may be the name of the value behind it."""
+        """Add text that may be the name of the value after it."""
         self.write(text)
         self._label = f"{self._label} {text}" if self._label else text
 
     def forget_label(self) -> None:
-        """The text so far names the event, no value."""
+        """Forget the label: the text so far names the event, not a value."""
         self._label = ""
 
     def name(self, value: Value, otherwise: str = "field") -> None:
-        """Give a value the name that its label says."""
+        """Name a value after its label."""
         name = field_name(self._label) or otherwise
         self._label = ""
         if len(self.fields) < MAX_FIELDS:
@@ -86,7 +86,7 @@ class Output:
         self._append("\n")
 
     def tab(self) -> None:
-        """Blanks up to the next tab stop."""
+        """Add blanks up to the next tab stop."""
         self._blank = False
         stop = self._first_tab
         if self._column >= stop:
@@ -105,9 +105,9 @@ class Output:
 
 @lru_cache(4096)
 def field_name(label: str) -> str:
-    """The name that the text in front of a value gives it; empty where there is none.
+    """Return the name that the text before a value gives it, "" if there is none.
 
-    Of ``a b=`` or ``b:`` it is ``b``, of other text the whole, what is no letter or digit being an underscore.
+    For ``a b=`` or ``b:`` it is ``b``, for other text the whole text, with underscores for all but letters and digits.
     """
     text = label.rstrip()
     if text.endswith(("=", ":")):
@@ -117,7 +117,7 @@ def field_name(label: str) -> str:
 
 
 def numbered(name: str, taken: dict[str, Value]) -> str:
-    """The name, with a number if it is taken."""
+    """Return the name, with a number if it is taken."""
     free, number = name, 1
     while free in taken:
         number += 1

@@ -1,4 +1,4 @@
-"""Templates as text again: parsing what is printed gives an equal template."""
+"""Prints templates as text again: parsing that text returns an equal template."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _SUMS = ("+", "-")
 
 
 def print_template(template: Template) -> str:
-    """The template on one line, continued where what is not understood has line ends, with a newline at its end."""
+    """Return the template on one line, continued at line ends in unparsed text, with a newline at its end."""
     head = [template.id_text or digits_of(template.id), template.version]
     if template.level is not Level.KERN:
         head.append("L=0" if template.level is Level.EDGE else f"L={template.level.name}")
     body = print_block(template.body)
     lines = " ".join([*head, body] if body else head).replace("\n", "\\\n") + "\n"
-    # A backslash at the end, which only what is not understood can have, would continue the next template.
+    # A backslash at the end, which only unparsed text can have, would continue the next template.
     return lines if not lines.endswith("\\\n") else f"{lines[:-1]}\\\n\n"
 
 
 def print_block(block: Block) -> str:
-    """The items of a descriptor, without braces."""
+    """Return the items of a descriptor, without braces."""
     return "".join((" " if piece.spaced else "") + print_item(piece.item) for piece in block.pieces)
 
 
 def print_item(item: Item | Expression) -> str:
-    """One item, or one expression."""
+    """Return one item, or one expression."""
     match item:
         case Move(code, size, part):
             return f"{code}{size}" + (f".{part}" if part else "")
@@ -74,6 +74,14 @@ def print_item(item: Item | Expression) -> str:
             parts = [_operand(first, "")]
             parts += [f"{operator} {_operand(operand, operator)}" for operator, operand in rest]
             return " ".join(parts)
+        case Switch() | Loop() | Flags() | Assign() | Function():
+            return _statement(item)
+        case Unknown(text):
+            return text
+
+
+def _statement(item: Switch | Loop | Flags | Assign | Function) -> str:
+    match item:
         case Switch(subject, cases):
             printed = [f"{_match(case.match)} {_target(case.target)}" for case in cases]
             return f"{print_item(subject)}, " + ", ".join(printed)
@@ -85,8 +93,6 @@ def print_item(item: Item | Expression) -> str:
             return f"{{{{ ${name}" + (" }}" if value is None else f" = {print_item(value)} }}}}")
         case Function(name, parameters, body):
             return f"{{{{ {name}({', '.join(parameters)}) {print_block(body)} }}}}"
-        case Unknown(text):
-            return text
 
 
 def _format(item: Format) -> str:
@@ -139,7 +145,7 @@ def _flag(entry: Flag) -> str:
 
 
 def _operand(operand: Expression, operator: str) -> str:
-    """An operand of a sum (or of a product), in parentheses where it would be read otherwise."""
+    """Return an operand of a sum (or of a product), in parentheses if it would be parsed differently."""
     text = print_item(operand)
     if not isinstance(operand, Operation):
         return text

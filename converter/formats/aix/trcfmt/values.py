@@ -14,7 +14,7 @@ _ALL_BITS = (1 << 64) - 1
 
 
 def decode(format: Format, size: int, data: bytes) -> Value:
-    """The value that `data` is, read with a format code whose size is now known."""
+    """Return the value of `data`, read with a format code whose size is now known."""
     match format.code:
         case "D":
             return int.from_bytes(data, signed=True)
@@ -29,7 +29,7 @@ def decode(format: Format, size: int, data: bytes) -> Value:
 
 
 def printed(format: Format, size: int, value: Value, paths: dict[int, str]) -> str:
-    """The value as the code prints it, without the blank behind it; `size` in bytes.
+    """Return the value as the code prints it, without the blank after it; `size` in bytes.
 
     A value that is wider than the code is cut to it; text in a code for numbers is printed as it is.
     """
@@ -62,14 +62,15 @@ def printed(format: Format, size: int, value: Value, paths: dict[int, str]) -> s
 
 
 def is_number(format: Format) -> bool:
-    """Whether what the code prints is followed by a blank of its own."""
+    """Return True if the code prints a blank after its value."""
     return format.code in ("X", "D", "U", "o", "B", "F", "HB", "HT") and (
         format.code != "X" or format.size != 0
     )
 
 
 def case_value(format: Format | None, text: str, value: Value) -> Value | None:
-    """What the case `text` of a SWITCH on a code (None: on a register without one) stands for; None if nothing.
+    """Return the value of the case `text` of a SWITCH on a code (None: on a register without one), None if it is
+    invalid.
 
     The base is that in which the code prints; 0x is always 16, and a leading o always 8.
     """
@@ -97,7 +98,7 @@ def case_value(format: Format | None, text: str, value: Value) -> Value | None:
 
 
 def wrapped(value: int) -> int:
-    """A result of arithmetic as the 64 bits that a macro holds."""
+    """Return a result of arithmetic as the 64 bits that a macro has."""
     return value & _ALL_BITS
 
 

@@ -1,7 +1,7 @@
-"""Templates in IBM's language for the hooks that carry events of other formats, so that `trcrpt` prints named fields.
+"""Templates in IBM's language for the hooks with events of other formats, so that `trcrpt` prints named fields.
 
-An entry is generic: its data word says which of the classes that share the hook it is, the first 20 bytes of its
-buffer are for this converter's reader, and the fields follow as `encoding` has them.
+An entry is generic: its data word identifies the class among those that share the hook, the first 20 bytes of its
+buffer are for traceconv's reader, and the fields follow as encoded by `encoding`.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from converter.ir.field_classes import (
 )
 
 _VERSION: Final = "1.0"
-#: What a quoted string of the language can hold without a meaning of its own.
+#: What a quoted string of the language can contain without a special meaning.
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.:+ ()\[\]-]+")
 _NOT_IN_NAMES: Final = re.compile(r"\W+", re.ASCII)
 
-#: Behind the data word (word 2, which begins at byte 16 of 64-bit entries and 8 of 32-bit ones) and the context.
+#: Skips the data word (word 2, which starts at byte 16 of 64-bit entries and 8 of 32-bit ones) and the context.
 _TO_FIELDS: Final = "W2 O20"
 
 METADATA_TEMPLATE: Final = (
@@ -41,12 +41,12 @@ METADATA_TEMPLATE: Final = (
 
 
 def place_of(number: int) -> tuple[int, int]:
-    """Hook and data word of class `number`: classes beyond the number of hooks share them."""
+    """Return hook and data word of class `number`: if there are more classes than hooks, they share them."""
     return FIRST_HOOK + (number % HOOKS << 4), number // HOOKS
 
 
 def class_template(number: int, event_class: EventClass) -> bytes:
-    """The template of one class, as if it had its hook to itself."""
+    """Return the template of one class, as if it had its hook to itself."""
     hook, word = place_of(number)
     body = _body(event_class)
     if word:
@@ -55,7 +55,7 @@ def class_template(number: int, event_class: EventClass) -> bytes:
 
 
 def shared_templates(classes: Sequence[EventClass]) -> bytes:
-    """The templates of all hooks, as a trcfmt file has them: hooks that several classes share tell them apart."""
+    """Return the templates of all hooks, as in a trcfmt file; that of a shared hook distinguishes its classes."""
     parts = [METADATA_TEMPLATE]
     for first in range(min(len(classes), HOOKS)):
         sharing = range(first, len(classes), HOOKS)
@@ -90,7 +90,7 @@ def _name(name: str) -> str:
 
 
 def _format(held: FieldClass) -> str:
-    """The descriptors that print a value."""
+    """Return the descriptors that print a value."""
     match held:
         case IntegerClass(signed=signed, style=style):
             size = max(held.dtype.itemsize, 2)

@@ -1,4 +1,4 @@
-"""Writing raw AIX trace streams: the bytes that a trace was read from, or its events in user hooks."""
+"""Writes raw AIX trace streams: the bytes that a trace was read from, or its events in user hooks."""
 
 from __future__ import annotations
 
@@ -45,19 +45,20 @@ _REASONS: Final = {
 }
 _NANOSECONDS: Final = 1_000_000_000
 _U64: Final = 1 << 64
-#: Data words of 16 bits tell apart the classes that share a hook.
+#: Data words of 16 bits distinguish the classes that share a hook.
 _MAX_CLASSES: Final = 239 << 16
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write a raw stream: a 64-bit one with its magic number, or a 32-bit one, which has none.
 
-    A trace as it was read from streams of the same kind is copied byte for byte, with the user's templates beside it;
-    also one that has travelled in another format. Any other becomes user hooks, with
-    the templates for them in the stream itself and, where the output has a place beside it, in a `.trcfmt` file.
+    An unchanged trace from streams of the same kind, read directly or embedded, is copied byte for byte, with the
+    user's templates next to it. Any other trace becomes user hooks, with the templates for them in the stream itself
+    and, if the output is in a folder, in a `.trcfmt` file.
 
     Raises:
-        UnsupportedError: an event is larger than any reader takes, or there are more classes than hooks can tell apart.
+        UnsupportedError: an event is larger than any reader accepts, or there are more classes than hooks can
+            distinguish.
         OutputError: the sink cannot be written to.
         TraceError: as `Trace.batches` does.
 
@@ -97,19 +98,19 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 
 class _Encoder:
-    """Encodes batches; knows which classes and threads are declared in the output already."""
+    """Encodes batches, and tracks the classes and threads that are already declared in the output."""
 
     def __init__(self, trace: Trace, sink: Sink, bits: int) -> None:
         self._trace = trace
         self._sink = sink
         self._bits = bits
         self._emitter = Emitter(trace.strings, bits=bits)
-        #: Classes by their number in the output, and that number by class id (-1: none yet).
+        #: Classes by their number in the output, and that number by class ID (-1: none yet).
         self._classes: list[_Class] = []
         self._numbers = np.zeros(0, np.int32)
         self._declared = _Declared(trace)
         self._tids = np.zeros(0, np.uint64)
-        #: Of tids, for the hooks that name a process beside a thread.
+        #: Process IDs by thread ID, for the hooks that name a process in addition to a thread.
         self._pid_of_tid: dict[int, int] = {}
         self._last_ts = 0
         if bits == 64:
@@ -148,7 +149,7 @@ class _Encoder:
         self._last_ts = int(batch.ts[-1])
 
     def finish(self) -> None:
-        """Declare what no event has needed, and write the templates beside the stream."""
+        """Declare what no event has needed, and write the templates next to the stream."""
         self._declare(self._declared.follow())
         self._flush()
         companion = self._sink.companion(TEMPLATES_SUFFIX)
@@ -164,14 +165,14 @@ class _Encoder:
             self._sink.write(self._emitter.take())
 
     def _declare(self, text: bytes) -> None:
-        """Put lines into entries of the metadata hook, the last of which says that the text ends."""
+        """Put lines into entries of the metadata hook, the last of which marks the end of the text."""
         for start in range(0, len(text), MAX_DATA):
             part = text[start : start + MAX_DATA]
             kind = DECLARATION if start + MAX_DATA >= len(text) else DECLARATION_PART
             self._emitter.metadata(kind, part, self._last_ts)
 
     def _put_conversion(self) -> None:
-        """Hook 00A, subhook 25C: what makes nanoseconds of time stamps, where its words can say that."""
+        """Write hook 00A, subhook 25C, the conversion of timestamps to nanoseconds, if its words can express it."""
         rate = self._trace.clock.ticks_per_second
         if rate is None:
             return
@@ -191,7 +192,7 @@ class _Encoder:
             self._tids = np.append(self._tids, np.array([one.tid for one in new], np.uint64))
 
     def _add_class(self, id: int) -> bytes:
-        """Give a class the next number and a program; its declaration and template."""
+        """Add a class with the next number and a program; return its declaration and template."""
         event_class = self._trace.event_classes[id]
         number = len(self._classes)
         if number >= _MAX_CLASSES:
@@ -220,10 +221,10 @@ class _Encoder:
     def _pids(
         self, one: _Class, hook: DocumentedHook, table: Table, batch: Batch, id: int
     ) -> NDArray[np.uint64]:
-        """The process ids that belong to a class's thread ids, 0 where none is known."""
+        """Return the process IDs for a class's thread IDs, 0 where none is known."""
         if hook.pid_of is Role.NONE:
             processes = [self._trace.processes[each.process].pid for each in self._trace.threads]
-            # The last entry is that of no thread.
+            # The last entry is for events without a thread.
             return np.array([*processes, 0], np.uint64)[batch.thread[batch.positions(id)]]
         index = field_of(one.event_class, hook.pid_of)
         assert index is not None
@@ -236,9 +237,9 @@ class _Encoder:
 
 
 class _Class:
-    """An event class of the output: its nodes, and the documented hook behind each of its events.
+    """An event class of the output: its nodes, and the documented hook that follows each of its events.
 
-    The kernel's last node, behind those of the fields, is the process id of that hook, where it has one.
+    The kernel's last node, after those of the fields, is the process ID of that hook, if it has one.
 
     Raises:
         ValueError: its fields cannot be declared.
@@ -274,7 +275,7 @@ class _Class:
 
 
 class _Declared:
-    """Which processes, threads and tracks the output declares, and how."""
+    """Tracks which processes, threads and tracks the output declares, and how."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -283,7 +284,7 @@ class _Declared:
         self._tracks = 0
 
     def follow(self) -> bytes:
-        """The lines for what is new, or has got a name."""
+        """Return the lines for what is new, or has got a name."""
         trace = self._trace
         lines = []
         for number, process in enumerate(trace.processes):

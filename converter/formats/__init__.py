@@ -1,1 +1,1 @@
-"""One folder per format, each with the same files: layout, mapping, reader, writer."""
+"""One package per format, each with modules of the same names: layout, capabilities, mapping, reading, writing."""

@@ -1,4 +1,4 @@
-"""How the files of a format hold what travels in them (see `converter.lossless`): what a format declares of that."""
+"""The declaration of a format's storage for embedded payloads in its files (see `converter.lossless`)."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from converter.storage.source import Source, View
 
 
 class Embedding(ABC):
-    """How a format holds frames at the end of its files: `EMBEDDING` of its module `embedding`."""
+    """Stores frames at the end of a format's files: `EMBEDDING` of its module `embedding`."""
 
-    #: How much of the residual a frame holds at most.
+    #: The most bytes of the payload in a frame.
     frame_size: int
 
     def open_frames(self, sink: Sink) -> bytes:
-        """Prepare a complete file for frames to be appended; what stands in front of the first."""
+        """Prepare a complete file for appending frames; return the bytes before the first."""
         return b""
 
     @abstractmethod
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """A frame with up to `frame_size` bytes."""
+        """Return a frame with up to `frame_size` bytes."""
 
     def close_frames(self, sink: Sink, start: int) -> bytes:
-        """What stands behind the last frame of those that start at `start`."""
+        """Return the bytes after the last of the frames that start at `start`."""
         return b""
 
     @abstractmethod
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """What the frames from `start` on hold."""
+        """Yield the contents of the frames from `start` on."""
 
     def content(self, source: Source, start: int) -> Source:
-        """The file as it was without its frames."""
+        """Return the file as it was without its frames."""
         return View(source.name, source, 0, start)

@@ -1,7 +1,7 @@
 """Formats of other packages: entry points of the group `traceconv.formats`.
 
-An entry point is called as its format is and names the package with the descriptor, reader and writer
-(docs/adding_a_format.md). One that is broken is a warning, and as if it were not there.
+An entry point has the format's name and refers to the package with the descriptor, reader and writer
+(docs/adding_a_format.md). A broken one causes a warning, and is ignored otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class PluginWarning(UserWarning):
 
 
 def plugins(taken: Container[str]) -> dict[str, Format]:
-    """The formats of other packages by name, but for names that are taken."""
+    """Return the formats of other packages by name, except for names that are taken."""
     found: dict[str, Format] = {}
     if not _may_be():
         return found
@@ -53,9 +53,9 @@ def plugins(taken: Container[str]) -> dict[str, Format]:
 
 
 def _may_be() -> bool:
-    """Whether a package that is installed may have a format.
+    """Return True if an installed package may have a format.
 
-    `importlib.metadata` would say so as well, and takes 25 ms to import: more than it takes to read a small trace.
+    `importlib.metadata` would tell exactly, but takes 25 ms to import: more than reading a small trace.
     """
     for finder in sys.meta_path:
         # Packages that are not simply on the path.
@@ -72,7 +72,7 @@ def _may_be() -> bool:
 
 
 def _entry_point_files(place: str) -> Iterator[str]:
-    """Where the packages in a folder may say what they have for others."""
+    """Yield the files in which the packages in a folder may declare entry points."""
     with suppress(OSError):
         for name in os.listdir(place):
             if name.lower().endswith((".dist-info", "egg-info")):
@@ -80,7 +80,7 @@ def _entry_point_files(place: str) -> Iterator[str]:
 
 
 def _guarded(entry: EntryPoint, sniff: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
-    """What recognises a format, which no other input may suffer from."""
+    """Wrap a plugin's `sniff`, so that its errors do not affect other input."""
 
     def guarded(head: bytes) -> bool:
         try:

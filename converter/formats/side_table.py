@@ -1,12 +1,12 @@
-"""The side table: a trace's processes, threads, clocks and environment, where a format has no place for them.
+"""The side table: a trace's processes, threads, clocks and environment, for formats that cannot represent them.
 
-It is JSON in ASCII, which each format keeps where other readers of the format pass over it:
+It is JSON in ASCII, which each format stores where its other readers ignore it:
 
     {"processes": [[pid, name, parent pid or null, [command line]]],
      "threads": [[number in records, tid, index of the process, name]],
      "clock": CLOCK, "clock_domains": [CLOCK], "environment": {name: text or number}}
 
-where CLOCK is [name, description, epoch in ns or null, ticks a second as a fraction or null]. Formats whose records
+where CLOCK is [name, description, epoch in ns or null, ticks per second as a fraction or null]. Formats whose records
 name threads by their tids leave the number in records out.
 """
 
@@ -30,13 +30,13 @@ from converter.ir.table_forms import (
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.kernels.tables.tasks import TaskTable
 
-#: Numbers by which records name threads are signed 32-bit integers.
+#: Numbers of threads in records are signed 32-bit integers.
 _LAST_NUMBER = (1 << 31) - 1
 
 
 @dataclass(slots=True)
 class SideTable:
-    """The table, read. `numbers` are those by which records name the threads, none where tids do."""
+    """The parsed table. `numbers` are the numbers of threads in records, none if records have tids."""
 
     processes: list[Process] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
@@ -65,14 +65,14 @@ def parse_side_table(data: bytes, *, numbered: bool, version: int | None = None)
 
     Args:
         data: the JSON text.
-        numbered: threads are with the numbers that records name them by.
-        version: the only number that a member "version" may have; None where there is no such member.
+        numbered: True if threads have the numbers that records use for them.
+        version: the required value of a member "version"; None if there is no such member.
 
     Raises:
         TraceError: the table is damaged.
 
     """
-    # Imported only now: most inputs have no such table.
+    # Imported only when needed: most inputs have no such table.
     import json
 
     try:
@@ -85,7 +85,7 @@ def parse_side_table(data: bytes, *, numbered: bool, version: int | None = None)
 
 
 def side_table_of(content: Mapping[str, Any], *, numbered: bool) -> SideTable:
-    """Make a table of parsed JSON; any of `DAMAGE` where it is damaged."""
+    """Return the table from parsed JSON; raise one of `DAMAGE` if it is damaged."""
     table = SideTable(
         processes=[process_of(form) for form in content["processes"]],
         clock=clock_of(content["clock"]),
@@ -109,7 +109,7 @@ def side_table_of(content: Mapping[str, Any], *, numbered: bool) -> SideTable:
 def print_side_table(
     trace: Trace, numbers: Sequence[int] | None = None, *, version: int | None = None
 ) -> bytes:
-    """Return the JSON text of a trace's table; `numbers` are those by which records name the threads."""
+    """Return the JSON text of a trace's table; `numbers` are those that records use for the threads."""
     import json
 
     first = {} if version is None else {"version": version}

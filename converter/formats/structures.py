@@ -1,7 +1,7 @@
-"""Structures of bytes, declared in the words of the library construct: those of them that headers of files need.
+"""Declarations of binary structures with the API of the library construct: the parts of it that file headers need.
 
-What is declared in these words can as well be declared in construct itself, which is so held against them in tests. It
-takes as long to import as many a conversion takes; this does not.
+The same declarations work with construct itself, and tests compare the two. Importing construct takes as long as many
+a conversion; importing this does not.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class StructureError(ValueError):
-    """Bytes that are not of the structure, or a value that does not fit in it."""
+    """Bytes that do not match the structure, or a value that does not fit in it."""
 
 
 class StreamError(StructureError):
@@ -20,7 +20,7 @@ class StreamError(StructureError):
 
 
 class Container(dict[str, Any]):
-    """The parts of a structure by name, which are attributes as well."""
+    """The parts of a structure by name, also available as attributes."""
 
     __slots__ = ()
 
@@ -32,21 +32,21 @@ class Container(dict[str, Any]):
 
 
 class Construct:
-    """How some bytes read. ``"name" / construct`` is a part of a structure with a name."""
+    """The layout of some bytes. ``"name" / construct`` is a named part of a structure."""
 
     name: str | None = None
 
     def parse(self, data: bytes) -> Any:
-        """The value at the start of `data`.
+        """Return the value at the start of `data`.
 
         Raises:
-            StructureError: there is none.
+            StructureError: the bytes do not match.
 
         """
         return self.parse_at(data, 0, Container())[0]
 
     def build(self, value: Any) -> bytes:
-        """The bytes of a value.
+        """Return the bytes of a value.
 
         Raises:
             StructureError: it does not fit.
@@ -55,20 +55,20 @@ class Construct:
         return self.build_in(value, Container())
 
     def sizeof(self) -> int:
-        """How many bytes all values take.
+        """Return the constant size of all values in bytes.
 
         Raises:
-            StructureError: that depends on the value.
+            StructureError: the size depends on the value.
 
         """
         raise StructureError("the size depends on the value")
 
     def parse_at(self, data: bytes, at: int, context: Container) -> tuple[Any, int]:
-        """The value at `at`, in a structure with these parts so far, and where it ends."""
+        """Return the value at `at`, in a structure with these parts so far, and its end."""
         raise NotImplementedError
 
     def build_in(self, value: Any, context: Container) -> bytes:
-        """The bytes of a value in a structure with these parts."""
+        """Return the bytes of a value in a structure with these parts."""
         raise NotImplementedError
 
     def __rtruediv__(self, name: str) -> Construct:
@@ -145,7 +145,7 @@ class Const(Construct):
 
 
 class NullTerminated(Construct):
-    """What precedes the next NUL."""
+    """The bytes before the next NUL."""
 
     def __init__(self, inner: Construct) -> None:
         self._inner = inner
@@ -179,7 +179,7 @@ class CString(Construct):
 
 
 class Prefixed(Construct):
-    """Something behind the number of its bytes."""
+    """A part after the number of its bytes."""
 
     def __init__(self, length: Construct, inner: Construct) -> None:
         self._length = length
@@ -198,7 +198,7 @@ class Prefixed(Construct):
 
 
 class Array(Construct):
-    """So many of the same, where `count` is made of what precedes them."""
+    """An array whose `count` is computed from earlier parts."""
 
     def __init__(self, count: Callable[[Container], int], inner: Construct) -> None:
         self._count = count
@@ -212,7 +212,7 @@ class Array(Construct):
 
 
 class PrefixedArray(Construct):
-    """The same behind the number of them."""
+    """An array after the number of its elements."""
 
     def __init__(self, count: Construct, inner: Construct) -> None:
         self._count = count
@@ -230,7 +230,7 @@ class PrefixedArray(Construct):
 def _repeated(
     inner: Construct, count: int, data: bytes, at: int, context: Container
 ) -> tuple[list[Any], int]:
-    """Each takes at least a byte, so that a count that is too large ends with the data."""
+    """Parse `count` elements; each takes at least a byte, so that a count that is too large ends with the data."""
     found = []
     for _ in range(count):
         item, at = inner.parse_at(data, at, context)
@@ -239,7 +239,7 @@ def _repeated(
 
 
 class GreedyRange(Construct):
-    """As many of the same as there are."""
+    """An array of as many elements as the data contains."""
 
     def __init__(self, inner: Construct) -> None:
         self._inner = inner
@@ -258,7 +258,7 @@ class GreedyRange(Construct):
 
 
 class Rebuild(Construct):
-    """A value that is made of others when it is built."""
+    """A value that is computed from others when it is built."""
 
     def __init__(self, inner: Construct, make: Callable[[Container], Any]) -> None:
         self._inner = inner
@@ -272,7 +272,7 @@ class Rebuild(Construct):
 
 
 class Struct(Construct):
-    """Parts behind each other; those without a name are not among the values."""
+    """A sequence of parts; those without a name are not among the values."""
 
     def __init__(self, *parts: Construct) -> None:
         self._parts = parts
@@ -298,7 +298,7 @@ class Struct(Construct):
 
 
 class _This:
-    """``this.name`` is the part of that name of the structure around."""
+    """``this.name`` is the part of that name of the enclosing structure."""
 
     def __getattr__(self, name: str) -> Callable[[Container], Any]:
         return lambda context: context[name]
@@ -308,5 +308,5 @@ this = _This()
 
 
 def len_(made: Callable[[Container], Any]) -> Callable[[Container], int]:
-    """How long what is made of a structure is."""
+    """Return a function for the length of a computed value."""
     return lambda context: len(made(context))

@@ -1,7 +1,7 @@
 """The table of formats, in detection order.
 
 It imports no format: descriptors are found by the names of their folders, and each imports its own reader and writer
-when they are first used. That is the only way from here to a format, so that all of them may import what is here.
+on first use. This is the only way from here to a format, so that all formats may import this module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from converter.ir.symbols import SymbolTable
     from converter.ir.trace import Trace
 
-#: The folders of `converter.formats`, in the order in which they are asked whether an input is theirs.
+#: The folders of `converter.formats`, in the order of detection.
 _NAMES = (
     "ir",
     "trace_cmd",
@@ -34,7 +34,7 @@ _NAMES = (
 
 @cache
 def format_of(name: str) -> Format | None:
-    """The format of a name: the descriptor in that folder of `converter.formats`, or in another package."""
+    """Return the format of a name: the descriptor in that folder of `converter.formats`, or in another package."""
     if name in _NAMES:
         return cast("Format", import_module(f"converter.formats.{name}").FORMAT)
     return _elsewhere().get(name)
@@ -42,26 +42,26 @@ def format_of(name: str) -> Format | None:
 
 @cache
 def _elsewhere() -> dict[str, Format]:
-    """The formats of other packages, which are looked for only when none of ours is the one."""
+    """Return the formats of other packages, which are searched only if none of ours matches."""
     from converter.formats.plugins import plugins
 
     return plugins(_NAMES)
 
 
 def formats() -> Iterator[Format]:
-    """All of them; each is imported when the one before was not enough."""
+    """Yield all formats; each is imported only when requested."""
     for name in _NAMES:
         yield cast("Format", format_of(name))
     yield from _elsewhere().values()
 
 
 def format_read(trace: Trace) -> Format | None:
-    """The format that a trace was read from, None of one that is of no file."""
+    """Return the format that a trace was read from, None for one without a file."""
     return format_of(trace.format)
 
 
 def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
-    """A trace's sidecar as JSON-like values and bytes, which does not need the source."""
+    """Return a trace's sidecar as JSON-like values and bytes, independent of the source."""
     return {
         name: owner.portable(trace) if (owner := format_of(name)) else content
         for name, content in trace.sidecar.items()
@@ -69,7 +69,7 @@ def portable_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
 
 
 def travelling_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
-    """The same for a trace that travels: what its writer makes the same file of, where nothing has changed."""
+    """Return the sidecar for embedding a trace: its writer restores the same file from it, if nothing has changed."""
     return {
         name: owner.travelling(trace) if (owner := format_of(name)) else content
         for name, content in trace.sidecar.items()
@@ -77,13 +77,13 @@ def travelling_sidecar(trace: Trace) -> dict[str, dict[str, Any]]:
 
 
 def travelled_symbols(trace: Trace) -> SymbolTable | None:
-    """The symbols that a trace's sidecar has once it has travelled, if any."""
+    """Return the symbols in a trace's embedded sidecar, if any."""
     format = format_read(trace)
     sidecar = trace.sidecar.get(trace.format)
     return None if format is None or not sidecar else format.symbols(sidecar)
 
 
 def keeps_symbols(trace: Trace, travelling: dict[str, dict[str, Any]]) -> bool:
-    """Whether the symbols of a trace are in its sidecar as that travels."""
+    """Return True if the embedded sidecar of a trace contains its symbols."""
     format = format_read(trace)
     return format is not None and format.travels_whole and bool(travelling.get(trace.format))

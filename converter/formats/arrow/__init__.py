@@ -1,4 +1,4 @@
-"""Arrow IPC: the events of a trace as a table that other programs map into memory, or take from a pipe."""
+"""Arrow IPC: the events of a trace as a table that other programs map into memory, or read from a pipe."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities
 
 MAGIC: Final = b"ARROW1\0\0"
-#: What a message of a stream begins with, and its size.
+#: The start of a stream's message, and its size.
 _CONTINUES: Final = struct.Struct("<II")
 _LONGEST_SCHEMA: Final = 1 << 30
 
 
 def capabilities(variant: str) -> Capabilities:
-    """Never asked for: what is no column travels in the metadata."""
+    """Never called: what is not a column is embedded in the metadata."""
     raise NotImplementedError(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file or stream begins as one of Arrow's."""
+    """Return True if a file or stream starts as one of Arrow's."""
     if head.startswith(MAGIC):
         return True
     if len(head) < _CONTINUES.size:

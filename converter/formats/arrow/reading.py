@@ -1,4 +1,4 @@
-"""Reading Arrow IPC: a trace that was written so, or a table of somebody else."""
+"""Reads Arrow IPC: a trace written by traceconv, or any other table."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from converter.storage.source import Source
 
 
 def read(source: Source, **options: str) -> Trace:
-    """The trace in a file or stream.
+    """Return the trace in a file or stream.
 
     Args:
         source: the input.
-        **options: which columns of a table of somebody else are what (`foreign_trace`).
+        **options: the meaning of columns in other tables (`foreign_trace`).
 
     Raises:
         TraceError: it is damaged, or has no column with times.

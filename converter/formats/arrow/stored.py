@@ -15,12 +15,12 @@ from converter.columnar.stored import BATCH_ROWS, Group
 from converter.formats.arrow import MAGIC
 from converter.storage.source import Source
 
-#: What a file ends with: the size of its footer, and the magic bytes.
+#: The end of a file: the size of its footer, and the magic bytes.
 _END: Final = struct.Struct("<i6s")
 
 
 class IpcFile:
-    """What `columnar.stored.Stored` describes."""
+    """An Arrow IPC file or stream with the interface of `columnar.stored.Stored`."""
 
     rows = None
 
@@ -42,7 +42,7 @@ class IpcFile:
         return opened(SourceFile(self._source, self._footer), options=options)
 
     def groups(self, time: str) -> list[Group]:
-        """The batches of a file, and their times, where its footer says these: they are in the column of ticks."""
+        """Return the batches of a file and their times, if the footer has them: those of the column of ticks."""
         return self._groups
 
     def batches(
@@ -50,7 +50,7 @@ class IpcFile:
         columns: Sequence[str],
         groups: Sequence[Group] | None,
     ) -> Iterator[pa.RecordBatch]:
-        """The rows with some columns."""
+        """Yield the rows with some columns."""
         wanted = sorted(self.schema.get_field_index(name) for name in columns)
         reader = self._reader(wanted)
         for batch in _some_of(reader, groups):
@@ -58,12 +58,12 @@ class IpcFile:
                 yield batch.slice(start, BATCH_ROWS)
 
     def nulls(self, column: str) -> bool:
-        """Nobody says so in front of the rows."""
+        """Return True: it is not known before the rows are read."""
         return True
 
 
 def _footer(source: Source) -> bytes:
-    """The footer of a file, which has the tables of a trace, so that it is read once; nothing where it has none."""
+    """Return the footer of a file, "" if it has none. It has the tables of a trace, so it is read only once."""
     end = source.size - _END.size
     if end < len(MAGIC):
         return b""
@@ -72,7 +72,7 @@ def _footer(source: Source) -> bytes:
 
 
 def _groups(reader: pa.RecordBatchFileReader) -> list[Group]:
-    """The batches of a file whose footer says the times of all; none of one that says something else."""
+    """Return the batches of a file whose footer has the times of all; none if it has anything else."""
     footer = getattr(reader, "metadata", None) or {}
     try:
         spans = json.loads(footer.get(SPANS, b"[]"))

@@ -1,4 +1,4 @@
-"""Writing Arrow IPC: a file, or a stream."""
+"""Writes Arrow IPC: a file, or a stream."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
-#: Rows of a batch of a file, which is what readers skip.
+#: Rows of a batch of a file, the unit that readers skip.
 BATCH_ROWS: Final = 1 << 16
-#: Whether PyArrow takes metadata of a file's footer, which no program that changes the rows takes over (from 21 on).
+#: True if PyArrow accepts metadata for a file's footer, which programs that change the rows do not copy (from 21 on).
 HAS_FOOTER: Final = "metadata" in signature(pa.ipc.new_file).parameters
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
@@ -30,7 +30,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write any trace, which is read twice, as a file or, as "stream", as a stream.
 
     Raises:
-        TraceError: as `Trace.batches` does, or the trace is another the second time.
+        TraceError: as `Trace.batches` does, or the trace differs the second time.
 
     """
     if variant == "stream":
@@ -65,8 +65,10 @@ def _schema(rows: Rows) -> pa.Schema:
 
 
 class Dictionaries:
-    """The texts of each column. A file has one dictionary for all of its batches (readers seldom take more), which has
-    to be known when the first is written; in a stream each batch has its own.
+    """The texts of each column.
+
+    A file has one dictionary for all of its batches, as few readers accept more, which must be known when the first is
+    written; in a stream each batch has its own.
     """
 
     def __init__(self) -> None:
@@ -92,7 +94,7 @@ class Dictionaries:
             numbers.setdefault(text, len(numbers))
 
     def of_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Batches with these dictionaries."""
+        """Yield batches with these dictionaries."""
         for batch in batches:
             arrays = [
                 self._renumbered(name, array) if pa.types.is_dictionary(array.type) else array

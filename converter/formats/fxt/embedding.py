@@ -1,4 +1,4 @@
-"""What travels in an FXT file: BLOB records of a name of our own at its end ("Blob record")."""
+"""Embedded payloads in an FXT file: BLOB records with a name of our own at its end ("Blob record")."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from converter.storage.source import Source
 
 _NAME: Final = b"traceconv residual"
 _PADDED_NAME: Final = _NAME.ljust(24, b"\0")
-#: Data, not a trace of the last branches.
+#: The BLOB type for data, as opposed to a trace of the last branches.
 _BLOB_TYPE: Final = 1
-#: A string reference that says: the next so many bytes.
+#: A string reference with this bit has the number of string bytes that follow inline.
 _INLINE: Final = 0x8000
 _WORD: Final = 8
 
@@ -24,7 +24,7 @@ class _Frames(Embedding):
     frame_size = 32_000
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """A BLOB record."""
+        """Return a BLOB record."""
         padded = data.ljust(-(-len(data) // _WORD) * _WORD, b"\0")
         words = 1 + (len(_PADDED_NAME) + len(padded)) // _WORD
         header = (
@@ -37,7 +37,7 @@ class _Frames(Embedding):
         return header.to_bytes(_WORD, _order(sink.read_back(0, _WORD))) + _PADDED_NAME + padded
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """The payloads of the BLOB records from `start` on."""
+        """Yield the payloads of the BLOB records from `start` on."""
         order = _order(source.read(0, _WORD))
         offset = start
         while offset < source.size:

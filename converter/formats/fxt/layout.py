@@ -1,9 +1,8 @@
-"""What the bytes of FXT are: words of bit fields, and streams padded to eight bytes.
+"""The binary layout of FXT: words of bit fields, and streams padded to eight bytes.
 
-Declared from the "Fuchsia trace format" reference, section by section in its spelling. Files consist of records for
-which a declaration takes about 20 us each, so these parse what is rare (metadata); events go through
-`converter.formats.fxt.reading.scan` and `emit`. The tests compare those with these declarations, as they do what
-`writer` itself puts together.
+Declared from the "Fuchsia trace format" reference, section by section in its spelling. A declaration takes about 20 us
+for a record, so these parse only rare records (metadata); events go through `converter.formats.fxt.reading.scan` and
+`emit`. Tests compare those, and what `writer` builds itself, with these declarations.
 """
 
 from __future__ import annotations
@@ -42,13 +41,14 @@ from converter.formats.fxt.record_types import (
 
 
 class Layout:
-    """The declarations in one byte order; only words have one, streams do not."""
+    """The declarations in one byte order; it affects only words, not streams."""
 
     def __init__(self, order: ByteOrder) -> None:
         self.order: ByteOrder = order
         self.u64: Construct[int, int] = Int64ul if order == "little" else Int64ub
         self.argument = self._argument()
-        #: By record type and subtype, where the subtype says how the header reads (scheduling, profiler), else 0.
+        #: By record type and subtype; the subtype is 0 unless it decides the layout of the header (scheduling,
+        #: profiler).
         self.records: dict[tuple[int, int], Construct[Any, Any]] = {
             (RecordType.METADATA, 0): self._metadata(),
             (RecordType.INITIALIZATION, 0): self._initialization(),
@@ -65,7 +65,7 @@ class Layout:
         }
 
     def word(self, *fields: tuple[str, int]) -> Construct[Any, Any]:
-        """A word of bit fields, least significant first; those of an empty name are reserved."""
+        """Return a word of bit fields, least significant first; those with an empty name are reserved."""
         parts = [
             name / BitsInteger(bits) if name else Padding(bits) for name, bits in reversed(fields)
         ]
@@ -74,11 +74,11 @@ class Layout:
         return ByteSwapped(declared) if self.order == "little" else declared
 
     def header(self, *fields: tuple[str, int]) -> Construct[Any, Any]:
-        """A record's header: type, size in words, and 48 bits of fields."""
+        """Return a record's header: type, size in words, and 48 bits of fields."""
         return self.word(("type", 4), ("size", 12), *fields)
 
     def parse(self, data: bytes) -> Any:
-        """The record at the start of `data` as a container of its fields."""
+        """Return the record at the start of `data` as a container of its fields."""
         header = int.from_bytes(data[:8], self.order)
         kind = header & 15
         subtype = 0
@@ -89,7 +89,7 @@ class Layout:
         return self.records[kind, subtype].parse(data)
 
     def build(self, kind: RecordType, fields: dict[str, Any], subtype: int = 0) -> bytes:
-        """The bytes of a record; types and sizes of the record and its arguments are filled in."""
+        """Return the bytes of a record; types and sizes of the record and its arguments are filled in."""
         arguments = []
         for argument in fields.get("arguments", ()):
             header = {**argument["header"], "size": 0}
@@ -104,7 +104,7 @@ class Layout:
     # Parts
 
     def _references(self) -> tuple[Construct[Any, Any], Construct[Any, Any]]:
-        """Process and thread koid, where the header's thread reference says that they are inline."""
+        """Return process and thread koid, present if the header's thread reference says that they are inline."""
         absent = this.header.thread == 0
         return "process" / If(absent, self.u64), "thread" / If(absent, self.u64)
 
@@ -126,7 +126,7 @@ class Layout:
                     ArgumentType.STRING: inline(value & 0xFFFF),
                     ArgumentType.BLOB: stream(value),
                 },
-                # Of a type that the specification does not have: all that follows the name.
+                # For types that the specification does not have: everything after the name.
                 default=If(this.header.type > ArgumentType.BLOB, Bytes(_rest_of_argument)),
             ),
         )
@@ -137,7 +137,7 @@ class Layout:
     # Records
 
     def _metadata(self) -> Construct[Any, Any]:
-        """Provider info, section and event, and trace info: `data` is the event's id or the name's length."""
+        """Return provider info, section, event and trace info: `data` is the event's ID or the name's length."""
         return Struct(
             "header" / self.header(("metadata_type", 4), ("id", 32), ("data", 8), ("", 4)),
             "name"
@@ -145,7 +145,9 @@ class Layout:
         )
 
     def _initialization(self) -> Construct[Any, Any]:
-        """`more`: words that some tracers append, first the tick and the wall-clock time (ns) of one moment."""
+        """Return an initialization record. `more` are words that some tracers append, first a tick and its wall-clock
+        time (ns).
+        """
         return Struct(
             "header" / self.header(("", 48)),
             "ticks_per_second" / self.u64,
@@ -310,12 +312,12 @@ class Layout:
 
 @cache
 def layout(order: ByteOrder) -> Layout:
-    """The declarations in a byte order, made once."""
+    """Return the cached declarations in a byte order."""
     return Layout(order)
 
 
 def stream(length: Any) -> Construct[Any, Any]:
-    """Bytes padded with zeros to a multiple of eight ("Atoms")."""
+    """Return bytes padded with zeros to a multiple of eight ("Atoms")."""
 
     def size(context: Any) -> int:
         # Within the sequence, the record's own fields are one level up.
@@ -325,7 +327,7 @@ def stream(length: Any) -> Construct[Any, Any]:
 
 
 def inline(reference: Any) -> Construct[Any, Any]:
-    """The stream of a string whose reference says that it is inline ("String references")."""
+    """Return the stream of a string whose reference says that it is inline ("String references")."""
     return If(reference & INLINE, stream(reference & 0x7FFF))
 
 

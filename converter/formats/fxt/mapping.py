@@ -36,31 +36,27 @@ from converter.ir.semantics import EndMatching, Semantics
 from converter.projection.domain.sched_conventions import argument_role
 from converter.projection.domain.thread_states import THREAD_STATES
 
-#: What events mean, as viewers take them.
-SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST)
-
-#: What a file is written as when it comes from elsewhere.
+#: The provider of files that were converted from other formats.
 PROVIDER_ID: Final = 1
 PROVIDER_NAME: Final = b"traceconv"
 
-#: The highest CPU number that is written: Perfetto's importer ends the process at higher ones, that for none (0xFFFF)
-#: included.
+#: The highest CPU number that is written: Perfetto's importer aborts at higher ones, including 0xFFFF for no CPU.
 MAX_CPU: Final = 4095
 
 #: Arguments of types that the specification does not have: the header's upper half (little-endian), then what follows
 #: the name. The type follows the "=".
 UNKNOWN_ARGUMENT: Final = "application/x-fxt-argument; type="
 
-#: The field for words at the end of a record that its declaration does not account for.
+#: The field for words after the declared end of a record.
 EXTENSION: Final = Field("extension", BytesClass("application/x-fxt-words"))
 
 
 @unique
 class Codec(IntEnum):
-    """How a field's value is held: in a scan's value words, and in the columns of `emit`."""
+    """The encoding of a field's value in a scan's value words, and in the columns of `emit`."""
 
     NULL = 0
-    STRING = 1  # an id, or the span of a text
+    STRING = 1  # an ID, or the span of a text
     BYTES = 2  # a span
     U8 = 3
     U16 = 4
@@ -85,7 +81,7 @@ class Shape(NamedTuple):
     thread: bool = True
     cpu: bool = False
     timed: bool = True
-    #: Fields without which an event of another format is rather lowered.
+    #: Events of another format without these fields are lowered instead.
     required: frozenset[int] = frozenset()
 
 
@@ -226,7 +222,7 @@ MAPPING: Final = Shape(
         (Field("flags", IntegerClass(3), Role.TYPE), Codec.U8),
         (Field("start", _POINTER, Role.ADDRESS), Codec.U64),
         (Field("range", _U64, Role.SIZE), Codec.U64),
-        # Without a role of its own, so that the projection of other formats does not take it for the address.
+        # It has no role of its own, so that the projection of other formats does not take it for the address.
         (Field("vaddr", _POINTER, Role.VALUE), Codec.U64),
     ),
     required=frozenset({Role.ID, Role.ADDRESS}),
@@ -259,7 +255,7 @@ NATIVE: Final = Shape(
     timed=False,
     required=frozenset({Role.TYPE, Role.PAYLOAD}),
 )
-#: Added to a shape's code where the record goes on behind its declared end.
+#: Added to a shape's code if the record extends beyond its declared end.
 EXTENDED: Final = 0x1000
 
 SHAPES: Final = {
@@ -283,7 +279,7 @@ SHAPES: Final = {
     )
 }
 
-#: Shapes that an event class is looked up in by its kind and the names of its first fields: longest first.
+#: The shapes of each kind, longest first: an event class must start with a shape's fields.
 _BY_KIND: Final = {
     kind: sorted(
         (shape for shape in SHAPES.values() if shape.kind is kind),
@@ -312,7 +308,7 @@ SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP})
 
 
 def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Codec]:
-    """The field for an argument of an event of `kind`; numbers of counters are their values."""
+    """Return the field for an argument of an event of `kind`; numbers of counters are their values."""
     if argument_type not in _ARGUMENTS:
         unknown = BytesClass(f"{UNKNOWN_ARGUMENT}{argument_type}")
         return Field(name, unknown), Codec.UNKNOWN
@@ -326,7 +322,7 @@ def argument_field(kind: Kind, argument_type: int, name: str) -> tuple[Field, Co
 
 
 def argument_type(field: Field) -> tuple[int, Codec] | None:
-    """The argument type that holds a field, or None where there is none."""
+    """Return the argument type for a field, or None if there is none."""
     held = field.type
     if isinstance(held, BytesClass):
         if held.media_type.startswith(UNKNOWN_ARGUMENT):
@@ -339,7 +335,7 @@ def argument_type(field: Field) -> tuple[int, Codec] | None:
 
 
 def shape_of(event_class: EventClass) -> Shape | None:
-    """The shape whose fields a class begins with, or None where FXT has no such record."""
+    """Return the shape whose fields a class starts with, or None if FXT has no such record."""
     for shape in _BY_KIND.get(event_class.kind, ()):
         declared = tuple(field for field, _ in shape.fields)
         fits = event_class.fields[: len(declared)] == declared

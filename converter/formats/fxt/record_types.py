@@ -13,7 +13,7 @@ MAGIC: Final = bytes.fromhex("1000044678541600")
 MAX_RECORD_BYTES: Final = 32_760
 MAX_STRING_BYTES: Final = 32_000
 MAX_ARGUMENTS: Final = 15
-#: Lengths of names, build ids and stacks in profiler records have 8 bits.
+#: Lengths of names, build IDs and stacks in profiler records have 8 bits.
 MAX_PROFILER_LENGTH: Final = 255
 INLINE: Final = 0x8000
 

@@ -9,19 +9,19 @@ from converter.formats.descriptor import Format
 if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities
 
-#: What the header of a file says.
+#: The format's name in the header of a file.
 MAGIC = "traceconv-ir"
-#: How a file starts: the first record (of less than 128 bytes or more), its header, and in that the magic.
+#: Bytes at the start of a file: the first record (of less than 128 bytes or more), its header, and in that the magic.
 _HEAD_SIZE = 16
 
 
 def capabilities(variant: str) -> Capabilities:
-    """Never asked for: the representation holds whatever is represented."""
+    """Never called: the representation can represent every trace."""
     raise NotImplementedError(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file starts with a header record or is a canonical form."""
+    """Return True if a file starts with a header record or is a canonical form."""
     if head.startswith(b'{"clock":'):
         return True
     return head.startswith(b"\x0a") and MAGIC.encode() in head[: _HEAD_SIZE + len(MAGIC)]

@@ -32,7 +32,7 @@ _Enumeration = TypeVar("_Enumeration", Kind, Role, Style)
 
 
 def pack_class(event_class: EventClass) -> pb.EventClass:
-    """The message for an event class."""
+    """Return the message for an event class."""
     return pb.EventClass(
         kind=event_class.kind,
         name=encoded(event_class.name),
@@ -52,10 +52,10 @@ def pack_class(event_class: EventClass) -> pb.EventClass:
 
 
 def unpack_class(message: pb.EventClass) -> EventClass:
-    """The event class of a message.
+    """Return the event class of a message.
 
     Raises:
-        TraceError: a kind, role or type that does not exist, or a class that cannot be.
+        TraceError: a kind, role or type that does not exist, or an invalid class.
 
     """
     event_class = EventClass(

@@ -82,9 +82,9 @@ def _between(column: Column, start: int, end: int) -> Column:
 
 
 class StringIds:
-    """The ids in a trace's table of the strings of a file, by their numbers there.
+    """The IDs in a trace's string table for the strings of a file, by their numbers there.
 
-    They are the same as long as nobody else adds to the table: whoever works with the trace may.
+    They are the same as long as only the reader adds to the table; other code that uses the trace may do so too.
     """
 
     def __init__(self) -> None:
@@ -95,10 +95,10 @@ class StringIds:
         self._column: NDArray[np.int32] | None = None
 
     def add(self, id: int) -> None:
-        """The id of the next string.
+        """Add the ID of the next string.
 
         Raises:
-            TraceError: the file had it before.
+            TraceError: the file already has it.
 
         """
         if id in self._known:
@@ -112,14 +112,14 @@ class StringIds:
         return len(self._ids)
 
     def pass_over(self, count: int) -> None:
-        """Take strings that are not there for the empty one."""
+        """Use the empty string for missing strings."""
         if count:
             self._same = False
             self._ids += [0] * count
             self._column = None
 
     def of(self, numbers: NDArray[np.int32], what: str) -> NDArray[np.int32]:
-        """The ids of numbers.
+        """Return the IDs of strings by their numbers.
 
         Raises:
             TraceError: there are no such strings.
@@ -136,17 +136,17 @@ class StringIds:
 def unpack_column(
     message: pb.Column, field_class: FieldClass, count: int, strings: StringIds, what: str
 ) -> Column:
-    """The column of `count` values of a field class.
+    """Return the column of `count` values of a field class.
 
     Args:
-        message: what holds it.
-        field_class: of the field.
+        message: the message of the column.
+        field_class: that of the field.
         count: the number of values.
         strings: the ids of the file's strings.
         what: the name of the field, for messages.
 
     Raises:
-        TraceError: the message does not hold such a column.
+        TraceError: the message is not such a column.
 
     """
     held = message.WhichOneof("values")
@@ -198,7 +198,7 @@ def unpack_column(
 def unpack_list(
     message: pb.List, element: FieldClass, count: int, strings: StringIds, what: str
 ) -> ListColumn:
-    """The lists of `count` values; arguments and errors are those of `unpack_column`."""
+    """Return the lists of `count` values; arguments and errors are those of `unpack_column`."""
     lengths = unpack(message.lengths, _INT64, count, what)
     offsets = np.zeros(count + 1, np.int64)
     if count:
@@ -239,10 +239,10 @@ def _unpack_union(
 
 
 def checked_ids(numbers: NDArray[Any], limit: int, what: str) -> NDArray[Any]:
-    """Numbers of entries in a table that has `limit` of them.
+    """Check numbers of entries in a table of `limit` entries.
 
     Raises:
-        TraceError: some are outside of it.
+        TraceError: some are out of range.
 
     """
     if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= limit):

@@ -1,4 +1,4 @@
-"""Records on disk: framing, compression, and where each is (schemas/ir.proto, `Trace` and `Record`)."""
+"""Records on disk: framing, compression, and their positions (schemas/ir.proto, `Trace` and `Record`)."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from converter.storage.compression.unpacked import no_room
 from converter.storage.source import Source
 
 VERSION = 1
-#: Of records with the source in place of events, which readers of events alone must refuse.
+#: Version of records with the source in place of events, which readers that only read events must reject.
 SOURCE_VERSION = 2
 #: Field 1 of `Trace`, length-delimited.
 _RECORD_TAG = 0x0A
-#: What a record's place begins with (schemas/ir.proto, `Place`).
+#: The marker at the start of a record's `Place` message (schemas/ir.proto).
 MARK: Final = bytes.fromhex("9e74636972018af5")
 #: Fields 8 of `Record` and 1 of `Place`, length-delimited.
 _PLACE_TAG = 0x42
 _MARK_TAG = 0x0A
-#: Bytes of the longest place, with its tag and its length: a mark and six varints.
+#: Bytes of the longest `Place` message, with its tag and its length: a marker and six varints.
 _PLACE_BYTES: Final = 2 + 2 + len(MARK) + 6 * 11
-#: Bytes of a place in front of its mark, and of the longest size of a record in front of that.
+#: Bytes of the message before its marker, and of the longest record size before the message.
 _BEFORE_MARK: Final = 4
 _HEAD_BYTES: Final = 11
-#: What is searched at a time.
+#: Bytes that are searched at a time.
 _BLOCK: Final = 1 << 20
 #: zstd's fastest level: the trace is written while it is converted.
 LEVEL = 1
 
 
 def frame(record: bytes) -> bytes:
-    """A serialised record as it stands in a file."""
+    """Return a serialized record as stored in a file."""
     return bytes([_RECORD_TAG]) + _varint(len(record)) + record
 
 
 def compressed(records: pb.Trace, place: pb.Place) -> bytes:
-    """One framed record that holds others, compressed; these themselves where they are too large for readers."""
+    """Return one compressed framed record that contains others, or the records themselves if they exceed a limit."""
     import zstandard
 
-    # What is serialised in pieces is one message; the place is the first.
+    # Serialized messages can be concatenated to one message; the `Place` message comes first.
     serialised = records.SerializeToString()
     if len(serialised) > LIMITS["ir.unpacked"].default:
         mark = _placed(pb.Place(mark=MARK))
@@ -70,9 +70,9 @@ def _varint(number: int) -> bytes:
 
 
 def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceError]]:
-    """The offset and size of each record's contents, and what is wrong between them or behind the last.
+    """Return the offset and size of each record's contents, and the damage between or after them.
 
-    Behind damage records go on where one has a mark.
+    After damage, reading continues at the next record with a marker.
     """
     places: list[tuple[int, int]] = []
     damage: list[TraceError] = []
@@ -86,7 +86,7 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
                 raise TraceError(offset=offset, expected="the mark of a record", found="none")
         except TraceError as error:
             damage.append(error)
-            # The record in front may have lost a part, and its size lead into another one.
+            # The previous record may have lost a part, so that its size extends into another one.
             searched = max(searched, places[-1][0] if places else offset + 1)
             following = _marked_behind(source, searched)
             if following == offset:
@@ -108,7 +108,7 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
 
 
 def _record_at(source: Source, offset: int) -> tuple[int, int]:
-    """The offset and size of the contents of the record here."""
+    """Return the offset and size of the contents of the record at `offset`."""
     head = source.read(offset, _HEAD_BYTES)
     size, length = _size_of(head)
     if not length:
@@ -125,7 +125,7 @@ def _record_at(source: Source, offset: int) -> tuple[int, int]:
 
 
 def _size_of(head: bytes) -> tuple[int, int]:
-    """The size that a record's first bytes say, and how many these are; 0 where that is no end of them."""
+    """Return the size in a record's first bytes, and the number of these bytes; 0 if the size does not end there."""
     size = 0
     for i, byte in enumerate(head[1:]):
         size |= (byte & 0x7F) << 7 * i
@@ -135,7 +135,7 @@ def _size_of(head: bytes) -> tuple[int, int]:
 
 
 def is_marked_at(source: Source, start: int) -> bool:
-    """Whether the contents of a record begin with a mark."""
+    """Return True if the contents of a record start with a marker."""
     return _is_place(source.read(start, _BEFORE_MARK + len(MARK)))
 
 
@@ -148,7 +148,7 @@ def _is_place(data: bytes) -> bool:
 
 
 def _marked_behind(source: Source, offset: int) -> int | None:
-    """Where the next record with a mark begins, from an offset on."""
+    """Return the offset of the next record with a marker, from an offset on."""
     at = offset
     while block := source.read(at, _BLOCK):
         found = block.find(MARK)
@@ -163,13 +163,13 @@ def _marked_behind(source: Source, offset: int) -> int | None:
             found = block.find(MARK, found + 1)
         if len(block) < _BLOCK:
             return None
-        # A mark may lie across two blocks.
+        # A marker may cross the boundary of two blocks.
         at += len(block) - len(MARK) + 1
     return None
 
 
 def place_of(source: Source, start: int, size: int) -> pb.Place | None:
-    """What the place of a record says stands in front of it; None where it says nothing.
+    """Return the `Place` message of a record, None if it has none.
 
     Raises:
         TraceError: it is damaged.
@@ -186,7 +186,7 @@ def place_of(source: Source, start: int, size: int) -> pb.Place | None:
 
 
 def parse_record(source: Source, offset: int, size: int) -> list[pb.Record]:
-    """The records that one is, or holds.
+    """Return the record at an offset, or those that it contains.
 
     Raises:
         TraceError: it is damaged.
@@ -198,7 +198,7 @@ def parse_record(source: Source, offset: int, size: int) -> list[pb.Record]:
             return [record]
         return list(pb.Trace.FromString(_decompressed(source, record.zstd, offset)).record)
     except (DecodeError, UnicodeDecodeError) as error:
-        # The second is what protobuf says of a text that is none where it runs without compiled code.
+        # The second error is for invalid UTF-8, where protobuf runs without compiled code.
         raise TraceError(str(error), offset=offset, field="record") from None
 
 
@@ -218,10 +218,10 @@ def _decompressed(source: Source, data: bytes, offset: int) -> bytes:
 
 
 def parse_header(records: list[pb.Record]) -> pb.Header:
-    """The header of a file.
+    """Return the header of a file.
 
     Raises:
-        TraceError: there is none, or it is one of a version from the future.
+        TraceError: there is none, or its version is newer than this reader.
 
     """
     if not records or records[0].WhichOneof("content") != "header":
@@ -235,7 +235,7 @@ def parse_header(records: list[pb.Record]) -> pb.Header:
 
 
 def rows_in_order(class_id: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The row of each event where those of each class are in the order of the stream."""
+    """Return the row of each event if those of each class are in stream order."""
     row = np.empty(len(class_id), np.int32)
     counts = np.zeros(int(class_id.max(initial=-1)) + 1, np.int32)
     number_rows(np.ascontiguousarray(class_id), row, counts)

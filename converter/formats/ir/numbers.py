@@ -13,7 +13,7 @@ from converter.limits import LIMITS, allowed, limit
 
 _MASK = (1 << 64) - 1
 _WIDTHS = (1, 2, 4)
-#: So many numbers are said to be equal, as all readers allow by default.
+#: The most numbers in a constant column, as all readers allow by default.
 MAX_EQUAL = LIMITS["ir.equal"].default
 
 
@@ -32,7 +32,7 @@ def pack(numbers: NDArray[Any], message: Numbers, *, deltas: bool = False) -> No
         first = int(numbers[0])
         pack(np.diff(numbers.view(np.int64), prepend=np.int64(first)), message)
         if message.width <= 4:
-            # The first distance is from the base: it stands for the number itself.
+            # The first distance is from the base: it represents the number itself.
             message.data = message.base.to_bytes(8, "little", signed=True) + message.data
             message.base, message.deltas = _signed(first), True
             return
@@ -62,10 +62,10 @@ def pack(numbers: NDArray[Any], message: Numbers, *, deltas: bool = False) -> No
 
 
 def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDArray[Any]:
-    """The column of `count` numbers of a type; constant ones are broadcast.
+    """Return the column of `count` numbers of a type; constant ones are broadcast.
 
     Raises:
-        TraceError: the message holds another number of them, or some outside the type.
+        TraceError: the message has another number of them, or some outside of the type.
 
     """
     width, data = message.width, message.data
@@ -80,7 +80,7 @@ def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDA
         step = int.from_bytes(data[:8], "little", signed=True)
         _check_size(len(data), 8 + count * width, what)
         distances = _widened(data[8:], width, count) + np.int64(step)
-        # The first is 0 by the way they were made; a file may say anything.
+        # The writer makes the first distance 0, but a file may contain anything.
         distances[0] += np.int64(message.base)
         with np.errstate(over="ignore"):
             wide = np.cumsum(distances, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Reading the representation: a record a batch, checked against the tables."""
+"""Reads the representation: one record per batch, checked against the tables."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
 _UINT64 = np.dtype(np.uint64)
 _BYTE = IntegerClass(8)
-#: Numbers of CPUs are below.
+#: CPU numbers are below.
 _MAX_CPU = 1 << 31
 
 
 def read(source: Source) -> Trace:
-    """The trace in a `.tcir` file, or of a canonical form.
+    """Return the trace in a `.tcir` file, or of a canonical form.
 
-    The trace's format is that of the file that it was once read from: its writer then replays what is in the sidecar.
+    The trace's format is that of its original file, whose writer then replays the contents of the sidecar.
 
     Raises:
         TraceError: the file has no header.
@@ -86,7 +86,7 @@ def _read_canonical(source: Source) -> Trace:
 
 
 def _before_the_cut(text: str) -> dict[str, Any] | None:
-    """A form that ends within its events: each has a line, and what they refer to stands in front of them."""
+    """Return a truncated canonical form, up to its last complete event: each has a line, after what it refers to."""
     import json
 
     whole = text[: max(text.rfind(",\n"), 0)]
@@ -108,7 +108,7 @@ def _no_form(source: Source, error: Exception) -> TraceError:
 
 
 class _Reader:
-    """What outlives a pass over the file: the trace, whose tables are filled by the pass that gets furthest."""
+    """State shared by passes over the file: the trace, whose tables are filled by the pass that gets furthest."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -127,9 +127,9 @@ class _Reader:
         self.trace.source_batches = self.trace.make_batches
         self._done = 0
         self._strings = StringIds()
-        #: How many records have filled the tables.
+        #: The number of records that have filled the tables.
         self._read = 1
-        #: Whether records are found again behind one that is damaged; what tables say as a whole, if that is there.
+        #: True if records can be found again after a damaged one; the tables as repeated at the end, if they are there.
         self._is_marked = layout.is_marked_at(source, self._places[-1][0])
         self._again = pb.Tables()
         for error in damage:
@@ -137,7 +137,7 @@ class _Reader:
         self._read_tail()
 
     def _read_tail(self) -> None:
-        """Read what stands at the end, where it is there."""
+        """Read the record at the end, if it is there."""
         trace = self.trace
         try:
             records = layout.parse_record(self._source, *self._places[-1])
@@ -162,7 +162,7 @@ class _Reader:
                 trace.symbols = travelled_symbols(trace)
         except TraceError as error:
             self._warn(error)
-            # Without its sidecar the trace is no longer what that format's reader gives.
+            # Without its sidecar the trace is no longer what that format's reader returns.
             trace.format, trace.variant = "ir", ""
 
     def _warn(self, error: TraceError) -> None:
@@ -204,7 +204,7 @@ class _Reader:
             raise failed
 
     def _go_on(self, number: int, place: pb.Place) -> None:
-        """Have the tables that there were in front of a record, unless an earlier pass had more."""
+        """Restore the tables as they were before a record, unless an earlier pass had more."""
         if number < self._read:
             return
         trace, strings, again = self.trace, self._strings, self._again
@@ -230,7 +230,7 @@ class _Reader:
             raise TraceError(field="place", expected="the tables in front of it", found="others")
 
     def _parsed(self, number: int, offset: int, size: int) -> list[Batch]:
-        """The batches of a record; its tables are added unless an earlier pass has."""
+        """Return the batches of a record; its tables are added unless an earlier pass has done so."""
         batches = []
         for record in layout.parse_record(self._source, offset, size):
             match record.WhichOneof("content"):
@@ -365,7 +365,7 @@ def _check_index(index: int, length: int, what: str) -> None:
 def _check_rows(
     class_id: NDArray[np.int32], row: NDArray[np.int32], rows: NDArray[np.int64]
 ) -> None:
-    """Each row of each table belongs to one event."""
+    """Check that each row of each table belongs to one event."""
     if not len(row):
         return
     if int(row.min()) < 0 or (row >= rows[class_id]).any():

@@ -14,24 +14,24 @@ from converter.ir.text import is_text, is_unicode
 from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
 
 _MASK = (1 << 64) - 1
-#: Lists and mappings inside each other in one message: each is two or three messages, of which protobuf reads 100.
+#: Nesting of lists and mappings in one message: each is two or three messages, and protobuf reads 100 levels.
 _MOST_NESTED = 16
-#: And in all: more than JSON that is read has, and what a program's stack has room for.
+#: Total nesting: more than JSON input has, and what fits a program's stack.
 _DEEPEST = 600
 
 
 def encoded(text: str) -> bytes:
-    """A text as the bytes that it was read from."""
+    """Return a text as the bytes that it was read from."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def decoded(data: bytes) -> str:
-    """The text of some bytes; those that are not UTF-8 are escaped."""
+    """Return the text of some bytes; those that are not UTF-8 are escaped."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def signed(number: int) -> int:
-    """A number of up to 64 bits, signed or not, as two's complement."""
+    """Return a number of up to 64 bits, signed or not, as two's complement."""
     number &= _MASK
     return number - (1 << 64) if number >> 63 else number
 
@@ -42,13 +42,13 @@ def set_number(message: Any, name: str, number: int) -> None:
 
 
 def get_number(message: Any, name: str) -> int:
-    """The number that `set_number` has set."""
+    """Return the number from `set_number`."""
     number: int = getattr(message, f"large_{name}") or getattr(message, name)
     return number
 
 
 def pack_clock(clock: ClockDomain) -> pb.ClockDomain:
-    """The message for a clock domain."""
+    """Return the message for a clock domain."""
     return pb.ClockDomain(
         name=encoded(clock.name),
         rate="" if clock.ticks_per_second is None else str(clock.ticks_per_second),
@@ -58,10 +58,10 @@ def pack_clock(clock: ClockDomain) -> pb.ClockDomain:
 
 
 def unpack_clock(message: pb.ClockDomain) -> ClockDomain:
-    """The clock domain of a message.
+    """Return the clock domain of a message.
 
     Raises:
-        TraceError: its rate is no fraction.
+        TraceError: its rate is not a fraction.
 
     """
     try:
@@ -76,19 +76,19 @@ def unpack_clock(message: pb.ClockDomain) -> ClockDomain:
 
 
 def pack_entries(entries: Mapping[str, Any]) -> Iterable[pb.Entry]:
-    """Messages for what a mapping holds."""
+    """Yield messages for the entries of a mapping."""
     return [_entry(key, pack_value(value)) for key, value in entries.items()]
 
 
 def _entry(key: str, value: pb.Value) -> pb.Entry:
     if is_text(key):
         return pb.Entry(key=encoded(key), value=value)
-    # Names in JSON may be no Unicode.
+    # Names in JSON may be invalid Unicode.
     return pb.Entry(escaped_key=json.dumps(key), value=value)
 
 
 def unpack_entries(messages: Iterable[pb.Entry]) -> dict[str, Any]:
-    """The mapping that some messages hold."""
+    """Return the mapping of some messages."""
     return {_key(message): unpack_value(message.value) for message in messages}
 
 
@@ -99,9 +99,9 @@ def _key(entry: pb.Entry) -> str:
 
 
 def pack_value(value: Any, depth: int = 0) -> pb.Value:
-    """The message for a value of a sidecar; one that is made when needed is made now.
+    """Return the message for a value of a sidecar; a lazy value is created now.
 
-    `depth` is the number of lists and mappings that it is in, of the same message.
+    `depth` is the number of lists and mappings around it in the same message.
 
     Raises:
         TypeError: the value is neither JSON-like nor bytes.
@@ -127,7 +127,8 @@ def pack_value(value: Any, depth: int = 0) -> pb.Value:
         case Mapping() | list() | tuple() if depth == _MOST_NESTED:
             return pb.Value(packed=pack_value(value).SerializeToString())
         case Mapping():
-            # Loops, here and in `unpack_value`: values nest as deep as JSON does, and each call takes from the stack.
+            # Loops instead of recursive generators, here and in `unpack_value`: values nest as deep as JSON does, and
+            # each call uses stack.
             entries = []
             for key, inner in value.items():
                 entries.append(_entry(key, pack_value(inner, depth + 1)))
@@ -145,10 +146,10 @@ def pack_value(value: Any, depth: int = 0) -> pb.Value:
 
 
 def unpack_value(message: pb.Value, depth: int = 0) -> Any:
-    """The value of a message, which is inside of `depth` lists and mappings.
+    """Return the value of a message, which is inside of `depth` lists and mappings.
 
     Raises:
-        TraceError: it holds none, or is inside of too many others.
+        TraceError: it has none, or is nested too deeply.
 
     """
     if depth > _DEEPEST:
@@ -215,7 +216,7 @@ def _unescaped(text: str, field: str) -> str:
 
 
 def pack_warning(warning: TraceWarning) -> pb.Damage:
-    """The message for a warning."""
+    """Return the message for a warning."""
     return pb.Damage(
         message=encoded(warning.message or ""),
         format=encoded(warning.format or ""),
@@ -228,7 +229,7 @@ def pack_warning(warning: TraceWarning) -> pb.Damage:
 
 
 def unpack_warning(message: pb.Damage) -> TraceWarning:
-    """The warning of a message."""
+    """Return the warning of a message."""
     return TraceWarning(
         message=decoded(message.message) or None,
         format=decoded(message.format) or None,

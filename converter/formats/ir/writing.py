@@ -1,4 +1,4 @@
-"""Writing the representation: what has become known since the last batch, then the batch, then the tail."""
+"""Writes the representation: new entries of the tables, then the batch, and the tail at the end."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from converter.ir.trace import Process, Thread, Trace, Track
 from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink
 
-#: Every table of strings has the empty one.
+#: The first new string: every string table has the empty one.
 _FIRST_STRING: Final = 1
-#: Bytes of strings that stand at the end again.
+#: Bytes of strings that are repeated at the end.
 _REPEATED: Final = 1 << 20
-#: Batches that wait to be packed.
+#: Batches that are queued for packing.
 _WAITING: Final = 2
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write any trace, as records or, for the variant "json", as its canonical form.
 
-    The canonical form is made in memory; records are streamed.
+    The canonical form is created in memory; records are streamed.
 
     Raises:
         TraceError: as `Trace.batches` does.
@@ -62,7 +62,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 
 class RecordWriter:
-    """The records of a trace whose batches someone else iterates. A context manager, for what is under way."""
+    """Writes the records of a trace whose batches the caller iterates. A context manager that ends pending work."""
 
     def __init__(self, trace: Trace, put: Callable[[bytes], None]) -> None:
         self._trace = trace
@@ -94,7 +94,7 @@ class RecordWriter:
     def add(self, batch: Batch) -> None:
         """Write a batch, which has just been iterated."""
         place = self._place()
-        # What decoding them adds to the strings stands in front of the batch.
+        # Strings that decoding adds are stored before the batch.
         decode(batch)
         records = pb.Trace()
         self._pack_new(records.record.add().tables)
@@ -127,7 +127,7 @@ class RecordWriter:
             self._put(self._pending.popleft().result())
 
     def _place(self) -> pb.Place:
-        """What stands in front of the next record."""
+        """Return the `Place` message of the next record."""
         return pb.Place(
             mark=layout.MARK,
             string=self._strings,
@@ -144,7 +144,7 @@ class RecordWriter:
             self._put(self._pending.popleft().result())
 
     def _pack_new(self, tables: pb.Tables) -> None:
-        """What has become known since the last time."""
+        """Pack the new entries of the tables since the last call."""
         trace = self._trace
         tables.SetInParent()
         tables.string.extend(trace.strings[i] for i in range(self._strings, len(trace.strings)))
@@ -202,7 +202,7 @@ def _pack_track(index: int, track: Track) -> pb.Track:
 
 
 def _pack_all(trace: Trace, tables: pb.Tables) -> None:
-    """The tables again, for readers that miss a part; strings as far as they are few."""
+    """Pack the tables again, for readers that miss a part; strings only if they are few."""
     left = _REPEATED
     for i in range(_FIRST_STRING, len(trace.strings)):
         left -= len(trace.strings[i])
@@ -216,14 +216,14 @@ def _pack_all(trace: Trace, tables: pb.Tables) -> None:
 
 
 def _packed(records: pb.Trace, place: pb.Place, batch: Batch | None) -> bytes:
-    """A record of others and a batch: what can be made on another thread."""
+    """Return a record of others and a batch; this can run on another thread."""
     if batch is not None:
         _pack_batch(batch, records.record.add().batch)
     return layout.compressed(records, place)
 
 
 def _pack_batch(batch: Batch, message: pb.Batch) -> None:
-    """Put a batch into a new message: in place, for each message that is put into another is copied."""
+    """Fill a new message with a batch: in place, as assigning a message copies it."""
     message.count = len(batch)
     pack(batch.ts, message.ts, deltas=True)
     pack(batch.class_id, message.event_class)

@@ -10,19 +10,19 @@ from converter.formats.descriptor import Format
 if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities
 
-#: Files that every legacy trace has: channels of CPUs, with the number behind the last underscore.
+#: Files that every legacy trace has: channels of CPUs, with the number after the last underscore.
 _CHANNEL_FILE = re.compile(rb"(control/)?(flight-)?(cpu|facilities|metadata)_\d+")
 
 
 def capabilities(variant: str) -> Capabilities:
-    """What a legacy trace holds."""
+    """Return the capabilities of a variant."""
     from converter.formats.lttng_legacy.capabilities import capabilities_of
 
     return capabilities_of(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a directory has channel files of a legacy trace at its top or one folder below."""
+    """Return True if a directory has channel files of a legacy trace at its top or one folder below."""
     if not head.startswith(b"dir:"):
         return False
     names = head[4:].split(b"\n")
@@ -37,7 +37,7 @@ FORMAT = Format(
     title="Legacy LTTng 0.x (LTTV)",
     suffixes=(".lttng", ".ltt"),
     spec="https://lttng.org/files/",
-    # The empty one is the version of the source, 2.6 for traces of other formats.
+    # "" is the version of the source, 2.6 for traces of other formats.
     variants=("", "2.6", "1.0"),
     aliases=("lttv", "ltt", "lttng0"),
     capabilities=capabilities,

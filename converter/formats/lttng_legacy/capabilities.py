@@ -1,4 +1,4 @@
-"""What a legacy trace holds of the events of other formats, in the shape in which its reader delivers them."""
+"""Capabilities of a legacy trace: events of other formats, with the fields that its reader delivers."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from converter.projection.engine.texts import plain_identifier
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 
-#: So many arguments of the longest texts fit the largest block of version 1.0.
+#: This many arguments with texts of this size fit the largest block of version 1.0.
 MAX_ARGUMENTS = 24
 MAX_TEXT_BYTES = 30_000
 
-#: Roles without which a marker says nothing, besides those that its kind requires.
+#: Roles without which a marker is meaningless, besides those that its kind requires.
 _REQUIRED: dict[Kind, frozenset[Role]] = {
     **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
     Kind.SYSCALL_ENTRY: frozenset({Role.SYSCALL_NUMBER}),
@@ -51,7 +51,7 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
 
 @cache
 def capabilities_of(variant: str) -> Capabilities:
-    """What a variant holds: version 1.0 has no counts of lost events."""
+    """Return the capabilities of a variant: version 1.0 has no counts of lost events."""
     kinds = {kind: _support(meaning) for kind, meaning in written_meanings().items()}
     kinds[Kind.TYPED] = KindSupport(cpu=True, named=True)
     adapters: dict[Kind, Adapter] = {
@@ -117,7 +117,7 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
 
 
 def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
-    """A name that the reader does not take for an event that it knows."""
+    """Rename events whose name the reader would take for a known event."""
     event_class = piece.event_class
     category, name = plain_identifier(event_class.category), plain_identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
@@ -132,7 +132,7 @@ def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
 
 
 def _adapt_switch(piece: Piece, projection: Projection) -> Piece:
-    """The scheduler's own states, on the thread that leaves the CPU."""
+    """Convert to the scheduler's own states, on the thread that leaves the CPU."""
     piece = with_linux_state(piece)
     tids = piece.integers(Role.PREV_TID)
     threads = projection.threads_of(piece)
@@ -148,7 +148,7 @@ _GAP: Final = "gaps of unknown size are written as a corrupt sub-buffer"
 
 
 def _with_corrupt(piece: Piece, projection: Projection) -> Piece:
-    """Lost events; where nobody knows how many, a sub-buffer that is corrupt, unless the source says such."""
+    """Report gaps of unknown size as corrupt sub-buffers, unless the source already does."""
     piece = _COUNTED(piece, projection)
     if CORRUPT in piece.event_class.fields or not len(piece):
         return piece
@@ -160,7 +160,7 @@ def _with_corrupt(piece: Piece, projection: Projection) -> Piece:
 
 
 def _whole_values(piece: Piece, projection: Projection) -> Piece:
-    """Values of counters as integers: markers have no others."""
+    """Round values of counters to integers, the only numbers of markers."""
     floats = [
         index
         for index, field in enumerate(piece.event_class.fields)

@@ -1,7 +1,7 @@
-"""What the bytes of a trace's files are: headers of blocks, by version (``schemas/lttng_legacy/block_headers.json``).
+"""The binary layout of a trace's files: block headers, by version (``schemas/lttng_legacy/block_headers.json``).
 
-Headers are few, so these declarations read the first of each file and write those of new ones; the scan kernel gets the
-offsets that it needs from them, and reads the header of every block itself.
+Headers are few, so these declarations read the first of each file and write those of new ones. The scan kernel gets
+the offsets from them, and reads the header of every block itself.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from converter.errors import TraceError, TruncatedError, UnsupportedError
 
 MAGIC: Final = 0x00D6B7ED
 
-#: Where the magic number stands, in versions to 1.0 and from 2.0 on.
+#: The offset of the magic number, in versions to 1.0 and from 2.0 on.
 _PLACES: Final = (40, 16)
-#: The largest header, and a little more.
+#: The size of the largest header, and a little more.
 HEAD_SIZE: Final = 128
-#: Architectures (arch_type of version 1.0), as uname -m calls them.
+#: Architectures (arch_type of version 1.0), under the names of uname -m.
 MACHINES: Final = {
     1: "i686", 2: "ppc", 3: "sh", 4: "s390", 5: "mips", 6: "arm", 7: "ppc64", 8: "x86_64", 10: "ppc",
 }  # fmt: skip
@@ -37,18 +37,18 @@ class HeaderLayout:
     size: int
 
     def offset(self, member: str) -> int:
-        """Where a member stands, -1 where the header has none of that name."""
+        """Return the offset of a member, -1 if the header has no such member."""
         return next((at for name, at, _ in self.members if name == member), -1)
 
     def parse(self, data: bytes, *, big_endian: bool) -> dict[str, int]:
-        """The members' values; `data` has at least `size` bytes."""
+        """Return the members' values; `data` has at least `size` bytes."""
         order = _order(big_endian)
         return {
             name: int.from_bytes(data[at : at + size], order) for name, at, size in self.members
         }
 
     def build(self, values: Mapping[str, int], *, big_endian: bool) -> bytes:
-        """A header; members that are not given are zero."""
+        """Return a header; members that are not given are zero."""
         letters = {1: "B", 2: "H", 4: "I", 8: "Q"}
         form = "".join(letters[size] for _, _, size in self.members)
         return struct.pack(
@@ -59,42 +59,42 @@ class HeaderLayout:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the format, and what follows from it."""
+    """A version of the format, and its properties."""
 
     major: int
     minor: int
-    #: Headers of version 1.0 as its document has them, not as the tracer wrote them.
+    #: True if headers of version 1.0 are as in its document, not as the tracer wrote them.
     literal: bool = False
-    #: Ids of version 1.0 as its document has them: two bytes, not a number of 16 bits.
+    #: True if IDs of version 1.0 are as in its document: two bytes, not a number of 16 bits.
     byte_ids: bool = False
 
     @property
     def name(self) -> str:
-        """As the tracer calls it."""
+        """The version's name in the tracer."""
         return f"{self.major}.{self.minor}"
 
     @property
     def layout(self) -> HeaderLayout:
-        """Of the blocks' headers."""
+        """The layout of block headers."""
         return header_layout("1.0-document" if self.literal else _schema()["versions"][self.name])
 
     @property
     def per_channel(self) -> bool:
-        """Whether each channel numbers its markers, and declarations name the channel (2.3)."""
+        """True if each channel numbers its markers, and declarations name the channel (2.3)."""
         return (self.major, self.minor) >= (2, 3)
 
     @property
     def own_sizes(self) -> bool:
-        """Whether each block has a size of its own (2.5)."""
+        """True if each block has its own size (2.5)."""
         return (self.major, self.minor) >= (2, 5)
 
     @property
     def counts_losses(self) -> bool:
-        """Whether headers of blocks count lost events (2.2)."""
+        """True if block headers count lost events (2.2)."""
         return self.layout.offset("events_lost") >= 0
 
     def limit(self, alignment: int) -> int:
-        """The alignment that nothing exceeds where a header or marker says this one.
+        """Return the maximum alignment, given the one in a header or marker.
 
         Versions 2.4 and 2.5 align 64-bit members to eight bytes whatever the architecture.
         """
@@ -112,7 +112,7 @@ def _schema() -> dict[str, Any]:
 
 @cache
 def header_layout(name: str) -> HeaderLayout:
-    """The layout of that name in the schema."""
+    """Return the layout of that name in the schema."""
     members = []
     at = 0
     for member, kind in _schema()["layouts"][name]["members"]:
@@ -124,15 +124,15 @@ def header_layout(name: str) -> HeaderLayout:
 
 @cache
 def versions() -> frozenset[str]:
-    """The versions that the schema knows."""
+    """Return the versions in the schema."""
     return frozenset(_schema()["versions"])
 
 
 def find_version(data: bytes) -> tuple[Version, bool] | None:
-    """The version of a file that begins so, and whether it is big-endian; None where it is none of this format.
+    """Return the version of a file that starts with `data`, and True if it is big-endian; None for other formats.
 
     Raises:
-        UnsupportedError: it is of a version that cannot be read; the message names it.
+        UnsupportedError: this version cannot be read; the message names it.
 
     """
     for place in _PLACES:
@@ -158,7 +158,7 @@ def _version(place: int, numbers: bytes) -> Version:
     return version
 
 
-#: The Linux Trace Toolkit of 1999 begins its files with an event TRACE_START, in which the magic number is.
+#: Files of the Linux Trace Toolkit of 1999 start with an event TRACE_START, which contains the magic number.
 _OLD_PLACES: Final = range(1, 40)
 
 
@@ -176,10 +176,10 @@ def _order(big_endian: bool) -> Any:
 
 
 def check_geometry(values: Mapping[str, int]) -> None:
-    """Refuse a first header that no block can have.
+    """Reject a first header that no valid block has.
 
     Raises:
-        TraceError: sizes, alignment or clock make no sense.
+        TraceError: sizes, alignment or clock are invalid.
 
     """
 

@@ -1,8 +1,8 @@
-"""What markers mean: their events' kind and the roles of their fields (``schemas/lttng_legacy/markers.json``).
+"""The meaning of markers: event kinds and roles of their fields (``schemas/lttng_legacy/markers.json``).
 
-A marker is told by its channel and name, in versions before 2.3 by its name alone, which then begins with what became
-the channel. In traces that this converter made of others (see `tables`) all markers are in one channel, so that events
-at the same time keep their order; there the name says the category too.
+A marker is identified by its channel and name; before version 2.3 by its name alone, which then starts with what
+became the channel. In traces that traceconv converted from other formats (see `tables`) all markers are in one
+channel, so that events at the same time keep their order; there the name includes the category.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.domain.lost_events import COUNT
 from converter.projection.domain.sched_conventions import argument_role
 
-#: The channel of kernel events, and of all events in traces that this converter made of others.
+#: The channel of kernel events, and of all events in converted traces.
 KERNEL: Final = "kernel"
-#: The one of markers that no kernel has: they are only in traces that this converter made.
+#: The channel of markers that no kernel has: they occur only in converted traces.
 TIMELINE: Final = "timeline"
 
 SCHEDULING: Final = frozenset({Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
 
-#: Of the types of traces that this converter makes.
+#: The type sizes of converted traces.
 OWN_SIZES: Final = TypeSizes()
-#: What events of such traces end with.
+#: The last fields of events in such traces.
 CONTEXT: Final = (Field("_pid", IntegerClass(32, True)), Field("_tid", IntegerClass(32, True)))
 
-#: Roles of text; all others that markers' fields play are of integers.
+#: Roles of text fields; all other roles of markers' fields are integers.
 TEXT_ROLES: Final = frozenset({Role.NAME, Role.CATEGORY, Role.MESSAGE, Role.FILENAME})
 
 CORRUPT: Final = Field("subbuf_corrupt", IntegerClass(32))
-#: Events that a block's header counts instead of having them (2.2 and later). Of corrupt sub-buffers alone nobody knows
-#: how many events they had: -1.
+#: Events that are only counted in a block's header (2.2 and later). If only corrupt sub-buffers are counted, the number
+#: of their events is unknown: -1.
 DISCARDED: Final = EventClass(Kind.DISCARDED, fields=(COUNT, CORRUPT))
 #: The largest count.
 MOST_LOST: Final = (1 << 32) - 1
-#: Records of markers that nobody declared.
+#: Records of undeclared markers.
 NATIVE: Final = EventClass(
     Kind.NATIVE,
     fields=(
@@ -66,7 +66,7 @@ class MarkerMeaning:
     old_name: str
     format: str
     roles: dict[str, Role] = field(default_factory=dict)
-    #: A field that follows from events before; in traces that this converter makes it is one like others.
+    #: A field that is derived from earlier events; in converted traces it is stored like the others.
     derived: Field | None = None
     #: The name of the slice that it begins or ends.
     slice: str = ""
@@ -76,7 +76,7 @@ class MarkerMeaning:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of the events that this converter writes as this marker."""
+        """The fields of events that traceconv writes as this marker."""
         own = tuple(
             Field(one.name, one.field_class, self.roles.get(one.name, Role.NONE))
             for one in parse_format(self.format, OWN_SIZES)
@@ -86,7 +86,7 @@ class MarkerMeaning:
 
 @dataclass(frozen=True, slots=True)
 class NumberNames:
-    """What the state dump calls the numbers in events: labels of their fields, or names of what they begin."""
+    """The state dump's names for numbers in events: labels of their fields, or names of the slices that they begin."""
 
     syscalls: tuple[Label, ...] = ()
     softirqs: tuple[Label, ...] = ()
@@ -101,11 +101,11 @@ class NumberNames:
         irqs: Mapping[int, str],
         traps: Mapping[int, str],
     ) -> NumberNames:
-        """Those with these names."""
+        """Return an object with these names."""
         return cls(_labels(syscalls), _labels(softirqs), irqs, traps)
 
     def labels(self, role: Role) -> tuple[Label, ...]:
-        """The labels of fields that play this role."""
+        """Return the labels of fields with this role."""
         if role is Role.SYSCALL_NUMBER:
             return self.syscalls
         return self.softirqs if role is Role.VECTOR else ()
@@ -117,23 +117,23 @@ def _labels(names: Mapping[int, str]) -> tuple[Label, ...]:
 
 @dataclass(frozen=True, slots=True)
 class NumberName:
-    """The name of the number in a field; one that nobody has named is called `other`, or as it is."""
+    """The name of a number in a field; an unnamed number is called `other`, or keeps its value."""
 
     field: int
     names: Mapping[int, str]
     other: str
 
     def name(self, number: int) -> str:
-        """The name of a number."""
+        """Return the name of a number."""
         return self.names.get(number) or self.other or str(number)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerClass:
-    """A marker's event class, and where each of its fields comes from.
+    """A marker's event class, and the source of each of its fields.
 
-    That is the number of a field of the payload, a text that is the same in all events, or None for one that follows
-    from events before, or is the name of a number.
+    A source is the index of a field of the payload, a text that is the same in all events, None for a field derived
+    from earlier events, or the name of a number.
     """
 
     event_class: EventClass
@@ -151,14 +151,14 @@ def _schema() -> dict[str, Any]:
 
 @cache
 def core_format(name: str) -> str:
-    """The format of a core marker."""
+    """Return the format of a core marker."""
     text: str = _schema()["core"][name]["format"]
     return text
 
 
 @cache
 def meanings() -> tuple[MarkerMeaning, ...]:
-    """All markers of the schema."""
+    """Return all markers of the schema."""
     found = []
     for entry in _schema()["markers"]:
         derived = entry.get("derived")
@@ -187,7 +187,7 @@ def meanings() -> tuple[MarkerMeaning, ...]:
 
 @cache
 def _field_labels() -> dict[str, dict[str, tuple[Label, ...]]]:
-    """The labels of markers' fields, which are the same in all traces."""
+    """Return the labels of markers' fields, which are the same in all traces."""
     return {
         marker: {name: _labels(dict(enumerate(texts))) for name, texts in fields.items()}
         for marker, fields in _schema()["labels"].items()
@@ -206,12 +206,12 @@ def _by_old_name() -> dict[str, MarkerMeaning]:
 
 @cache
 def written_meanings() -> dict[Kind, MarkerMeaning]:
-    """The marker as which events of each kind are written."""
+    """Return the marker as which events of each kind are written."""
     return {one.kind: one for one in meanings() if one.written}
 
 
 def meaning_of(channel: str, name: str, version: Version) -> MarkerMeaning | None:
-    """What a kernel's marker means, None where nothing is known."""
+    """Return the meaning of a kernel's marker, None if it is unknown."""
     if not version.per_channel:
         return _by_old_name().get(name)
     return None if channel == TIMELINE else _by_name().get((channel, name))
@@ -228,7 +228,7 @@ def kernel_class(
     version: Version,
     names: NumberNames,
 ) -> MarkerClass:
-    """The class of a marker of a kernel's trace; `names` are those that numbers have, where known."""
+    """Return the class of a marker of a kernel's trace; `names` are the known names of numbers."""
     native = format.encode("utf-8", "surrogateescape")
     meaning = meaning_of(channel, name, version)
     labels = _field_labels().get(name.removeprefix("list_"), {})
@@ -265,7 +265,7 @@ def _slice_class(
     meaning: MarkerMeaning,
     names: NumberNames,
 ) -> MarkerClass:
-    """The class of a marker that begins or ends a slice."""
+    """Return the class of a marker that begins or ends a slice."""
     leading = (
         Field("name", StringClass(), Role.NAME),
         Field("category", StringClass(), Role.CATEGORY),
@@ -285,7 +285,7 @@ def _slice_class(
 def _named(
     meaning: MarkerMeaning, fields: Sequence[Field], names: Mapping[int, str], other: str
 ) -> NumberName | None:
-    """The name of the number that says what a marker begins, where the state dump has names."""
+    """Return the name of the number that identifies the slice a marker begins, if the state dump has names."""
     if not names:
         return None
     return next(
@@ -326,7 +326,7 @@ def _with_labels(field: Field, labels: tuple[Label, ...]) -> Field:
 
 
 def own_marker_name(event_class: EventClass, version: Version, number: int) -> str:
-    """The name of the marker for a class; `number` tells those of one name apart."""
+    """Return the name of the marker for a class; `number` distinguishes classes of the same name."""
     meaning = written_meanings().get(event_class.kind)
     if meaning is None:
         category, name = event_class.category, event_class.name
@@ -342,7 +342,7 @@ def own_marker_name(event_class: EventClass, version: Version, number: int) -> s
 
 
 def own_class(name: str, fields: Sequence[MarkerField], version: Version) -> MarkerClass:
-    """The class of a marker of a trace that this converter made, without the context at its end."""
+    """Return the class of a marker in a converted trace, without the context at its end."""
     text, _, number = name.rpartition("~")
     if text and _NUMBERED.fullmatch(f"~{number}"):
         name = text
@@ -370,7 +370,7 @@ def own_class(name: str, fields: Sequence[MarkerField], version: Version) -> Mar
 
 
 def argument_field(kind: Kind, field: Field) -> Field:
-    """An argument of an event of this kind, with the role that it plays by its name and type."""
+    """Return an argument of an event of this kind, with the role for its name and type."""
     role = Role.NONE
     if kind in SCHEDULING:
         role = argument_role(field)

@@ -1,4 +1,4 @@
-"""Declarations of markers: the events of metadata channels, which say what ids and payloads of all others are."""
+"""Declarations of markers: the events of metadata channels, with the IDs and the payloads of all others."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from converter.limits import allowed, limit
 
 SET_MARKER_ID: Final = 0
 SET_MARKER_FORMAT: Final = 1
-#: Core markers of version 1.0 that only keep the time; they are in every channel.
+#: Core markers of version 1.0 that only carry the time; they are in every channel.
 HEARTBEAT_32: Final = 2
 HEARTBEAT_64: Final = 3
 
-#: Names of the core markers, in the order of their ids: of version 1.0, those before 2.3, and since.
+#: Names of the core markers, in the order of their IDs: those of version 1.0, those before 2.3, and the later ones.
 _OLDEST_NAMES: Final = ("set_marker_id", "set_marker_format", "heartbeat_32", "heartbeat_64")
 _OLD_NAMES: Final = _OLDEST_NAMES[:2]
 _NAMES: Final = ("core_marker_id", "core_marker_format")
@@ -26,7 +26,7 @@ _NAMES: Final = ("core_marker_id", "core_marker_format")
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A declaration as it was recorded: of an id (`format` is None), or of a format."""
+    """A declaration as recorded: of an ID (`format` is None), or of a format."""
 
     ts: int
     cpu: int
@@ -39,7 +39,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A marker of a channel, as all its declarations together have it. `fields` is None where its format is missing."""
+    """A marker of a channel, combined from all its declarations. `fields` is None if its format is missing."""
 
     channel: str
     name: str
@@ -50,7 +50,7 @@ class Marker:
 
 
 def core_markers(version: Version, sizes: TypeSizes) -> tuple[Marker, ...]:
-    """The core markers, in the order of their ids; their channel is left open."""
+    """Return the core markers, in the order of their IDs; their channel is left empty."""
     names: tuple[str, ...] = _NAMES if version.per_channel else _OLD_NAMES
     if version.major == 1:
         names = _OLDEST_NAMES
@@ -61,7 +61,7 @@ def core_markers(version: Version, sizes: TypeSizes) -> tuple[Marker, ...]:
 
 
 def declaration_of(id: int, values: Mapping[str, Any], ts: int, cpu: int) -> Declaration | None:
-    """The declaration in an event of a core marker, by the names of its fields; None where it is none."""
+    """Return the declaration in an event of a core marker, by the names of its fields; None if it is not one."""
     channel, name = _text(values.get("channel", b"")), _text(values.get("name", b""))
     if id == SET_MARKER_FORMAT:
         return Declaration(ts, cpu, channel, name, format=_text(values["format"]))
@@ -78,7 +78,7 @@ def _text(value: bytes) -> str:
 
 
 def are_sizes(sizes: TypeSizes) -> bool:
-    """Whether C types can have these sizes."""
+    """Return True if these are valid sizes of C types."""
     known = (1, 2, 4, 8)
     aligned = sizes.alignment == 0 or sizes.alignment in (1, 2, 4, 8, 16)
     return aligned and all(
@@ -89,7 +89,7 @@ def are_sizes(sizes: TypeSizes) -> bool:
 def build_declaration(
     declaration: Declaration, version: Version, *, big_endian: bool, alignment: int
 ) -> bytes:
-    """The payload of the core marker for a declaration."""
+    """Return the payload of the core marker for a declaration."""
     texts = [declaration.channel] if version.per_channel else []
     texts.append(declaration.name)
     if declaration.format is not None:
@@ -108,10 +108,10 @@ def build_declaration(
 
 
 def markers(declarations: Iterable[Declaration], version: Version) -> Iterator[Marker]:
-    """The markers that the declarations make; the last of an id and of a format counts.
+    """Yield the markers that the declarations define; the last declaration of an ID and of a format wins.
 
     Raises:
-        TraceError: they have too many fields in all.
+        TraceError: they have too many fields in total.
 
     """
     formats: dict[tuple[str, str], str] = {}
@@ -131,7 +131,9 @@ def markers(declarations: Iterable[Declaration], version: Version) -> Iterator[M
 
 
 def too_many_fields() -> TraceError:
-    """Few bytes can declare many ids of a marker with many fields: what no machine has memory for is no trace."""
+    """Return the error for declarations of too many fields: a few bytes can declare more than any machine has memory
+    for.
+    """
     expected = f"{allowed('lttng_legacy.fields')} in all"
     return TraceError(field="markers", expected=expected, found="more")
 

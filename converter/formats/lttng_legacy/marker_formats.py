@@ -2,9 +2,9 @@
 
     name [#[n|b]*[h|l|ll|L|z|Z|t|1|2|4|8][d|i|o|u|x|X|c|p|s]]%[-+ #0]*[h|l|ll|L|z|Z|t](d|i|o|u|x|X|c|p|s) ...
 
-``#`` is how the trace holds the value, ``%`` how C passed it, which also is how the trace holds it where there is no
-``#``. A field's name is the last word that a space ends in front of it. ``n`` stands for network byte order, ``b`` for
-a field in the header of a compact channel's events. ``##`` and ``%%`` are those characters themselves.
+``#`` is how the trace stores the value, ``%`` how C passed it, which is also how the trace stores it if there is no
+``#``. A field's name is the last space-terminated word before it. ``n`` means network byte order, ``b`` a field in
+the event header of a compact channel. ``##`` and ``%%`` are those characters themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 from converter.ir.events import Field
 from converter.ir.field_classes import FieldClass, IntegerClass, StringClass, Style
 
-#: Of hostile format texts no more than these are fields.
+#: The most fields of a format text, as a limit for hostile input.
 MAX_FIELDS: Final = 1024
 
 _C_LENGTHS: Final = "hlLzZt"
@@ -34,7 +34,7 @@ _C_SIZES: Final = {1: "", 2: "h", 4: "", 8: "ll"}
 
 @dataclass(frozen=True, slots=True)
 class TypeSizes:
-    """Bytes of the traced program's C types, as the marker's id event gives them, and its alignment (0: packed)."""
+    """Bytes of the traced program's C types, as in the marker's ID event, and its alignment (0: packed)."""
 
     integer: int = 4
     long: int = 8
@@ -47,7 +47,7 @@ class TypeSizes:
 class MarkerField:
     """A field of a marker: `size` bytes (0: a string with its NUL).
 
-    `network` says that it is big-endian whatever the trace is, `inline` that a compact channel has it in the header.
+    `network` means that it is big-endian in any trace, `inline` that a compact channel has it in the event header.
     """
 
     name: str
@@ -59,13 +59,13 @@ class MarkerField:
 
     @property
     def field_class(self) -> FieldClass:
-        """Its type."""
+        """The field's type."""
         return IntegerClass(8 * self.size, self.signed, self.style) if self.size else StringClass()
 
 
 @dataclass(slots=True)
 class _Conversion:
-    """What stands behind a # or %."""
+    """The text after a # or %."""
 
     size: str = ""
     type: str = ""
@@ -76,12 +76,12 @@ class _Conversion:
 def parse_format(
     text: str, sizes: TypeSizes, *, ignores_eight: bool = False
 ) -> tuple[MarkerField, ...]:
-    """The fields of a format text; free text, and what is no conversion, means nothing.
+    """Return the fields of a format text; free text and invalid conversions are ignored.
 
     Args:
         text: the format.
-        sizes: of C's types.
-        ignores_eight: as version 1.0 does: ``#8`` says nothing there, the size is that behind the ``%``.
+        sizes: those of C's types.
+        ignores_eight: as in version 1.0, ignore ``#8``: the size is that after the ``%``.
 
     Raises:
         ValueError: it has more than `MAX_FIELDS` fields.
@@ -172,7 +172,7 @@ def _field(
 
 
 def _bytes(spelled: str, kind: str, sizes: TypeSizes) -> int:
-    """How many bytes a size, or a type without one, stands for; 0 where they say nothing."""
+    """Return the bytes of a size, or of a type without one; 0 if neither defines them."""
     if spelled.isdigit():
         return int(spelled)
     known: dict[str, int] = {
@@ -189,12 +189,12 @@ def _bytes(spelled: str, kind: str, sizes: TypeSizes) -> int:
 
 
 def build_format(fields: tuple[Field, ...]) -> str:
-    """The format text of fields that markers can hold; a single space where there are none.
+    """Return the format text of fields that markers can contain, or a single space if there are none.
 
-    Sizes are spelled out, so that they do not depend on those of C's types; pointers have 8 bytes.
+    Sizes are explicit, so that they do not depend on those of C's types; pointers have 8 bytes.
 
     Raises:
-        ValueError: a field is of a type that markers do not have.
+        ValueError: markers have no such field type.
 
     """
     return " ".join(f"{field.name} {_conversion(field.type)}" for field in fields) or " "

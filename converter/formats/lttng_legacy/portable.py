@@ -1,4 +1,4 @@
-"""What a legacy trace keeps of its files besides the events, for travelling without the files; and the files."""
+"""The embeddable part of a legacy trace's sidecar, and its files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from converter.ir.trace import Trace
 from converter.lossless import travelling
 from converter.storage.source_files import PART_SIZE, SourceFiles
 
-#: What does not travel as it is.
+#: Entries of the sidecar that are not embedded as they are.
 _NOT_KEPT: Final = frozenset({"recording", "contents", "left_behind"})
 _LEFT_BEHIND: Final = "blocks of the files, in which the events are put anew"
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """The sidecar of a trace as JSON-like values and bytes, with the files that a kernel's tracer wrote.
+    """Return the sidecar of a trace as JSON-like values and bytes, with the files that a kernel's tracer wrote.
 
-    Those of a trace whose events were changed do not travel, nor those that are too large: the writer puts the events
+    The files are left out if the trace's events were changed, or if they are too large. The writer then puts the events
     into blocks of its own.
 
     Raises:
@@ -42,7 +42,7 @@ def portable(trace: Trace) -> dict[str, Any]:
 
 
 def source_files(trace: Trace) -> SourceFiles | None:
-    """All files of the directory that a kernel's tracer has filled."""
+    """Return all files of the directory that a kernel's tracer has written."""
     sidecar = trace.sidecar["lttng_legacy"]
     return None if sidecar.get("own") else SourceFiles("", _files(sidecar["recording"]))
 
@@ -52,7 +52,7 @@ def _files(recording: Recording) -> Iterator[tuple[str, int, Iterator[bytes]]]:
 
 
 def parts_of(recording: Recording, path: str) -> Iterator[bytes]:
-    """A file of a recording, part after part."""
+    """Yield a file of a recording in parts."""
     size = recording.size(path)
     for offset in range(0, size, PART_SIZE):
         data = bytearray(min(PART_SIZE, size - offset))
@@ -61,7 +61,7 @@ def parts_of(recording: Recording, path: str) -> Iterator[bytes]:
 
 
 def travelled_files(form: Mapping[str, Any]) -> dict[str, Iterator[bytes]] | None:
-    """The files that have travelled in a sidecar, each part after part; None where there are none."""
+    """Return the files embedded in a sidecar, each in parts; None if there are none."""
     contents = form.get("contents")
     if not isinstance(contents, Mapping) or not all(
         isinstance(path, str) and isinstance(data, bytes) for path, data in contents.items()

@@ -1,4 +1,4 @@
-"""Markers as programs: where the fields of a payload are, for the kernels that walk and gather them."""
+"""Markers as programs: the locations of a payload's fields, for the kernels that scan and gather them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Step = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FieldPlace:
-    """Where a field is: behind `steps`, or at `offset` of each payload where these are the same in all."""
+    """The location of a field: after `steps`, or at `offset` of each payload if these are the same in all."""
 
     field: MarkerField
     offset: int | None
@@ -27,7 +27,7 @@ class FieldPlace:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A payload: its steps, its size where that is always the same, and the alignment that it begins with."""
+    """A payload: its steps, its size if that is constant, and its alignment."""
 
     steps: tuple[Step, ...]
     size: int | None
@@ -36,7 +36,7 @@ class Program:
 
 
 def compile_program(fields: Sequence[MarkerField], alignment: int) -> Program:
-    """The program of a payload with these fields, aligned to at most `alignment` bytes (0: packed)."""
+    """Return the program of a payload with these fields, aligned to at most `alignment` bytes (0: packed)."""
     steps: list[Step] = []
     places = []
     largest = 1
@@ -72,5 +72,5 @@ def _skip(steps: list[Step], size: int) -> None:
 
 
 def step_array(steps: Sequence[Step]) -> NDArray[np.int32]:
-    """Steps as the kernels take them, of shape (steps, 2)."""
+    """Return steps as the kernels expect them, of shape (steps, 2)."""
     return np.array(steps, np.int32).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""The directory of a trace: its files, which of them are of channels, and their contents."""
+"""The directory of a trace: its files, their channels, and their contents."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from converter.formats.lttng_legacy.layout import (
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
-#: The file of this converter's own with what markers cannot say; readers of this format pass over it.
+#: traceconv's own file with what markers cannot represent; readers of this format ignore it.
 TABLES_NAME: Final = "traceconv.json"
 
-#: CPU numbers beyond this are none.
+#: Larger CPU numbers are invalid.
 MAX_CPU: Final = 0xFFFF
 
 _NAME = re.compile(r"(?P<channel>.+)_(?P<cpu>\d{1,9})", re.DOTALL)
@@ -34,7 +34,7 @@ METADATA_CHANNELS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ChannelFile:
-    """A file of a channel and CPU. `path` is relative; `header` its first block's."""
+    """A file of a channel and CPU. `path` is relative; `header` is that of its first block."""
 
     path: str
     channel: str
@@ -46,22 +46,22 @@ class ChannelFile:
 
     @property
     def marker_channel(self) -> str:
-        """The channel as declarations of markers call it: without the prefix of flight recorders."""
+        """The channel in declarations of markers: without the prefix of flight recorders."""
         return without_flight(self.channel)
 
     @property
     def is_metadata(self) -> bool:
-        """Whether it declares markers."""
+        """True if it declares markers."""
         return self.marker_channel in METADATA_CHANNELS
 
     @property
     def is_compact(self) -> bool:
-        """Whether its event headers are one word (version 1.0)."""
+        """True if its event headers are one word (version 1.0)."""
         return self.version.major == 1 and self.marker_channel == "compact"
 
 
 def without_flight(channel: str) -> str:
-    """The name of a channel without the prefix of flight recorders."""
+    """Return the name of a channel without the prefix of flight recorders."""
     folder, slash, name = channel.rpartition("/")
     return folder + slash + name.removeprefix(_FLIGHT)
 
@@ -80,11 +80,11 @@ class Recording:
         self._find()
 
     def read_into(self, path: str, offset: int, buffer: memoryview) -> int:
-        """Fill a buffer from a file; how many bytes of it."""
+        """Fill a buffer from a file; return the number of bytes read."""
         return self._opened(path).read_into(offset, buffer)
 
     def size(self, path: str) -> int:
-        """The size of a file."""
+        """Return the size of a file."""
         return self._opened(path).size
 
     def _opened(self, path: str) -> Source:
@@ -176,11 +176,11 @@ class Recording:
         self.files.sort(key=lambda file: (not file.is_metadata, file.channel, file.cpu))
 
     def _reference(self) -> ChannelFile:
-        """The file whose header speaks for the trace."""
+        """The file whose header is used for the trace."""
         return min(self.files, key=lambda file: (not file.is_metadata, file.cpu, file.path))
 
     def layouts(self) -> tuple[Version, ...]:
-        """How the files can be laid out, the likeliest first: version 1.0 was written in two ways (see `Version`)."""
+        """The possible file layouts, the likeliest first: version 1.0 was written in two ways (see `Version`)."""
         first = self.files[0]
         if first.version.major > 1:
             return (first.version,)
@@ -189,7 +189,7 @@ class Recording:
         return (tracer, document, *mixed) if _has_time(first) else (document, tracer, *mixed)
 
     def lay_out(self, version: Version) -> None:
-        """Take the files as laid out so."""
+        """Set the layout of the files."""
         self.files = [self._laid_out(file, version) for file in self.files]
 
     def _laid_out(self, file: ChannelFile, version: Version) -> ChannelFile:
@@ -202,7 +202,7 @@ class Recording:
 
 
 def _folder(paths: list[str]) -> str:
-    """The folder in front of a trace's files: none, or the one that they all are in."""
+    """Return the folder that contains a trace's files: none, or the one that they are all in."""
     tops = {path.partition("/")[0] for path in paths}
     at_top = any("/" not in path and _NAME.fullmatch(path) for path in paths)
     if at_top or len(tops) != 1 or tops == {"control"}:
@@ -211,10 +211,10 @@ def _folder(paths: list[str]) -> str:
 
 
 def _has_time(file: ChannelFile) -> bool:
-    """Whether the start_time of a header of version 1.0 is one, read as the tracer wrote it.
+    """Return True if the start_time of a header of version 1.0 is plausible, read as the tracer wrote it.
 
     The document's is two words of 32 bits. Read as the tracer's two of 64 bits, the first has nanoseconds in its upper
-    half, and the second is the first event's header: mostly neither is a time then.
+    half, and the second is the first event's header: usually neither is a valid time then.
     """
     seconds, microseconds = file.header["start_time_sec"], file.header["start_time_usec"]
     return seconds < 1 << 33 and microseconds < 1_000_000

@@ -1,6 +1,6 @@
-"""What a trace keeps of the files that it was read from, besides its events: the writer makes such files of it again.
+"""The sidecar: what a trace keeps of its source files besides its events, so that such files can be written again.
 
-``Trace.sidecar["lttng_legacy"]`` is JSON-like, so that it can travel in other formats; what comes back from there is
+``Trace.sidecar["lttng_legacy"]`` is JSON-like, so that it can be embedded in other formats; what is read from there is
 checked like any input.
 """
 
@@ -16,7 +16,7 @@ from converter.formats.lttng_legacy.marker_declarations import Declaration, are_
 from converter.formats.lttng_legacy.marker_formats import TypeSizes
 from converter.formats.lttng_legacy.recording import MAX_CPU
 
-#: Members of a block's header that are of the block, not of the trace.
+#: Members of a block's header that belong to the block, not to the trace.
 _OF_BLOCKS: Final = frozenset(
     {
         "cycle_count_begin", "cycle_count_end", "freq_begin", "freq_end", "lost_size", "data_size",
@@ -30,7 +30,7 @@ _Checked = TypeVar("_Checked")
 
 @dataclass(frozen=True, slots=True)
 class HeldClass:
-    """A class of the trace: its marker, id -1 for records that none declares, and where its fields come from.
+    """A class of the trace: its marker (ID -1 for undeclared records), and the sources of its fields.
 
     `sources` are those of `mapping.MarkerClass`.
     """
@@ -45,8 +45,8 @@ class HeldClass:
 class Held:
     """The sidecar of a trace.
 
-    `header` are the constant members of its blocks' headers, `start` the time at which its declarations begin, `own`
-    says that this converter made the trace of another format's, `files` are channel and CPU of each.
+    `header` are the constant members of its blocks' headers, `start` the time at which its declarations start. `own` is
+    True for a trace that traceconv converted from another format. `files` are channel and CPU of each file.
     """
 
     version: Version
@@ -59,7 +59,7 @@ class Held:
     declarations: tuple[Declaration, ...]
 
     def form(self) -> dict[str, Any]:
-        """The JSON-like form."""
+        """Return the JSON-like representation."""
         return {
             "version": self.version.name,
             "literal": self.version.literal,
@@ -79,7 +79,7 @@ class Held:
 
 
 def parse_sidecar(form: dict[str, Any]) -> Held:
-    """The sidecar in its JSON-like form.
+    """Return the sidecar from its JSON-like representation.
 
     Raises:
         TraceError: it is damaged.

@@ -1,4 +1,4 @@
-"""Apache Parquet: the events of a trace as a table, in one file or in one a class."""
+"""Apache Parquet: the events of a trace as a table, in one file or in one per class."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities
 
 MAGIC: Final = b"PAR1"
-#: In a directory: all of the trace that is no event. What begins like this is no data for readers of such directories.
+#: In a directory: everything but the events. Readers of such directories skip names with this prefix.
 TABLES_FILE: Final = "_traceconv.tcir"
-#: Likewise what the directory says of itself.
+#: Also skipped: the directory's description of itself.
 ABOUT_FILE: Final = "_traceconv.json"
 
 
 def capabilities(variant: str) -> Capabilities:
-    """Never asked for: what is no column travels in the metadata."""
+    """Never called: what is not a column is embedded in the metadata."""
     raise NotImplementedError(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file begins as Parquet, or a directory is one of ours."""
+    """Return True if a file starts as Parquet, or a directory is one of ours."""
     if head.startswith(b"dir:"):
         return TABLES_FILE.encode() in head[4:].split(b"\n")
     return head.startswith(MAGIC)

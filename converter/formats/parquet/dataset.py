@@ -1,4 +1,4 @@
-"""Reading a directory with files for each class of events: these are put in the order of the trace again."""
+"""Reads a directory with files for each class of events, and restores the trace's order of events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FORMAT: Final = "parquet"
 
 
 def read_dataset(source: Source) -> Trace:
-    """The trace in a directory.
+    """Return the trace in a directory.
 
     Raises:
         TraceError: it is damaged.
@@ -64,7 +64,7 @@ class _Dataset:
         trace.seeking = GroupSeeking(trace, self._groups, self._narrow)
 
     def _groups(self) -> list[Group]:
-        """The groups of all files."""
+        """Return the row groups of all files."""
         found = []
         for number in sorted(self._rows.wanted):
             for _, name in self._files[number]:
@@ -73,7 +73,7 @@ class _Dataset:
         return found
 
     def _opened(self, name: str, source: Source) -> ParquetFile:
-        """A file, whose footer is read once."""
+        """Return a file; its footer is read once."""
         stored = ParquetFile(source, self._footers.get(name))
         self._footers[name] = stored.footer
         return stored
@@ -121,7 +121,7 @@ class _Dataset:
                     yield rows
 
     def _next(self, streams: list[_Stream]) -> Batch | None:
-        """The events that come next: as many as are known of all classes."""
+        """Return the next events: as many as are known of all classes."""
         streams[:] = [stream for stream in streams if stream.fill()]
         if not streams:
             return None
@@ -149,7 +149,7 @@ class _Dataset:
 
 
 class _Stream:
-    """The rows of a class, of which some wait until those of others have come."""
+    """The rows of a class; some are held until those of other classes have been read."""
 
     def __init__(self, number: int, rows: Iterator[pa.RecordBatch]) -> None:
         self.number = number
@@ -158,7 +158,7 @@ class _Stream:
         self._events: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def fill(self) -> bool:
-        """See that there are rows; whether there are."""
+        """Read rows unless there are some; return False at the end."""
         while not len(self._events):
             self._held = next(self._rows, None)
             if self._held is None:
@@ -171,11 +171,11 @@ class _Stream:
 
     @property
     def last(self) -> int:
-        """The number of the last event that waits."""
+        """The number of the last event that is held."""
         return int(self._events[-1])
 
     def until(self, last: int) -> tuple[NDArray[np.int64], pa.RecordBatch]:
-        """The events up to one, which wait no longer."""
+        """Return and release the held events up to the number `last`."""
         assert self._held is not None
         count = int(np.searchsorted(self._events, last, "right"))
         events, rows = self._events[:count], self._held.slice(0, count)

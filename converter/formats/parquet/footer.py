@@ -1,6 +1,6 @@
-"""What the footer of a file of Parquet says of its groups of rows (parquet.thrift; Thrift's compact protocol).
+"""The row groups in the footer of a Parquet file (parquet.thrift; Thrift's compact protocol).
 
-PyArrow, which reads the rows, ends the process when it is asked for statistics that contradict the column or are cut.
+PyArrow, which reads the rows, aborts the process on statistics that contradict the column or are truncated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converter.errors import TraceError
 
-#: Structures in structures; those of parquet.thrift are not as deep.
+#: Maximum nesting of structures; those of parquet.thrift are not as deep.
 _DEPTH: Final = 16
 
 
@@ -34,33 +34,33 @@ class _Type(IntEnum):
     STRUCT = 12
 
 
-# Numbers of fields: of the file, a group of rows, a column of one, its metadata, and their statistics.
+# Numbers of fields: of the file, a row group, one of its columns, its metadata, and their statistics.
 _FILE_GROUPS: Final = 4
 _GROUP_COLUMNS, _GROUP_ROWS = 1, 3
 _COLUMN_METADATA: Final = 3
 _METADATA_TYPE, _METADATA_STATISTICS = 1, 12
 _NULLS, _HIGHEST, _LOWEST = 3, 5, 6
 
-#: Of the physical types that are integers, their layout.
+#: The layout of those physical types that are integers.
 _INTEGERS: Final = {1: struct.Struct("<i"), 2: struct.Struct("<q")}
 
 
 class Chunk(NamedTuple):
-    """A column of a group: the bounds of its values, where they are integers, and how many are null; None: not said."""
+    """A column of a row group: the bounds of its values, if they are integers, and its null count; None: unknown."""
 
     bounds: tuple[int, int] | None = None
     nulls: int | None = None
 
 
 class RowGroup(NamedTuple):
-    """A group of rows, and its columns."""
+    """A row group, and its columns."""
 
     rows: int
     columns: list[Chunk]
 
 
 def row_groups(footer: bytes) -> list[RowGroup]:
-    """The groups of rows of a file.
+    """Return the row groups of a file.
 
     Raises:
         TraceError: the footer is damaged.
@@ -93,7 +93,7 @@ def _chunk(chunk: dict[int, Any]) -> Chunk:
 
 
 class _Thrift:
-    """A place in a message of the compact protocol."""
+    """A position in a message of the compact protocol."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -108,7 +108,7 @@ class _Thrift:
         }
 
     def value(self, kind: int, depth: int) -> Any:
-        """What comes next: structures as fields by number, lists as lists, numbers, bytes."""
+        """Return the next value: structures as fields by number, lists as lists, numbers, bytes."""
         simple = self._simple.get(kind)
         if simple is not None:
             return simple()
@@ -140,7 +140,7 @@ class _Thrift:
         return found
 
     def _element(self, kind: int, depth: int) -> Any:
-        # In lists a truth value has a byte.
+        # In lists, a boolean takes a byte.
         return self._byte() if kind in (_Type.TRUE, _Type.FALSE) else self.value(kind, depth)
 
     def _byte(self) -> int:

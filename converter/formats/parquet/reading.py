@@ -1,4 +1,4 @@
-"""Reading Parquet: a trace that was written so, or a table of somebody else."""
+"""Reads Parquet: a trace written by traceconv, or any other table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from converter.storage.source import Source
 
 
 def read(source: Source, **options: str) -> Trace:
-    """The trace in a file, or in a directory of ours.
+    """Return the trace in a file, or in a directory of ours.
 
     Args:
         source: the file or directory.
-        **options: which columns of a table of somebody else are what (`foreign_trace`).
+        **options: the meaning of columns in other tables (`foreign_trace`).
 
     Raises:
         TraceError: it is damaged, or has no column with times.

@@ -1,4 +1,4 @@
-"""A file of Parquet: its columns, groups of rows and their statistics."""
+"""A Parquet file: its columns, row groups and their statistics."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from converter.formats.parquet.footer import Chunk, RowGroup, row_groups
 from converter.storage.source import Source
 
 _MAGIC: Final = b"PAR1"
-#: What a file ends with: the size of its footer, and the magic bytes.
+#: The end of a file: the size of its footer, and the magic bytes.
 _END: Final = struct.Struct("<I4s")
 
 
 class Footer:
-    """What stands at the end of a file; without metadata where PyArrow is to say what is wrong with it."""
+    """The footer of a file; without metadata if PyArrow has to report the error in it."""
 
     def __init__(self, data: bytes, metadata: pq.FileMetaData | None) -> None:
         self._data = data
@@ -29,23 +29,23 @@ class Footer:
 
     @cached_property
     def groups(self) -> list[RowGroup]:
-        """The groups of rows."""
+        """The row groups."""
         return row_groups(self._data)
 
 
 class ParquetFile:
-    """What `columnar.stored.Stored` describes.
+    """A Parquet file with the interface of `columnar.stored.Stored`.
 
     Args:
         source: the file.
-        footer: that of the file, where it was opened before.
+        footer: that of the file, if it was opened before.
 
     """
 
     def __init__(self, source: Source, footer: Footer | None = None) -> None:
-        #: For who opens it again.
+        #: For opening the file again.
         self.footer = footer or _footer(source)
-        # Pages of columns that are not wanted are not read.
+        # Pages of unwanted columns are not read.
         self._file = pq.ParquetFile(
             SourceFile(source), metadata=self.footer.metadata, pre_buffer=False
         )
@@ -58,12 +58,12 @@ class ParquetFile:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         count: int = self._file.metadata.num_rows
         return count
 
     def groups(self, time: str) -> list[Group]:
-        """The groups of rows, and their times."""
+        """Return the row groups, and their times."""
         found = []
         for number, group in enumerate(self.footer.groups):
             told = self._told(group, time)
@@ -80,24 +80,24 @@ class ParquetFile:
     def batches(
         self, columns: Sequence[str], groups: Sequence[Group] | None
     ) -> Iterator[pa.RecordBatch]:
-        """The rows of some groups, or all, with some columns."""
+        """Yield the rows of some groups, or all, with some columns."""
         numbers = None if groups is None else [group.number for group in groups]
         if numbers != []:
             for batch in self._file.iter_batches(
                 BATCH_ROWS, row_groups=numbers, columns=list(columns), use_threads=False
             ):
-                # In the order of the file: names that are no paths of columns must not matter.
+                # In the order of the file: names that are not column paths must not matter.
                 yield batch.select(list(columns))
 
     def nulls(self, column: str) -> bool:
-        """Whether there may be nulls in a column."""
+        """Return True if there may be nulls in a column."""
         return any(self._told(group, column).nulls != 0 for group in self.footer.groups)
 
 
 def _footer(source: Source) -> Footer:
-    """The footer of a file, of which no more is read.
+    """Read only the footer of a file.
 
-    PyArrow reads 64 KiB, which is more than most files of a class have.
+    PyArrow reads 64 KiB, which is more than the whole of most class files.
     """
     end = source.size - _END.size
     if end < len(_MAGIC):
@@ -110,7 +110,7 @@ def _footer(source: Source) -> Footer:
 
 
 def _leaf(schema: pq.ParquetSchema, name: str) -> int | None:
-    """The number of a column that is no structure or list."""
+    """Return the index of a column that is not a structure or list."""
     for number in range(len(schema)):
         if schema.column(number).path == name:
             return number

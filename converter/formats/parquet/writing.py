@@ -1,4 +1,4 @@
-"""Writing Parquet: a table of all events in one file, or files of each class in a directory."""
+"""Writes Parquet: a table of all events in one file, or files of each class in a directory."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from converter.ir.events import EventClass
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
-#: Rows of a group, which is what readers skip, and what several threads of theirs read at once.
+#: Rows of a group, the unit that readers skip and read in parallel.
 GROUP_ROWS: Final = 1 << 16
-#: Likewise in a directory, where those of a class are of a longer time.
+#: The same in a directory, where the rows of a class cover a longer time.
 CLASS_GROUP_ROWS: Final = 1 << 16
 #: Rows of a file in a directory.
 _FILE_ROWS: Final = 1 << 22
-#: Bytes of the rows of all classes that wait for their groups to become large.
+#: Bytes of the rows of all classes that are buffered until their groups are large.
 _WAITING_BYTES: Final = 1 << 23
 #: Files that are open at once.
 _OPEN_FILES: Final = 128
-#: Of a folder's name, in bytes.
+#: The longest folder name, in bytes.
 _LONGEST_NAME: Final = 200
-#: Columns that grow from row to row: what is stored is by how much.
+#: Columns that grow from row to row: their differences are stored.
 _GROWING: Final = frozenset({"ts", "time", TICKS, EVENT})
 _COMPRESSION: Final = "zstd"
-#: Rows that an encoder takes at once.
+#: Rows that are encoded at once.
 _ENCODED_ROWS: Final = 1 << 16
-#: Values of a column by which it is decided how the column is encoded. Compressing fewer takes longer than writing
-#: them, and hardly makes them smaller.
+#: Values of a column that decide its encoding. Compressing fewer takes longer than writing them, and hardly makes them
+#: smaller.
 _LOOKED_AT: Final = 1 << 12
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write any trace, which is read twice, as one file or, as "dataset", as a directory.
 
-    Several processes write a directory together: each has the rows of its batches in files of their own.
+    If several processes write a directory together, each has the rows of its batches in files of its own.
 
     Raises:
-        TraceError: as `Trace.batches` does, or the trace is another the second time.
+        TraceError: as `Trace.batches` does, or the trace differs the second time.
 
     """
     rows = Rows(trace)
@@ -102,7 +102,7 @@ def _write_dataset(rows: Rows, sink: Sink) -> None:
 
 
 class _File:
-    """A file to which tables are written; how each column is encoded is decided by the first rows."""
+    """Writes tables to a file; the first rows decide the encoding of each column."""
 
     def __init__(
         self, sink: Sink, schema: pa.Schema, metadata: Mapping[bytes, bytes], group_rows: int
@@ -140,14 +140,14 @@ class _File:
         return self._writer
 
     def close(self) -> None:
-        """Write what is about all of it."""
+        """Write the metadata of the whole file."""
         writer = self._begun(pa.Table.from_batches([], self.schema))
         writer.add_key_value_metadata(self._metadata)
         writer.close()
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Whether values come again and again, by the first of them; addresses and times seldom do."""
+    """Return True if values repeat, judging by the first of them; addresses and times seldom do."""
     if pa.types.is_dictionary(column.type):
         return True
     if not pa.types.is_primitive(column.type) or pa.types.is_boolean(column.type):
@@ -178,16 +178,16 @@ class _ClassFiles:
         self._sink: Sink | None = None
         self._count = 0
         self._parts: list[Part] = []
-        #: How many rows the file that is open has or will have, how many are not yet written, and what these take.
+        #: Rows of the open file including buffered ones; buffered rows, and their size.
         self.rows = self.waiting = self.bytes_held = 0
 
     @property
     def is_open(self) -> bool:
-        """Whether a file is."""
+        """True if a file is open."""
         return self._file is not None
 
     def add(self, part: Part, run: int) -> None:
-        """Append some events. A file has those of one run of batches, and its number tells their order."""
+        """Append some events. A file has those of one run of batches, and its number defines their order."""
         if self._file is None:
             self._count = max(self._count, run)
             self._sink = self._directory.create(f"{self._place}.{self._count:05}.parquet")
@@ -204,14 +204,14 @@ class _ClassFiles:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the buffered rows."""
         if self._file is not None and self._parts:
             self._file.write(self._rows.table_of_class(self._parts, self._schema))
         self._parts = []
         self.waiting = self.bytes_held = 0
 
     def close(self) -> None:
-        """End the file that is open, if any."""
+        """Close the open file, if any."""
         self.flush()
         if self._file is not None and self._sink is not None:
             self._file.close()

@@ -1,4 +1,4 @@
-"""The columns of a scanned window: values sorted by class when one is first asked for."""
+"""The columns of a scanned window: values are sorted by class when the first column is requested."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class WindowValues:
 
     Args:
         data: the window.
-        values: uint64, all events' words behind each other.
-        first: int64, where each event's begin.
+        values: uint64, all events' words concatenated.
+        first: int64, the start of each event's words.
         class_id, row: int32, an event's class and its row there.
-        counts, widths: int32, rows and words a row of each class.
+        counts, widths: int32, rows and words per row of each class.
 
     """
 
@@ -57,7 +57,7 @@ class WindowValues:
         self._sorted: NDArray[np.uint64] | None = None
 
     def rows(self, number: int) -> NDArray[np.uint64]:
-        """The words of a class, of shape (events, words)."""
+        """Return the words of a class, of shape (events, words)."""
         if self._sorted is None:
             values, first, class_id, row = self._events
             if np.count_nonzero(self._counts) == 1:
@@ -70,7 +70,7 @@ class WindowValues:
         return words.reshape(self._counts[number], self._widths[number])
 
     def column(self, number: int, word: int, codec: Codec) -> Callable[[], Column]:
-        """The column that stands at `word` of the rows of a class, when called."""
+        """Return a function that returns the column at `word` of a class's rows."""
         return lambda: self._decoded(self.rows(number), word, codec)
 
     def _decoded(self, rows: NDArray[np.uint64], word: int, codec: Codec) -> Column:
@@ -96,7 +96,7 @@ class WindowValues:
                 return _narrow(rows, word, _TYPES[codec])
 
     def records(self, number: int, word: int) -> Callable[[], Column]:
-        """Whole records as a column when called, their headers little-endian."""
+        """Return a function that returns whole records as a column, their headers little-endian."""
 
         def payload() -> Column:
             rows = self.rows(number)
@@ -127,5 +127,5 @@ _TYPES: dict[Codec, type[np.generic]] = {
 
 
 def _narrow(rows: NDArray[np.uint64], word: int, kind: type[np.generic]) -> NDArray[Any]:
-    """The low bytes of a word of each row, a view: hosts are little-endian."""
+    """Return the low bytes of a word of each row as a view: hosts are little-endian."""
     return rows.view(kind)[:, word * (8 // np.dtype(kind).itemsize)]

@@ -1,4 +1,4 @@
-"""The first look at a file: its byte order, its clock, its providers."""
+"""The prescan of a file: its byte order, its clock, its providers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAX_TIME = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What the survey of a file found."""
+    """The results of the prescan."""
 
     order: ByteOrder
     clock: ClockDomain
@@ -40,7 +40,7 @@ class Overview:
 
 
 def survey(source: Source) -> Overview:
-    """Pass over the headers of a file.
+    """Scan the headers of a file.
 
     Raises:
         TraceError: the file does not start with the magic number record.
@@ -82,7 +82,7 @@ def survey(source: Source) -> Overview:
         record = _record(source, declared, found.extended_initialization)
         base_ticks, *more = record.more
         if more:
-            # floor(base_time - base_ticks / rate): the writer's ceiling undoes it.
+            # floor(base_time - base_ticks / rate): the writer's ceiling reverses it.
             epoch_ns = known_epoch(more[0] - _ceiling(base_ticks, record.ticks_per_second))
         if epoch_ns is not None:
             del more[0]
@@ -93,7 +93,7 @@ def survey(source: Source) -> Overview:
 
 
 def _ceiling(ticks: int, ticks_per_second: int) -> int:
-    """Nanoseconds, rounded up, of a number of ticks."""
+    """Return a number of ticks in nanoseconds, rounded up."""
     return -(-ticks * _NANOSECONDS // (ticks_per_second or _NANOSECONDS))
 
 
@@ -107,7 +107,7 @@ def _pass(source: Source, found: Survey, order: ByteOrder) -> None:
             return
         passed = found.feed(memoryview(window)[:size], offset)
         if passed == 0:
-            # Larger than the window, which only large records are, or damage.
+            # Larger than the window: a large record, or damage.
             header = int.from_bytes(window[:8], order)
             passed = ((header >> 4) & 0xFFFFFFFF) * 8
             if header & 15 != RecordType.LARGE or not size < passed <= source.size - offset:
@@ -119,11 +119,11 @@ def _pass(source: Source, found: Survey, order: ByteOrder) -> None:
 
 
 def _common_rate(found: Survey) -> int | None:
-    """One rate of which every provider's times are whole ticks within 64 bits, or None."""
+    """Return a rate at which every provider's times are whole ticks within 64 bits, or None."""
     rates = found.rates
     used = [(rate, latest) for rate, latest in rates if latest is not None]
     if not used:
-        # No times at all: what the file says first, if it says anything.
+        # No times at all: the first rate in the file, if there is any.
         return rates[1][0] if len(rates) > 1 else rates[0][0]
     common = lcm(*(rate for rate, _ in used))
     if found.too_many_rates or common > _MAX_TIME:
@@ -134,7 +134,7 @@ def _common_rate(found: Survey) -> int | None:
 
 
 def _provider(source: Source, declared: Layout, offset: int) -> list[Any]:
-    """Id and name of the provider whose first metadata record is there; a section has no name."""
+    """Return ID and name of the provider whose first metadata record is at `offset`; a section has no name."""
     record = _record(source, declared, offset)
     name = record.name if record.header.metadata_type == MetadataType.PROVIDER_INFO else None
     return [record.header.id, name]

@@ -1,4 +1,4 @@
-"""Reading FXT: windows of the file through the scan kernel, a batch each."""
+"""Reads FXT: the scan kernel decodes windows of the file, each into a batch."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from converter.ir.trace import Process, Thread, Trace
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
-#: Bytes of the file that make a batch: 50,000 to 250,000 events as a rule.
+#: Bytes of the file per batch: usually 50,000 to 250,000 events.
 WINDOW = 4 << 20
-#: Of a window.
+#: Larger than any window.
 _ALL = 1 << 62
 _GOES_ON = "records go on behind the damage"
 
 
 def read(source: Source) -> Trace:
-    """The trace in an FXT file of either byte order.
+    """Return the trace in an FXT file of either byte order.
 
-    Names of processes and threads are filled in as their records are passed.
+    Names of processes and threads are added when a pass reaches their records.
 
     Raises:
         TraceError: the file does not start with the magic number record.
@@ -56,9 +56,9 @@ def read(source: Source) -> Trace:
 
 
 class _Tables:
-    """What outlives a pass over the file: the trace, whose tables are filled by the pass that gets furthest.
+    """State shared by passes over the file: the trace, whose tables are filled by the pass that gets furthest.
 
-    Lists are by the scanner's numbers, which are the same in every pass.
+    Lists are indexed by the scanner's numbers, which are the same in every pass.
     """
 
     def __init__(self, source: Source) -> None:
@@ -85,7 +85,7 @@ class _Tables:
         self._process_of_pid: dict[int, int] = {}
 
     def extend(self, scanner: Scanner) -> None:
-        """Add the classes, processes and threads that the scanner has met and no pass has met before."""
+        """Add the classes, processes and threads that the scanner has found first in this pass."""
         trace = self.trace
         for code, arguments in scanner.signatures(len(self.class_ids)):
             self._add_class(code, arguments)
@@ -124,7 +124,7 @@ class _Tables:
             self.trace.processes[self.processes[number]].name = text
 
     def warn(self, warning: TraceWarning) -> None:
-        """Add a warning, unless an earlier pass has."""
+        """Add a warning, unless an earlier pass has done so."""
         note(self.trace.warnings, warning)
 
 
@@ -139,7 +139,7 @@ class _Pass:
             tables.trace.strings, big_endian=tables.big_endian, ticks_per_second=int(rate)
         )
         self._names = 0
-        #: Where each kind of oddity was first met.
+        #: The offset of the first oddity of each kind.
         self._first: dict[str, int] = {}
 
     def batches(self) -> Iterator[Batch]:
@@ -152,7 +152,7 @@ class _Pass:
         suspects = limit("fxt.suspects")
         search = Search(source, "big" if self._tables.big_endian else "little")
         while offset < source.size:
-            # Not cleared first, as a bytearray is.
+            # np.empty() does not clear it first, as bytearray() does.
             buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
             window = buffer[: source.read_into(offset, buffer)]
             is_short = len(window) < len(buffer)
@@ -187,7 +187,7 @@ class _Pass:
                     expected = allowed("fxt.suspects")
                     self._tables.warn(self._warning(offset, message=what, expected=expected))
                 if inside is None:
-                    # It is kept as it is.
+                    # The oddity is kept as it is.
                     scanner.trusted = size if suspects >= 0 else _ALL
                     continue
                 self._tables.warn(
@@ -218,7 +218,7 @@ class _Pass:
 
     def _scan(self, window: memoryview, offset: int) -> tuple[int, Batch]:
         scanner, tables = self._scanner, self._tables
-        # An event for each word is more than there can be, but for a large record.
+        # There cannot be more events than words, except for a large record.
         room = min(len(window), WINDOW) // 8 + 1
         ts, first, starts, sizes = (np.empty(room, np.int64) for _ in range(4))
         class_id, row, thread, cpu = (np.empty(room, np.int32) for _ in range(4))
@@ -268,7 +268,7 @@ class _Pass:
         return Table(rows, columns)
 
     def _follow_names(self) -> None:
-        """Give names, but none again that an earlier pass has given: it may have given later ones since."""
+        """Assign names, unless an earlier pass has done so: it may have assigned later ones since."""
         for is_thread, number, name in self._scanner.namings():
             self._names += 1
             if self._names > self._tables.names_given:
@@ -278,7 +278,7 @@ class _Pass:
     # Damage and oddities
 
     def _record_size(self, rest: memoryview) -> int:
-        """The size of the record that starts there, as far as its header is there."""
+        """Return the size of the record at the start of `rest`, as far as its header is there."""
         if len(rest) < 8:
             return 8
         header = int.from_bytes(rest[:8], "big" if self._tables.big_endian else "little")
@@ -318,8 +318,10 @@ class _Pass:
 
 
 def _renumbered(numbers: NDArray[np.int32], table: list[int]) -> NDArray[np.int32]:
-    """The scanner's numbers as the trace's, which are the same unless someone else has added to its tables."""
+    """Convert the scanner's numbers to the trace's. They are the same unless other code has added to the trace's
+    tables.
+    """
     if not table or table[-1] == len(table) - 1:
         return numbers
-    # The last entry is that of -1.
+    # The last entry is for -1.
     return np.array([*table, -1], np.int32)[numbers]

@@ -1,4 +1,6 @@
-"""Where records go on behind damage: a record whose parts are as long as it says, and others behind it."""
+"""Finds the record where reading continues after damage: one with parts of consistent lengths, with more records after
+it.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +13,33 @@ from converter.formats.fxt.record_types import RecordType
 from converter.limits import limit
 from converter.storage.source import Source
 
-#: As many records must follow each other, unless the file ends behind fewer.
+#: This many records must follow each other, unless the file ends earlier.
 _IN_A_ROW = 4
-#: The file is searched in pieces of so many words; a record that is looked for is no longer.
+#: The file is searched in parts of this many words; a record that is searched for is not longer.
 _PIECE = 1 << 17
 _MOST_WORDS = 1 << 12
 _LAST_EVENT_KIND = 10
 _LAST_ARGUMENT_TYPE = 10
 _SWITCH, _WAKEUP = 1, 2
-#: Whether a reference to a string is the length of one that stands in the record.
+#: If this bit of a string reference is set, its other bits are the length of an inline string.
 _INLINE = 0x8000
 
 
 class Search:
-    """Looks for records in one file, whose records begin at multiples of 8 bytes."""
+    """Searches for records in one file, whose records start at multiples of 8 bytes."""
 
     def __init__(self, source: Source, order: Literal["little", "big"]) -> None:
         self._source = source
         self._type = np.dtype(np.uint64).newbyteorder("<" if order == "little" else ">")
         self._places = 0
         self._most_places = limit("holes")
-        #: True once there was one place more than the limit allows: no more are looked for.
+        #: True once there are more gaps than the limit allows: the search has ended.
         self.given_up = False
 
     def next(self, offset: int, end: int | None = None, *, cut_off: bool = False) -> int | None:
-        """Where the first of several records is, from `offset` on, up to `end`; None where there are none.
+        """Return the offset of the first of several records between `offset` and `end`, None if there are none.
 
-        What is in a record that is `cut_off` at the end of the file is none that ends there by chance.
+        In a record that is `cut_off` at the end of the file, no record found inside counts as ending there.
         """
         if self.given_up:
             return None
@@ -63,7 +65,7 @@ class Search:
 
 
 def _candidates(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Words that may be the header of an event, or of a switch or wakeup."""
+    """Return the indices of words that may be the header of an event, or of a switch or wakeup."""
     kind = words & np.uint64(15)
     events = (kind == RecordType.EVENT) & (
         (words >> np.uint64(16)) & np.uint64(15) <= _LAST_EVENT_KIND
@@ -98,9 +100,9 @@ def _words_of(header: int) -> int:
 
 
 def _is_whole(words: NDArray[np.uint64], start: int) -> bool:
-    """Whether the parts of an event, a switch or a wakeup take as many words as its header says.
+    """Return True if the parts of an event, a switch or a wakeup take as many words as its header says.
 
-    Arguments have headers like theirs, but no names where events have them.
+    Arguments have similar headers, but no names where events have them.
     """
     header = int(words[start])
     end = start + _words_of(header)
@@ -111,7 +113,7 @@ def _is_whole(words: NDArray[np.uint64], start: int) -> bool:
         kind = header >> 16 & 15
         if not header >> 48:
             return False
-        # Time; process and thread where no reference stands for them; category and name.
+        # Time; process and thread unless they are references; category and name.
         at = start + 2 + 2 * (not header >> 24 & 0xFF)
         at += _text_words(header >> 32 & 0xFFFF) + _text_words(header >> 48)
         count = header >> 20 & 15

@@ -1,4 +1,4 @@
-"""Writing FXT: the bytes that an unchanged trace was read from, or its events through the emit kernel."""
+"""Writes FXT: the bytes that an unchanged trace was read from, or its events through the emit kernel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _REASONS: Final = {
     BAD_RECORD: "a native record is none of this format",
 }
 
-#: NumPy types of the columns that the kernel takes; strings are ids.
+#: NumPy types of the columns that the kernel accepts; strings are IDs.
 _DTYPES: Final[dict[Codec, np.dtype[Any]]] = {
     Codec.STRING: np.dtype(np.int32),
     Codec.U8: np.dtype(np.uint8),
@@ -79,23 +79,23 @@ _DTYPES: Final[dict[Codec, np.dtype[Any]]] = {
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
-    """Write a trace that FXT can hold.
+    """Write a trace that has been projected to FXT's capabilities.
 
     Batches that were read from FXT of the same byte order, and not changed since, are copied byte for byte; from the
-    first changed one on, events are encoded anew.
+    first changed one on, events are encoded again.
 
     Args:
-        trace: as projected to `mapping.capabilities`, or as FXT's reader gives it.
+        trace: as projected to `capabilities`, or as FXT's reader returns it.
         sink: a file.
         variant: "" (no large records: Perfetto's importer cannot skip them), "large", or "be" (big-endian words, which
             that importer does not read, and large records).
 
     Raises:
-        UnsupportedError: an event, or the clock's rate, has no place in FXT.
+        UnsupportedError: FXT cannot represent an event, or the clock's rate.
 
     """
     order: ByteOrder = "big" if variant == "be" else "little"
-    # A file of this format keeps the large records that it has.
+    # A file of this format keeps its large records.
     large = variant != "" or trace.format == "fxt"
     encoder: _Encoder | None = None
     replayed = False
@@ -128,9 +128,9 @@ def _starts_file(native: NativeRecords, order: ByteOrder) -> bool:
 
 
 class _Encoder:
-    """Encodes batches; knows which classes, threads and names are in the output already.
+    """Encodes batches, and tracks the classes, threads and names that are already in the output.
 
-    Emitters emit parts of a batch's events, up to one that needs a string to be registered: that waits for its turn.
+    An emitter stops at an event that needs a new string: it is emitted after all earlier parts.
     """
 
     def __init__(
@@ -140,21 +140,21 @@ class _Encoder:
         self._sink = sink
         self._large = large
         self._provider = provider = Provider(trace.strings, big_endian=order == "big")
-        #: Of what is not made of a batch's events.
+        #: Emits everything that is not from a batch's events.
         self._emitter = Emitter(provider)
         self._blocks: BlockEmission[Emitter, memoryview] = BlockEmission(
             [Emitter(provider) for _ in range(emitter_count())]
         )
-        #: By class id: its program, -1 before its first event.
+        #: The program of each class ID, -1 before its first event.
         self._programs = np.zeros(0, np.int32)
-        #: By program: what gives its columns of a table.
+        #: By program: functions that return the columns of a table.
         self._getters: list[list[Callable[[Table], Any]]] = []
         self._names = _Names(trace, provider, self._emitter)
         self._was_own = True
         self._emitter.put(_head(trace, order, continues=continues))
 
     def write(self, batch: Batch) -> None:
-        """Encode a batch; of one that another process writes, the names of its classes and threads are followed."""
+        """Encode a batch; if another process writes it, only register the names of its classes and threads."""
         provider = self._provider
         is_own = self._begin(len(batch))
         added = len(self._trace.event_classes) - len(self._programs)
@@ -173,7 +173,7 @@ class _Encoder:
 
     def _emit(self, batch: Batch) -> None:
         def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], int]:
-            """The blocks of a part, up to an event that must follow all that were emitted."""
+            """Return the blocks of a part, up to an event that must be emitted after all earlier parts."""
             blocks: list[memoryview] = []
             done, size, status = part.start, 0, OK
             while done < part.stop and size < MOST_HELD and status == OK:
@@ -195,17 +195,19 @@ class _Encoder:
             self._sink.write(block, handover=True)
 
     def close(self) -> None:
-        """End its threads, when they are done with what they have begun."""
+        """End its threads, after the work that they have started."""
         self._blocks.close()
 
     def finish(self) -> None:
-        """Write what only the end of the trace tells: names given late, threads without events."""
+        """Write what is known only at the end of the trace: late names, threads without events."""
         self._begin(None)
         self._names.finish()
         self._flush()
 
     def _begin(self, events: int | None) -> bool:
-        """Whether what follows is written here; if it was not so before, slots hold what other processes put there."""
+        """Return True if this process writes what follows; if it did not before, slots have been filled by other
+        processes.
+        """
         is_own = self._sink.begin_batch(events)
         if is_own and not self._was_own:
             self._provider.forget_slots()
@@ -217,7 +219,7 @@ class _Encoder:
             self._sink.write(self._emitter.take(), handover=True)
 
     def _compile(self, event_class: EventClass) -> int:
-        """The program for an event class."""
+        """Return the program for an event class."""
         shape = shape_of(event_class)
         if shape is None:
             raise self._unsupported(event_class, "no record holds events of this class")
@@ -249,10 +251,10 @@ class _Encoder:
 
 
 class _Names:
-    """Kernel object records for the names of processes and threads, each as soon as it is known.
+    """Kernel object records with the names of processes and threads, written as soon as a name is known.
 
-    Perfetto's importer learns only from them which process a thread of a scheduling record belongs to, so with
-    scheduling records threads without a name get one too.
+    They are Perfetto's importer's only source for the process of a thread in scheduling records, so with scheduling
+    records, threads without a name get one too.
     """
 
     def __init__(self, trace: Trace, provider: Provider, emitter: Emitter) -> None:
@@ -267,7 +269,7 @@ class _Names:
         self.scheduling = False
 
     def follow(self) -> None:
-        """Write the names that are new."""
+        """Write the new names."""
         trace, emitter = self._trace, self._emitter
         new = range(self._processes, len(trace.processes))
         self._processes = len(trace.processes)
@@ -300,7 +302,7 @@ class _Names:
         self._unnamed_threads = unnamed
 
     def finish(self) -> None:
-        """Write what no record has mentioned."""
+        """Write the tasks that no record has mentioned."""
         self.follow()
         self._emitter.declare_threads()
         with_threads = {thread.process for thread in self._trace.threads}
@@ -314,16 +316,16 @@ def _encoded(name: str) -> bytes:
 
 
 def _getter(index: int, codec: Codec) -> Callable[[Table], Any]:
-    """Column `index` of a table as the kernel takes it."""
+    """Return a function that returns column `index` of a table as the kernel expects it."""
     column = WholeColumn(index)
     return ConvertedColumn(column, _DTYPES.get(codec), lambda column: _bindable(column, codec))
 
 
 def _bindable(column: Column, codec: Codec) -> Any:
-    """A column as the kernel takes it."""
+    """Return a column as the kernel expects it."""
     match column:
         case np.ndarray():
-            # Numbers where lists are needed are the kernel's to refuse.
+            # Numbers in place of lists are rejected by the kernel.
             return column.astype(_DTYPES.get(codec, column.dtype), copy=False)
         case ListColumn(offsets, np.ndarray() as values):
             element = np.uint64 if codec is Codec.FRAMES else np.uint8
@@ -332,12 +334,12 @@ def _bindable(column: Column, codec: Codec) -> Any:
 
 
 def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
-    """Magic number, providers and initialization: of a file, or of what continues one that was copied so far."""
+    """Return magic number, providers and initialization, for a file or for the continuation of a copied one."""
     sidecar = trace.sidecar.get("fxt", {})
     providers = list(sidecar.get("providers", [[PROVIDER_ID, PROVIDER_NAME]]))
     parts = [] if continues else [MAGIC if order == "little" else MAGIC[::-1]]
     if continues:
-        # A provider of its own: what the copied records have registered stays with theirs.
+        # Its own provider: what the copied records have registered stays with their providers.
         taken = {id for id, _ in providers}
         free = next(id for id in range(PROVIDER_ID, len(taken) + 2) if id not in taken)
         providers = [[free, PROVIDER_NAME]]
@@ -367,7 +369,7 @@ def _head(trace: Trace, order: ByteOrder, *, continues: bool) -> bytes:
 
 
 def _provider(id: int, name: bytes | None, order: ByteOrder) -> bytes:
-    """A provider info record, or for a provider that has been named before a section record."""
+    """Return a provider info record, or a section record for a provider that already has a name."""
     kind = MetadataType.PROVIDER_SECTION if name is None else MetadataType.PROVIDER_INFO
     text = name or b""
     if not 0 <= id < 1 << 32 or len(text) > _MAX_PROVIDER_NAME:
@@ -381,7 +383,7 @@ def _provider(id: int, name: bytes | None, order: ByteOrder) -> bytes:
 
 
 def _record(kind: RecordType, fields: int, content: bytes, order: ByteOrder) -> bytes:
-    """A record: the header with these fields behind type and size, then what it holds."""
+    """Return a record: the header with type, size and these fields, then its content."""
     size = 1 + len(content) // _WORD
     return _words((kind | size << 4 | fields,), order) + content
 

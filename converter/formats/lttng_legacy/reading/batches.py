@@ -1,4 +1,4 @@
-"""Files become columns, streams are merged by time, batches are cut."""
+"""Decodes files into columns, merges streams by time, and cuts batches."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from converter.limits import allowed, limit
 from converter.storage.window_memory import WindowMemory
 from converter.streaming.stream_merge import EventWindow, MergedEvents, StreamMerge, WindowColumns
 
-#: Bytes of all files together that are in memory at a time, and the limits of what one of them has of it.
+#: The memory for all files together, and the limits of each file's share.
 _MEMORY = 32 << 20
 _SMALLEST_WINDOW = 1 << 14
 _LARGEST_WINDOW = 1 << 20
-#: Bytes of a window for each event that there is room for; there can be more, which then take another pass.
+#: Bytes of a window per event in its columns; a window with more events takes another pass.
 _BYTES_AN_EVENT = 8
 
 
-#: The events of a stretch of a file.
+#: The events of a range of a file.
 Window = EventWindow[NDArray[np.uint8]]
 
 
@@ -55,11 +55,11 @@ class StreamReader:
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         self._base = 0
         self._done = False
-        #: Where an event is that is too large, -1 for nowhere.
+        #: The offset of an event that is too large, -1 for none.
         self._gave_up = -1
 
     def next(self, done: Window | None) -> Window | None:
-        """The next events, None after the last. The columns of `done` are used again."""
+        """Return the next events, None after the last. The columns of `done` are reused."""
         events = done or Window(self._window // _BYTES_AN_EVENT + 16)
         while not self._done:
             if self._base + len(self._data) <= self.scanner.position:
@@ -85,7 +85,7 @@ class StreamReader:
         return None
 
     def _load(self) -> None:
-        """The window that begins where the scanner stands, larger where one event does not fit it."""
+        """Load the window at the scanner's position, larger if one event does not fit it."""
         at = self.scanner.position
         if at >= self._size:
             self._done = True
@@ -97,7 +97,7 @@ class StreamReader:
                 self._done = True
                 self._gave_up = at
                 return
-        # Not that of the last one: batches keep what they were read from.
+        # Not the previous buffer: batches keep what they were read from.
         data = self._memory.take(min(size, self._size - at))
         filled = self._recording.read_into(self.file.path, at, data.data)
         if filled < len(data):
@@ -107,17 +107,17 @@ class StreamReader:
 
     @property
     def place(self) -> int:
-        """How much of the file is read."""
+        """The number of bytes of the file that have been read."""
         return min(self.scanner.position, self._size)
 
     @property
     def faults(self) -> int:
-        """How many blocks and records make no sense so far."""
+        """The number of invalid blocks and records so far."""
         scanner = self.scanner
         return scanner.damaged + scanner.mismatches + scanner.undeclared
 
     def damage(self, path: str) -> Iterator[TraceWarning]:
-        """What was found to be wrong with the file; complete when it has been read."""
+        """Yield the damage of the file; complete when the file has been read."""
         scanner = self.scanner
         name = f"{path}/{self.file.path}"
         for behind, found, ts in scanner.holes:
@@ -182,7 +182,7 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
         self.readers = [StreamReader(recording, file, classes, threads, window) for file in files]
 
     def batches(self) -> Iterator[Batch]:
-        """The events, merged by time."""
+        """Yield the events, merged by time."""
         while (merged := self.next()) is not None:
             segments = Segments(merged.segments)
             tables: dict[int, Table] = {}
@@ -198,7 +198,7 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
             yield merged.batch(tables)
 
     def place(self) -> int:
-        """How many bytes are read."""
+        """The number of bytes that have been read."""
         return sum(reader.place for reader in self.readers)
 
     def next_window(self, stream: int, done: Window | None) -> Window | None:
@@ -224,7 +224,7 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
             column(index) for index in range(len(event_class.fields))
         ]
         if event_class.kind is Kind.NATIVE:
-            # The scanner gives the ids in place of threads, of which it knows nothing.
+            # The scanner returns the IDs in place of threads, of which it has none.
             places = np.flatnonzero(merged.class_id == id)
             columns[0] = merged.thread[places].astype(np.uint16)
             merged.thread[places] = -1
@@ -232,5 +232,5 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
 
 
 def damage_of(decoder: Decoder, path: str) -> list[TraceWarning]:
-    """Everything that is wrong with the files of a pass."""
+    """Return all damage of the files of a pass."""
     return [warning for reader in decoder.readers for warning in reader.damage(path)]

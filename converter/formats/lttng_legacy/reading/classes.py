@@ -1,4 +1,4 @@
-"""The markers of a trace as event classes: what scanners need of them, and how columns are gathered."""
+"""The markers of a trace as event classes: their scan tables, and how columns are gathered."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ from converter.kernels.tables.strings import StringTable
 from converter.limits import limit
 from converter.projection.domain.lost_events import UNKNOWN
 
-#: What a marker's events are (`MarkerTable`).
+#: Types of a marker's events (`MarkerTable`).
 _PLAIN, _ON_THREAD, _HEARTBEAT, _HEARTBEAT_64 = range(4)
 
 
 @dataclass(slots=True)
 class Records:
-    """Where the payloads of the events of a class are; found when a column is first asked for."""
+    """The locations of the payloads of a class's events, found when a column is first requested."""
 
     count: int
     locate: Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -64,7 +64,7 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class ClassSource:
-    """How the columns of a class are made."""
+    """The source of a class's columns."""
 
     channel: str
     marker: Marker
@@ -74,7 +74,7 @@ class ClassSource:
     shift: int
 
     def column(self, index: int, records: Records) -> Column:
-        """Column `index`, of a field that is in the payload or the same in all events."""
+        """Return column `index`, of a field that is in the payload or the same in all events."""
         source = self.declared.sources[index]
         named = self.declared.named
         if source is None and named is not None:
@@ -107,7 +107,7 @@ class ClassSource:
         span, length = np.empty_like(location), np.empty_like(location)
         records.segments.fixed_spans(location, size, offset, -1, span, length)
         if field.role is Role.MESSAGE:
-            # What programs write hardly repeats.
+            # Texts that programs write hardly repeat.
             offsets = np.empty(records.count + 1, np.int64)
             records.segments.measure(span, length, True, 1, offsets)
             values = np.empty(int(offsets[-1]), np.uint8)
@@ -124,7 +124,7 @@ class ClassSource:
         location: NDArray[np.int64],
         size: NDArray[np.uint32],
     ) -> Column:
-        """The bits of a compact header above its id; the header stands right in front of the payload."""
+        """Return the bits of a compact header above its ID; the header is directly before the payload."""
         assert isinstance(field.type, IntegerClass)
         words = np.empty(records.count, np.uint32)
         records.segments.integers(
@@ -139,7 +139,7 @@ class ClassSource:
 class _LostEvents:
     """Counts that the scanner has left in the window: of events, and of sub-buffers.
 
-    One of them is not 0; where it is that of events, nobody knows how many the corrupt sub-buffers had.
+    One of them is not 0; if it is that of events, the number of corrupt sub-buffers is unknown.
     """
 
     channel: str
@@ -163,7 +163,7 @@ _HOST_IS_BIG = np.dtype("=u4") == np.dtype(">u4")
 
 @dataclass(frozen=True, slots=True)
 class _NativeRecords:
-    """Payloads of markers that nobody declared; their ids come with the batch."""
+    """Payloads of undeclared markers; their IDs come with the batch."""
 
     channel: str
 
@@ -194,7 +194,7 @@ class Classes:
         self._names = names or NumberNames()
         # Before version 2.3 each channel has a class for every marker.
         self._left = limit("lttng_legacy.fields")
-        #: By class id.
+        #: By class ID.
         self.sources: list[ClassSource | _LostEvents | _NativeRecords] = []
         self.tables: dict[str, MarkerTable] = {}
         #: By channel: the classes of lost events and of undeclared records.
@@ -248,7 +248,7 @@ class Classes:
         return MarkerTable(rows, step_array(steps))
 
     def _class(self, file: ChannelFile, marker: Marker, program: Program) -> tuple[int, int]:
-        """What the marker's events are, and their class."""
+        """Return the type of the marker's events, and their class."""
         version = file.version
         if version.major == 1 and marker.id == HEARTBEAT_32:
             return _HEARTBEAT, -1
@@ -282,11 +282,11 @@ class Classes:
         return kind, self._add(declared.event_class, source)
 
     def _category(self, channel: str) -> str:
-        """The category of a channel's events that no marker declares."""
+        """Return the category of a channel's events without a declared marker."""
         return "" if self._own else channel
 
     def described(self) -> tuple[HeldClass, ...]:
-        """The classes as the sidecar has them."""
+        """Return the classes for the sidecar."""
         return tuple(
             HeldClass(
                 source.channel,
@@ -300,7 +300,7 @@ class Classes:
         )
 
     def geometry(self, file: ChannelFile) -> tuple[list[int], list[int]]:
-        """The header and geometry of a file, as `Scanner` takes them."""
+        """Return the header and geometry of a file, as `Scanner` expects them."""
         layout, header, version = file.version.layout, file.header, file.version
         offsets = [
             layout.size,
@@ -336,7 +336,7 @@ class Classes:
 
 
 def rows_of(trace: Trace, batch: Batch, id: int) -> Iterator[dict[str, Any]]:
-    """The events of a class by the names of their fields."""
+    """Yield the events of a class as values by field name."""
     fields = trace.event_classes[id].fields
     table = batch.tables[id]
     for row in range(len(table)):

@@ -1,4 +1,4 @@
-"""Reading the directory of a legacy LTTng trace."""
+"""Reads the directory of a legacy LTTng trace."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ _NANOSECONDS = 1_000_000_000
 
 
 def read(source: Source) -> Trace:
-    """Open the directory of a trace. Its declarations and state dump are read; the rest is when batches are asked for.
+    """Open the directory of a trace: read its declarations and state dump, and everything else when batches are
+    requested.
 
     Raises:
-        TraceError: the source is no directory with a legacy LTTng trace.
-        UnsupportedError: it is of a version before 1.0.
+        TraceError: the source is not a directory with a legacy LTTng trace.
+        UnsupportedError: its version is before 1.0.
 
     """
     try:
@@ -94,10 +95,10 @@ class _Reader:
     # What precedes the events
 
     def _find_declarations(self) -> list[Declaration]:
-        """All declarations of markers, by the layout in which they read best; the files are laid out so from then on.
+        """Return all declarations of markers, and set the file layout to the most plausible one.
 
-        Read the wrong way, ids of declarations are not theirs, or what is read for a header is not one: there are few
-        formats, and records that make no sense.
+        In the wrong layout, declarations have the wrong IDs, or other bytes are read as headers: there are few formats,
+        and invalid records.
         """
         found: list[tuple[int, Version, list[Declaration]]] = []
         for version in self._recording.layouts():
@@ -112,7 +113,7 @@ class _Reader:
         return declarations
 
     def _read_declarations(self) -> tuple[list[Declaration], int]:
-        """All declarations of markers, in the order of the files that they are in; and records that cannot be right."""
+        """Return all declarations of markers, in the order of their files, and the number of invalid records."""
         files = [file for file in self._recording.files if file.is_metadata]
         scratch = Trace("lttng_legacy")
         classes = Classes(scratch, files, (), own=False)
@@ -140,13 +141,13 @@ class _Reader:
         try:
             return parse_side_table(bytes(data), numbered=False, version=1)
         except TraceError as error:
-            # Then it is read as a recording that never had them.
+            # Read it as a recording without tables then.
             path = f"{recording.source.name}/{TABLES_NAME}"
             recording.errors.append(error.within(format="lttng_legacy", path=path))
             return None
 
     def _read_state(self) -> NumberNames:
-        """Names and tasks of the state dump."""
+        """Return names and tasks of the state dump."""
         dump = read_state_dump(self._recording, self._markers)
         for task in dump.tasks:
             self._tasks.dumped(task.tid, task.pid, task.parent, task.name)
@@ -156,10 +157,10 @@ class _Reader:
         return dump.names()
 
     def _sidecar(self) -> dict[str, Any]:
-        """What the writer needs to write the trace again: all but the events."""
+        """Return everything except the events that the writer needs to write the trace again."""
         first, header = self._first, self._first.header
         if "buf_size" in header:
-            # Of a damaged header: no file has so large a block.
+            # From a damaged header: no file has such a large block.
             largest = max(file.size for file in self._recording.files)
             header = {**header, "buf_size": min(header["buf_size"], largest)}
         return Held(
@@ -198,16 +199,16 @@ class _Reader:
         self._warn(damage)
 
     def _warn(self, warnings: Sequence[TraceWarning]) -> None:
-        """Add warnings, unless an earlier pass has."""
+        """Add warnings, unless an earlier pass has done so."""
         for warning in warnings:
             note(self.trace.warnings, warning)
 
 
 def _clock(file: ChannelFile) -> ClockDomain:
-    """The cycle counter, and the time of cycle 0.
+    """Return the clock: the cycle counter, and the time of cycle 0.
 
     A trace's ticks have the rate start_freq / freq_scale; start_time is that of the cycle start_tsc, which from version
-    2.0 on is where the first block of declarations begins.
+    2.0 on is the start of the first block of declarations.
     """
     header = file.header
     rate = Fraction(header["start_freq"], max(header["freq_scale"], 1))
@@ -233,7 +234,7 @@ def _environment(file: ChannelFile) -> dict[str, str | int]:
 
 
 def _thread_index(tables: SideTable) -> ThreadIndex:
-    """The threads by the two numbers at the end of each event."""
+    """Return the threads by the two numbers at the end of each event."""
     pids = [tables.processes[thread.process].pid for thread in tables.threads]
     tids = [thread.tid for thread in tables.threads]
     mask = 0xFFFF_FFFF
@@ -244,7 +245,7 @@ def _thread_index(tables: SideTable) -> ThreadIndex:
 
 
 def _declarations(trace: Trace, batch: Batch, classes: Classes, cpu: int) -> Iterator[Declaration]:
-    """The declarations of a batch, in order."""
+    """Yield the declarations of a batch, in order."""
     parts: list[tuple[int, Declaration]] = []
     for id in batch.tables:
         source = classes.sources[id]

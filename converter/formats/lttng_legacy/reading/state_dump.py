@@ -1,4 +1,4 @@
-"""What the state dump tells about the events: it comes after the first of them, and is read before all."""
+"""The state dump: it is recorded after the first events that need it, so it is read before all events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.domain.syscalls import syscall_names
 
-#: Numbers of system calls, interrupts and their vectors: those beyond are of a damaged trace.
+#: The most numbers of system calls, interrupts and their vectors: larger ones are damage.
 _MOST_NUMBERS = 4096
 #: Channels with the state dump; in version 1.0, and before 2.3, files of their own in a folder.
 _CHANNELS = frozenset(
@@ -26,15 +26,15 @@ _CHANNELS = frozenset(
         *("control/processes", "processes", "control/interrupts", "interrupts"),
     }
 )
-#: Handlers of vectors that are nobody's: of interrupts of all lines, of none, and of no address.
+#: Handlers of vectors without an owner: of interrupts of all lines, of none, and of no address.
 _NOBODYS = frozenset({"irq_entries_start", "ignore_int", "0x0"})
-#: Vectors of exceptions; those from here on are interrupts' (x86).
+#: Vectors of exceptions are below; those from here on are interrupts (x86).
 _FIRST_INTERRUPT = 32
 
 
 @dataclass(frozen=True, slots=True)
 class DumpedTask:
-    """A task that there was."""
+    """A task that existed."""
 
     tid: int
     pid: int
@@ -44,7 +44,7 @@ class DumpedTask:
 
 @dataclass(slots=True)
 class StateDump:
-    """What the markers of the state dump say, by the numbers that events have."""
+    """The contents of the state dump's markers, by the numbers in events."""
 
     tasks: list[DumpedTask] = field(default_factory=list)
     syscalls: dict[int, str] = field(default_factory=dict)
@@ -55,8 +55,8 @@ class StateDump:
     vectors: dict[int, str] = field(default_factory=dict)
 
     def names(self) -> NumberNames:
-        """Names of the numbers in events."""
-        # Numbers from the last lines on are of vectors without a line, such as that of the local timer.
+        """Return names of the numbers in events."""
+        # Numbers from the end of the lines on are vectors without a line, such as that of the local timer.
         named = {
             number: symbol for number, symbol in self.vectors.items() if symbol not in _NOBODYS
         }
@@ -66,7 +66,7 @@ class StateDump:
         return NumberNames.of(self.syscalls, self.softirqs, irqs, traps)
 
     def machine(self) -> str:
-        """The architecture whose numbers of system calls are these, as uname -m calls it; empty where none is near."""
+        """Return the uname -m architecture with these system call numbers, "" if none is similar."""
         named = {number: text.removeprefix("sys_") for number, text in self.syscalls.items()}
         best, machine = 0, ""
         for candidate in ("i686", "x86_64", "armv7l", "aarch64", "ppc", "ppc64", "mips", "s390x"):
@@ -77,7 +77,7 @@ class StateDump:
         return machine if 2 * best > len(named) else ""
 
     def add(self, marker: str, row: dict[str, object]) -> None:
-        """One event of the state dump, by the names of its fields."""
+        """Add an event of the state dump, given by the names of its fields."""
         match marker.removeprefix("list_"):
             case "process_state":
                 tid, name = row.get("pid"), row.get("name")
@@ -102,13 +102,13 @@ class StateDump:
 
 
 def _name(names: dict[int, str], number: object, symbol: object) -> None:
-    """The function of a symbol like sys_read+0x0/0x70."""
+    """Name a number after the function in a symbol like sys_read+0x0/0x70."""
     if isinstance(number, int) and isinstance(symbol, bytes) and 0 <= number < _MOST_NUMBERS:
         names[number] = symbol.decode("utf-8", "replace").partition("+")[0]
 
 
 def read_state_dump(recording: Recording, markers: Sequence[Marker]) -> StateDump:
-    """The state dump of a trace; empty where there is none."""
+    """Return the state dump of a trace, empty if there is none."""
     files = [file for file in recording.files if file.marker_channel in _CHANNELS]
     scratch = Trace("lttng_legacy")
     classes = Classes(scratch, files, markers, own=False)
@@ -125,7 +125,7 @@ def read_state_dump(recording: Recording, markers: Sequence[Marker]) -> StateDum
 def first_threads(
     trace: Trace, recording: Recording, classes: Classes, files: Sequence[ChannelFile]
 ) -> dict[int, int]:
-    """The thread that runs on each CPU when the trace begins: the one that its first switch takes from it."""
+    """Return the thread that runs on each CPU when the trace starts: the one that its first switch replaces."""
     found: dict[int, tuple[int, int]] = {}
     for file in files:
         if not _has_switches(trace, classes, file):
@@ -145,7 +145,7 @@ def _has_switches(trace: Trace, classes: Classes, file: ChannelFile) -> bool:
 
 
 def _first(trace: Trace, batch: Batch) -> Iterator[tuple[int, int]]:
-    """The time of the first switch of a batch, and the thread that it takes from the CPU."""
+    """Yield the time of a batch's first switch, and the thread that it replaces."""
     firsts = []
     for id, table in batch.tables.items():
         event_class = trace.event_classes[id]

@@ -1,7 +1,7 @@
-"""Threads and processes of a kernel's trace, and what its events do not say: it follows from those before.
+"""Threads and processes of a kernel's trace, and columns that are derived from earlier events.
 
-The state dump lists the tasks there are; forks and scheduling events add others as they come. A thread is named by the
-state dump, else by its first exec, else as the thread that it was forked from.
+The state dump lists the existing tasks; forks and scheduling events add others over time. A thread gets its name from
+the state dump, else from its first exec, else from the thread that it was forked from.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from converter.ir.trace import Process, Thread, Trace
 
 #: All CPUs' idle tasks have pid 0.
 _IDLE = "swapper"
-#: What the kernel keeps of a name (TASK_COMM_LEN).
+#: The length of names in the kernel (TASK_COMM_LEN).
 _NAME_SIZE = 15
 
 #: The roles of `CpuState.follow`, by kind.
@@ -51,7 +51,7 @@ class Tasks:
         self._parents: dict[int, int] = {}
 
     def thread(self, tid: int, pid: int | None = None) -> int:
-        """The thread of this id, added when new: to the process `pid`, or to one of its own."""
+        """Return the thread of this ID, adding it if it is new: to the process `pid`, or to one of its own."""
         tid &= 0xFFFF_FFFF
         known = self._threads.get(tid)
         if known is None:
@@ -68,14 +68,14 @@ class Tasks:
         return self._processes[pid]
 
     def dumped(self, tid: int, pid: int, parent: int, name: str) -> None:
-        """A task of the state dump."""
+        """Add a task of the state dump."""
         number = self.thread(tid, pid)
         self._name(number, name)
         if tid == pid and parent >= 0:
             self._process_of(number).parent_pid = parent
 
     def forked(self, tid: int, pid: int | None, parent: int) -> None:
-        """A task that another has made."""
+        """Add a task that another has created."""
         if tid & 0xFFFF_FFFF in self._threads:
             return
         origin = self.thread(parent)
@@ -88,7 +88,7 @@ class Tasks:
             self._process_of(number).parent_pid = pid_of_parent
 
     def executed(self, number: int, path: str) -> None:
-        """A thread has begun to run a program."""
+        """Name a thread after the program that it has started to run."""
         self._name(number, path.rpartition("/")[2][:_NAME_SIZE])
 
     def _name(self, number: int, name: str) -> None:
@@ -103,19 +103,19 @@ class Tasks:
         return self._trace.processes[self._trace.threads[number].process]
 
     def name_the_rest(self) -> None:
-        """Give those that nothing has named the names of what they were forked from."""
-        # A parent stands before its children.
+        """Name unnamed threads after what they were forked from."""
+        # A parent is before its children.
         for number, origin in sorted(self._parents.items()):
             self._name(number, self._trace.threads[origin].name)
 
 
 class Follower:
-    """Fills in what follows from events before, batch by batch."""
+    """Fills in what is derived from earlier events, batch by batch."""
 
     def __init__(
         self, trace: Trace, classes: Classes, tasks: Tasks, cpus: int, first: dict[int, int]
     ) -> None:
-        """`first` are the ids of the threads with which CPUs begin."""
+        """Initialize with `first`, the IDs of the threads with which CPUs start."""
         self._trace = trace
         self._tasks = tasks
         self._state = CpuState(cpus)
@@ -130,7 +130,7 @@ class Follower:
         self._roles = np.zeros(len(classes.sources), np.uint8)
         for id, event_class, source in self._classes:
             role = _ROLES.get(event_class.kind, 0)
-            # What an event says itself needs nobody to follow.
+            # Fields in the event itself need not be derived.
             if role in (3, 5) and None not in source.declared.sources:
                 role = 0
             self._roles[id] = role

@@ -30,7 +30,7 @@ from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import Sink
 
-#: Sizes of blocks: of those with a size of their own, and of those that all have one.
+#: Sizes of blocks: of those with a size of their own, and of those with a common size.
 OWN_BLOCK_SIZE = 1 << 16
 FIXED_BLOCK_SIZE = 1 << 20
 
@@ -42,7 +42,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """What all blocks of a trace share: version, byte order, and the constant members of their headers."""
+    """The common properties of a trace's blocks: version, byte order, and the constant members of their headers."""
 
     version: Version
     big_endian: bool
@@ -50,7 +50,7 @@ class Geometry:
     block_size: int
 
     def emitter(self, strings: StringTable) -> BlockEmitter:
-        """An emitter of such blocks."""
+        """Return an emitter of such blocks."""
         version, header = self.version, self.header
         layout = version.layout
         values = {
@@ -85,7 +85,7 @@ class Geometry:
         )
 
     def form(self, *, compact: bool) -> int:
-        """The form of the event headers of a file."""
+        """Return the layout of the event headers of a file."""
         if self.version.major == 2:
             return 3
         if compact:
@@ -95,13 +95,13 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class PayloadProgram:
-    """How to make the payloads of a class, and of which of its columns."""
+    """Creates the payloads of a class from its columns."""
 
     program: MarkerProgram
     columns: tuple[int, ...]
 
     def bind(self, columns: Sequence[Column], length: int) -> MarkerColumns:
-        """The program with the columns of a batch."""
+        """Return the program with the columns of a batch."""
         return MarkerColumns(
             self.program, [_bindable(columns[index]) for index in self.columns], length
         )
@@ -125,7 +125,7 @@ def payload_program(
     *,
     context: bool = False,
 ) -> PayloadProgram:
-    """The program for a marker whose fields are these columns of its class."""
+    """Return the program for a marker whose fields are these columns of its class."""
     operations = []
     for field in fields:
         width = field.size or 1
@@ -147,7 +147,7 @@ def payload_program(
 
 
 class _LostProgram(PayloadProgram):
-    """Counts of lost events, 0 of those that nobody knows, and of corrupt sub-buffers."""
+    """Counts of lost events, 0 if unknown, and of corrupt sub-buffers."""
 
     def bind(self, columns: Sequence[Column], length: int) -> MarkerColumns:
         counts, corrupt = (np.asarray(column) for column in columns)
@@ -155,13 +155,13 @@ class _LostProgram(PayloadProgram):
         return MarkerColumns(self.program, [known, corrupt.astype(np.uint32)], length)
 
 
-#: Two counts that belong to a block's header.
+#: Two counts that belong in a block's header.
 LOST_PROGRAM = _LostProgram(
     MarkerProgram(0, np.array([(LOST, 4, 1, 0)] * 2, np.int32), 1, False, False), (0, 1)
 )
 
 
-#: A record's id and payload as they are.
+#: A record's ID and payload as they are.
 RAW_PROGRAM = PayloadProgram(
     MarkerProgram(0, np.array([(RECORD_ID, 2, 1, 0), (RAW, 1, 1, 0)], np.int32), 1, False, True),
     (0, 1),
@@ -180,7 +180,7 @@ class BlockFiles:
         self._sinks: list[Sink] = []
 
     def stream(self, channel: str, cpu: int, *, compact: bool = False) -> int:
-        """The number of a file, which is made when it is new."""
+        """Return the number of a file, creating it if it is new."""
         known = self._streams.get((channel, cpu))
         if known is None:
             known = self._emitter.add_stream(self._geometry.form(compact=compact))
@@ -196,7 +196,7 @@ class BlockFiles:
         """Write one event.
 
         Raises:
-            UnsupportedError: it fits no block.
+            UnsupportedError: it does not fit any block.
 
         """
         if not self._emitter.put(stream, ts, id, payload):
@@ -213,7 +213,7 @@ class BlockFiles:
         """Write the events of a batch, each to its file; those of classes without columns are left out.
 
         Raises:
-            UnsupportedError: an event fits no block, or has a time before zero.
+            UnsupportedError: an event does not fit any block, or has a time before zero.
 
         """
         if len(batch) and int(batch.ts.min()) < 0:
@@ -227,9 +227,9 @@ class BlockFiles:
         self._write()
 
     def finish(self, *, whole: int = 0) -> None:
-        """End all files; one without an event gets an empty block.
+        """Finish all files; one without an event gets an empty block.
 
-        A file of one block takes no more than the pages that it needs, but for the first `whole` files.
+        A file of one block uses only the pages that it needs, except for the first `whole` files.
         """
         for stream, sink in enumerate(self._sinks):
             shrink = stream >= whole

@@ -1,4 +1,4 @@
-"""Writing a trace that was read from legacy files, as its sidecar and classes have it."""
+"""Writes a trace that was read from legacy files, using its sidecar and classes."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 
-#: Blocks of other sizes are of damaged headers.
+#: Smaller block sizes are from damaged headers.
 _SMALLEST_BLOCK = 512
 _LARGEST_BLOCK = 1 << 26
 
 
 def is_native(trace: Trace, held: Held) -> bool:
-    """Whether a trace is as the reader gives it, with classes of a kernel's markers.
+    """Return True if a trace is as its reader returns it, with classes of a kernel's markers.
 
-    Classes come as batches do, also those of a trace that travelled in another format.
+    Classes are added as batches come, also for a trace that was embedded in another format.
     """
     return (
         not held.own
@@ -67,10 +67,10 @@ def _is_as_held(event_class: EventClass, one: HeldClass) -> bool:
 
 
 def write_native(trace: Trace, held: Held, sink: Sink) -> None:
-    """Write the trace in its own version: its declarations as they were recorded, then its events.
+    """Write the trace in its own version: its declarations as recorded, then its events.
 
     Raises:
-        UnsupportedError: an event has no place in the format.
+        UnsupportedError: the format cannot represent an event.
         TraceError: as `Trace.batches` does.
 
     """
@@ -105,7 +105,7 @@ class _NativeOutput:
         self._declare()
         for batch in self._trace.batches():
             self._write(batch)
-        # The header of the first file speaks for the trace, with the size of its blocks.
+        # The header of the first file is used for the trace, with the size of its blocks.
         self._files.finish(whole=1)
 
     def _open_files(self) -> None:
@@ -116,7 +116,7 @@ class _NativeOutput:
             number = self._channels.setdefault(plain, len(self._channels))
             self._streams[number, cpu] = stream
             if plain in METADATA_CHANNELS:
-                # The clock counts from where this begins.
+                # The clock counts from the start of this file.
                 self._files.begin(stream, self._held.start)
         by_key = sorted((_key(*place), stream) for place, stream in self._streams.items())
         self._keys = np.array([key for key, _ in by_key], np.int64)
@@ -155,7 +155,7 @@ class _NativeOutput:
         )
 
     def _streams_of(self, batch: Batch, channel_of: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The file of each event: that of its channel and CPU."""
+        """Return the file of each event: that of its channel and CPU."""
         channel = looked_up(channel_of, batch.class_id)
         if not len(batch):
             return channel
@@ -181,7 +181,7 @@ class _NativeOutput:
         if held.id < 0:
             return LOST_PROGRAM if event_class.kind is Kind.DISCARDED else RAW_PROGRAM
         if held.channel in METADATA_CHANNELS:
-            # Written already.
+            # Already written.
             return None
         version = self._geometry.version
         marker = self._markers.get((held.channel if version.per_channel else "", held.id))
@@ -208,12 +208,12 @@ class _NativeOutput:
 
 
 def _key(channel: Any, cpu: Any) -> Any:
-    """One number for a channel's and a CPU's, or an array of them."""
+    """Return one number for a channel's and a CPU's, or an array of them."""
     return channel * (MAX_CPU + 2) + cpu
 
 
 def _is_of(held: FieldClass, field: MarkerField) -> bool:
-    """Whether a column of this type is one of the field's."""
+    """Return True if a column of this type fits the field."""
     if isinstance(held, IntegerClass):
         return held.bits == 8 * field.size and held.signed == field.signed
     return isinstance(held, StringClass) and not field.size

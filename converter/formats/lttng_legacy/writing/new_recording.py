@@ -1,4 +1,4 @@
-"""Writing a trace of another format: markers made of its event classes, and the tables beside them."""
+"""Writes a trace of another format: markers made from its event classes, and a file with the tables."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from converter.ir.trace import ClockDomain, Trace
 from converter.storage.sink import Sink
 
 _NANOSECONDS = 1_000_000_000
-#: Ids that the tracer of version 1.0 gives markers of normal channels start here.
+#: In version 1.0 the tracer numbers markers of normal channels from here.
 _FIRST_ID = 128
 _LAST_ID = 0xFFFF
 _X86_64 = 8
 
-#: Channels by whether they number their markers: of declarations, and of events.
+#: Channels for declarations and for events, with True for versions in which channels number their markers.
 _CHANNELS = {True: ("metadata", KERNEL), False: ("control/facilities", "cpu")}
 
 
@@ -56,7 +56,7 @@ def write_new(trace: Trace, sink: Sink, version: Version) -> None:
     """Write a trace that was projected to the format.
 
     Raises:
-        UnsupportedError: an event, or the number of classes, has no place in the format.
+        UnsupportedError: the format cannot represent an event, or the number of classes.
         TraceError: as `Trace.batches` does.
 
     """
@@ -75,13 +75,13 @@ class _NewOutput:
         self._files = BlockFiles(sink, self._geometry, trace.strings)
         self._metadata, self._channel = _CHANNELS[version.per_channel]
         self._declarations = self._files.stream(self._metadata, 0)
-        # The clock counts from where this begins.
+        # The clock counts from the start of this file.
         self._files.begin(self._declarations, 0)
         self._programs: dict[int, PayloadProgram] = {}
         self._numbers: dict[str, int] = {}
         self._known: dict[EventClass, int] = {}
         self._next = 0 if version.per_channel else _FIRST_ID
-        #: By CPU: the stream, -1 for none yet.
+        #: By CPU: the stream, -1 if there is none yet.
         self._streams: NDArray[np.int32] = np.zeros(0, np.int32)
         self._pids: NDArray[np.int32] = np.full(1, -1, np.int32)
         self._tids: NDArray[np.int32] = np.full(1, -1, np.int32)
@@ -119,7 +119,7 @@ class _NewOutput:
         )
 
     def _program(self, event_class: EventClass) -> PayloadProgram:
-        """The marker of a class, which is declared, as a program."""
+        """Declare the marker of a class, and return its program."""
         if event_class == DISCARDED and self._version.counts_losses:
             return LOST_PROGRAM
         try:
@@ -163,7 +163,7 @@ class _NewOutput:
             self._files.put(self._declarations, 0, core, payload)
 
     def _streams_of(self, cpu: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The file of each event: that of its CPU."""
+        """Return the file of each event: that of its CPU."""
         if not len(cpu):
             return cpu
         if int(cpu.min()) < 0:
@@ -180,7 +180,7 @@ class _NewOutput:
         return streams
 
     def _follow_threads(self) -> None:
-        """The ids of all threads so far; the last entry is that of no thread."""
+        """Update the IDs of all threads so far; the last entry is for events without a thread."""
         threads, processes = self._trace.threads, self._trace.processes
         if len(self._pids) <= len(threads):
             pids = [processes[thread.process].pid for thread in threads]
@@ -190,7 +190,7 @@ class _NewOutput:
 
 
 def _header(clock: ClockDomain) -> dict[str, int]:
-    """The constant members of headers; where a clock is not as they can say, the tables have it exactly."""
+    """Return the constant members of headers; if they cannot express the clock, the tables have it exactly."""
     rate = clock.ticks_per_second or Fraction(_NANOSECONDS)
     held = rate.limit_denominator((1 << 32) - 1)
     frequency = min(max(held.numerator, 1), (1 << 64) - 1)

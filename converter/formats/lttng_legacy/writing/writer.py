@@ -1,4 +1,4 @@
-"""Writing a legacy LTTng trace: the files that an unchanged one was read from, or its events as blocks."""
+"""Writes a legacy LTTng trace: the files that an unchanged one was read from, or its events as blocks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from converter.storage.sink import Sink
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write the directory of a trace.
 
-    One that was read from such a directory, and not changed since, is copied file by file. Another with the classes of
-    a kernel's trace is encoded anew with its own markers, all others with markers made of their classes.
+    A trace that was read from such a directory, and not changed since, is copied file by file. Another one with the
+    classes of a kernel's trace is encoded with its own markers, and all others with markers made from their classes.
 
     Args:
-        trace: as projected to the format, or as its reader gives it.
+        trace: as projected to the format, or as its reader returns it.
         sink: a directory.
         variant: the version, "1.0" or "2.6"; empty for that of the source, 2.6 for traces of other formats.
 
     Raises:
-        UnsupportedError: an event has no place in the format, or a kernel's trace is of another version.
+        UnsupportedError: the format cannot represent an event, or a kernel's trace has another version.
         OutputError: the sink cannot be written to.
         TraceError: as `Trace.batches` does.
 
@@ -47,7 +47,7 @@ def _write(trace: Trace, sink: Sink, variant: str) -> None:
     as_read = trace.is_as_read and same
     travelled = travelled_files(form) if form is not None and as_read else None
     if isinstance(recording, Recording) and as_read:
-        # What is damaged is found by reading it.
+        # Reading finds the damage.
         for _ in trace.batches():
             pass
         _write_files({path: parts_of(recording, path) for path in recording.paths}, sink)
@@ -66,7 +66,7 @@ def _write(trace: Trace, sink: Sink, variant: str) -> None:
 
 
 def _write_files(files: Mapping[str, Iterable[bytes]], sink: Sink) -> None:
-    """Write all files of a directory, those that are not of channels too."""
+    """Write all files of a directory, including those that are not of channels."""
     for path, parts in files.items():
         output = sink.create(path)
         for part in parts:

@@ -160,11 +160,10 @@ class Format:
         return cast("Embedding", self._function("embedding", "EMBEDDING"))
 
     def portable(self, trace: Trace) -> dict[str, Any]:
-        """Return the format's part of a trace's sidecar as JSON-like values and bytes, from which its writer restores
-        the same.
+        """Return the self-contained form of the format's part of a trace's sidecar: JSON-like values and bytes.
 
-        Its entry "left_behind" names what cannot be embedded and restored from another format's file. UnsupportedError
-        if a library is needed that is not installed.
+        The writer restores the same from it. Its entry "left_behind" names what cannot be embedded and restored from
+        another format's file. UnsupportedError if a library is needed that is not installed.
         """
         if not self.has_portable:
             return trace.sidecar.get(self.name, {})
@@ -191,10 +190,9 @@ class Format:
         return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
 
     def source_files(self, trace: Trace) -> SourceFiles | None:
-        """Return the files that a trace was read from, if they can be embedded in place of its events and contain all
-        of it.
+        """Return the files that a trace was read from, if they can be embedded in place of its events.
 
-        Errors are those of `portable`.
+        They must contain the whole trace. Errors are those of `portable`.
         """
         from converter.ir.origin import is_unchanged
 

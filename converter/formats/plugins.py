@@ -37,7 +37,7 @@ def plugins(taken: Container[str]) -> dict[str, Format]:
     for entry in sorted(entry_points(group=GROUP)):
         try:
             format = entry.load().FORMAT
-        except Exception as error:  # noqa: BLE001 - what anybody's code raises
+        except Exception as error:  # noqa: BLE001 - another package's code can raise anything
             _warn(entry, f"{type(error).__name__}: {error}")
             continue
         if not isinstance(format, Format):
@@ -85,7 +85,7 @@ def _guarded(entry: EntryPoint, sniff: Callable[[bytes], bool]) -> Callable[[byt
     def guarded(head: bytes) -> bool:
         try:
             return bool(sniff(head))
-        except Exception as error:  # noqa: BLE001 - what anybody's code raises
+        except Exception as error:  # noqa: BLE001 - another package's code can raise anything
             _warn(entry, f"recognising an input: {type(error).__name__}: {error}")
             return False
 

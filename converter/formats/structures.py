@@ -307,6 +307,6 @@ class _This:
 this = _This()
 
 
-def len_(made: Callable[[Container], Any]) -> Callable[[Container], int]:
+def len_(value: Callable[[Container], Any]) -> Callable[[Container], int]:
     """Return a function for the length of a computed value."""
-    return lambda context: len(made(context))
+    return lambda context: len(value(context))

@@ -43,19 +43,19 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     dictionaries = Dictionaries()
     spans: list[tuple[int, int, int]] = []
 
-    def meet(batch: Batch, texts: Iterator[tuple[str, list[str]]]) -> None:
-        dictionaries.meet(texts)
+    def add_texts(batch: Batch, texts: Iterator[tuple[str, list[str]]]) -> None:
+        dictionaries.add_texts(texts)
         for start in range(0, len(batch), BATCH_ROWS):
             part = batch.ts[start : start + BATCH_ROWS]
             spans.append((len(part), int(part.min()), int(part.max())))
 
-    rows = Rows(trace, meet)
+    rows = Rows(trace, add_texts)
     schema = _schema(rows)
-    dictionaries.meet_tasks(trace)
+    dictionaries.add_task_names(trace)
     batches = (batch for table in rows.tables(schema, BATCH_ROWS) for batch in table.to_batches())
     footer = {"metadata": {SPANS: json.dumps(spans)}} if HAS_FOOTER else {}
     with pa.ipc.new_file(SinkFile(sink), schema, options=_OPTIONS, **footer) as file:
-        for batch in dictionaries.of_all(batches):
+        for batch in dictionaries.apply(batches):
             file.write_batch(batch)
 
 
@@ -75,12 +75,12 @@ class Dictionaries:
         self._numbers: dict[str, dict[str, int]] = {}
         self._arrays: dict[str, pa.Array] = {}
 
-    def meet(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
+    def add_texts(self, texts: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Add the texts of columns."""
         for name, found in texts:
             self._add(name, found)
 
-    def meet_tasks(self, trace: Trace) -> None:
+    def add_task_names(self, trace: Trace) -> None:
         """Add the names of all tasks and tracks, which are complete."""
         every = np.arange(len(trace.threads), dtype=np.int32)
         tracks = np.arange(len(trace.tracks), dtype=np.int32)
@@ -93,7 +93,7 @@ class Dictionaries:
         for text in texts:
             numbers.setdefault(text, len(numbers))
 
-    def of_all(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def apply(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield batches with these dictionaries."""
         for batch in batches:
             arrays = [

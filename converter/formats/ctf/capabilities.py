@@ -113,7 +113,7 @@ def packets_field(event_class: EventClass) -> int | None:
     return next((i for i, one in enumerate(event_class.fields) if one == _PACKETS), None)
 
 
-# Conventions
+# Adapters
 
 
 def _lost(piece: Piece, projection: Projection) -> list[Piece]:

@@ -111,14 +111,14 @@ class StringIds:
     def __len__(self) -> int:
         return len(self._ids)
 
-    def pass_over(self, count: int) -> None:
+    def add_missing(self, count: int) -> None:
         """Use the empty string for missing strings."""
         if count:
             self._same = False
             self._ids += [0] * count
             self._column = None
 
-    def of(self, numbers: NDArray[np.int32], what: str) -> NDArray[np.int32]:
+    def lookup(self, numbers: NDArray[np.int32], what: str) -> NDArray[np.int32]:
         """Return the IDs of strings by their numbers.
 
         Raises:
@@ -163,7 +163,7 @@ def unpack_column(
         case (BooleanClass(), "numbers"):
             return unpack(message.numbers, _BOOL, count, what)
         case (StringClass(), "numbers"):
-            return strings.of(unpack(message.numbers, _INT32, count, what), what)
+            return strings.lookup(unpack(message.numbers, _INT32, count, what), what)
         case (NullClass(), "nulls") if count <= limit("ir.equal"):
             return NullColumn(count)
         case (StringClass() | BytesClass(), "list"):

@@ -49,14 +49,14 @@ def compressed(records: pb.Trace, place: pb.Place) -> bytes:
     # Serialized messages can be concatenated to one message; the `Place` message comes first.
     serialised = records.SerializeToString()
     if len(serialised) > LIMITS["ir.unpacked"].default:
-        mark = _placed(pb.Place(mark=MARK))
+        mark = _place_record(pb.Place(mark=MARK))
         return b"".join(frame(mark + record.SerializeToString()) for record in records.record)
     compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
     record = pb.Record(zstd=compressor.compress(serialised))
-    return frame(_placed(place) + record.SerializeToString())
+    return frame(_place_record(place) + record.SerializeToString())
 
 
-def _placed(place: pb.Place) -> bytes:
+def _place_record(place: pb.Place) -> bytes:
     return pb.Record(place=place).SerializeToString()
 
 
@@ -88,9 +88,9 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
             damage.append(error)
             # The previous record may have lost a part, so that its size extends into another one.
             searched = max(searched, places[-1][0] if places else offset + 1)
-            following = _marked_behind(source, searched)
+            following = _next_marked(source, searched)
             if following == offset:
-                following = _marked_behind(source, offset + 1)
+                following = _next_marked(source, offset + 1)
             if following is None:
                 break
             holes += 1
@@ -147,7 +147,7 @@ def _is_place(data: bytes) -> bool:
     )
 
 
-def _marked_behind(source: Source, offset: int) -> int | None:
+def _next_marked(source: Source, offset: int) -> int | None:
     """Return the offset of the next record with a marker, from an offset on."""
     at = offset
     while block := source.read(at, _BLOCK):

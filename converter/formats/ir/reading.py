@@ -64,8 +64,8 @@ def _read_canonical(source: Source) -> Trace:
         try:
             form = json.loads(text)
         except ValueError as error:
-            damage = _no_form(source, error)
-            form = _before_the_cut(text)
+            damage = _invalid_form(source, error)
+            form = _truncated(text)
             if form is None:
                 raise
         trace = load(form)
@@ -79,13 +79,13 @@ def _read_canonical(source: Source) -> Trace:
         RecursionError,
         OverflowError,
     ) as error:
-        raise _no_form(source, error) from error
+        raise _invalid_form(source, error) from error
     if damage is not None:
         note(trace.warnings, damage.to_warning())
     return trace
 
 
-def _before_the_cut(text: str) -> dict[str, Any] | None:
+def _truncated(text: str) -> dict[str, Any] | None:
     """Return a truncated canonical form, up to its last complete event: each has a line, after what it refers to."""
     import json
 
@@ -101,7 +101,7 @@ def _before_the_cut(text: str) -> dict[str, Any] | None:
     return {"untimed": [], **form} if form.get("events") else None
 
 
-def _no_form(source: Source, error: Exception) -> TraceError:
+def _invalid_form(source: Source, error: Exception) -> TraceError:
     return TraceError(
         f"no canonical form: {type(error).__name__}: {error}", format="ir", path=source.name
     )
@@ -131,7 +131,7 @@ class _Reader:
         self._read = 1
         #: True if records can be found again after a damaged one; the tables as repeated at the end, if they are there.
         self._is_marked = layout.is_marked_at(source, self._places[-1][0])
-        self._again = pb.Tables()
+        self._repeated = pb.Tables()
         for error in damage:
             self._warn(error)
         self._read_tail()
@@ -145,7 +145,7 @@ class _Reader:
             if not tails:
                 raise TraceError(expected="a tail record at the end of the file", found="none")
             tail = tails[-1]
-            self._again = tail.tables
+            self._repeated = tail.tables
             environment = unpack_entries(tail.environment)
             if not all(type(value) in (str, int) for value in environment.values()):
                 raise TraceError(field="environment", expected="texts and integers")
@@ -177,7 +177,7 @@ class _Reader:
             try:
                 place = layout.place_of(self._source, offset, size)
                 if place is not None:
-                    self._go_on(number, place)
+                    self._restore_tables(number, place)
                 batches = self._parsed(number, offset, size)
             except TraceError as error:
                 if error.offset is None:
@@ -203,30 +203,30 @@ class _Reader:
         if failed is not None and not delivered:
             raise failed
 
-    def _go_on(self, number: int, place: pb.Place) -> None:
+    def _restore_tables(self, number: int, place: pb.Place) -> None:
         """Restore the tables as they were before a record, unless an earlier pass had more."""
         if number < self._read:
             return
-        trace, strings, again = self.trace, self._strings, self._again
-        for text in again.string[len(strings) - 1 : place.string - 1]:
+        trace, strings, repeated = self.trace, self._strings, self._repeated
+        for text in repeated.string[len(strings) - 1 : place.string - 1]:
             strings.add(trace.strings.intern(text))
-        for process in again.process[len(trace.processes) : place.process]:
+        for process in repeated.process[len(trace.processes) : place.process]:
             self._set_process(process)
-        for thread in again.thread[len(trace.threads) : place.thread]:
+        for thread in repeated.thread[len(trace.threads) : place.thread]:
             self._set_thread(thread)
-        for track in again.track[len(trace.tracks) : place.track]:
+        for track in repeated.track[len(trace.tracks) : place.track]:
             self._add_track(track)
-        for event_class in again.event_class[len(trace.event_classes) : place.event_class]:
+        for event_class in repeated.event_class[len(trace.event_classes) : place.event_class]:
             trace.add_class(unpack_class(event_class))
         if place.string > limit("ir.events"):
             raise TraceError(field="place.string", expected="fewer", found=place.string)
         if place.string > len(strings):
             missing = f"{place.string - len(strings):,} texts are missing"
             self._warn(TraceError(missing, offset=self._places[number][0]))
-            strings.pass_over(place.string - len(strings))
+            strings.add_missing(place.string - len(strings))
         found = (len(strings), len(trace.processes), len(trace.threads), len(trace.tracks))
-        said = (place.string, place.process, place.thread, place.track)
-        if (*found, len(trace.event_classes)) != (*said, place.event_class):
+        declared = (place.string, place.process, place.thread, place.track)
+        if (*found, len(trace.event_classes)) != (*declared, place.event_class):
             raise TraceError(field="place", expected="the tables in front of it", found="others")
 
     def _parsed(self, number: int, offset: int, size: int) -> list[Batch]:

@@ -107,23 +107,10 @@ def pack_value(value: Any, depth: int = 0) -> pb.Value:
         TypeError: the value is neither JSON-like nor bytes.
 
     """
+    scalar = _pack_scalar(value)
+    if scalar is not None:
+        return scalar
     match value:
-        case None:
-            return pb.Value(null=pb.Nothing())
-        case bool():
-            return pb.Value(boolean=value)
-        case int() if -(1 << 63) <= value < 1 << 63:
-            return pb.Value(integer=value)
-        case int():
-            return pb.Value(large_integer=str(value))
-        case float():
-            return pb.Value(number=value)
-        case str():
-            if is_unicode(value):
-                return pb.Value(text=value)
-            return pb.Value(escaped_text=json.dumps(value))
-        case bytes() | bytearray() | memoryview():
-            return pb.Value(data=bytes(value))
         case Mapping() | list() | tuple() if depth == _MOST_NESTED:
             return pb.Value(packed=pack_value(value).SerializeToString())
         case Mapping():
@@ -143,6 +130,27 @@ def pack_value(value: Any, depth: int = 0) -> pb.Value:
     if callable(value):
         return pack_value(value(), depth)
     raise TypeError(f"a sidecar holds JSON-like values and bytes, not a {type(value).__name__}")
+
+
+def _pack_scalar(value: Any) -> pb.Value | None:
+    match value:
+        case None:
+            return pb.Value(null=pb.Nothing())
+        case bool():
+            return pb.Value(boolean=value)
+        case int() if -(1 << 63) <= value < 1 << 63:
+            return pb.Value(integer=value)
+        case int():
+            return pb.Value(large_integer=str(value))
+        case float():
+            return pb.Value(number=value)
+        case str():
+            if is_unicode(value):
+                return pb.Value(text=value)
+            return pb.Value(escaped_text=json.dumps(value))
+        case bytes() | bytearray() | memoryview():
+            return pb.Value(data=bytes(value))
+    return None
 
 
 def unpack_value(message: pb.Value, depth: int = 0) -> Any:

@@ -16,9 +16,9 @@ _CHANNEL_FILE = re.compile(rb"(control/)?(flight-)?(cpu|facilities|metadata)_\d+
 
 def capabilities(variant: str) -> Capabilities:
     """Return the capabilities of a variant."""
-    from converter.formats.lttng_legacy.capabilities import capabilities_of
+    from converter.formats.lttng_legacy.capabilities import capabilities as declared
 
-    return capabilities_of(variant)
+    return declared(variant)
 
 
 def sniff(head: bytes) -> bool:

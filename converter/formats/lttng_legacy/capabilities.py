@@ -50,14 +50,14 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
 
 
 @cache
-def capabilities_of(variant: str) -> Capabilities:
+def capabilities(variant: str) -> Capabilities:
     """Return the capabilities of a variant: version 1.0 has no counts of lost events."""
     kinds = {kind: _support(meaning) for kind, meaning in written_meanings().items()}
     kinds[Kind.TYPED] = KindSupport(cpu=True, named=True)
     adapters: dict[Kind, Adapter] = {
         Kind.TYPED: _adapt_typed,
         Kind.SCHED_SWITCH: _adapt_switch,
-        Kind.COUNTER: _whole_values,
+        Kind.COUNTER: _round_values,
     }
     if variant == "1.0":
         adapters[Kind.DISCARDED] = counted(unknown=1, zeros=True)
@@ -159,7 +159,7 @@ def _with_corrupt(piece: Piece, projection: Projection) -> Piece:
     return piece.with_argument(CORRUPT, unknown.astype(np.uint32))
 
 
-def _whole_values(piece: Piece, projection: Projection) -> Piece:
+def _round_values(piece: Piece, projection: Projection) -> Piece:
     """Round values of counters to integers, the only numbers of markers."""
     floats = [
         index
@@ -169,7 +169,7 @@ def _whole_values(piece: Piece, projection: Projection) -> Piece:
     if not floats:
         return piece
 
-    def made() -> EventClass:
+    def integer_class() -> EventClass:
         fields = list(piece.event_class.fields)
         for index in floats:
             fields[index] = replace(fields[index], type=IntegerClass(64, True))
@@ -180,7 +180,7 @@ def _whole_values(piece: Piece, projection: Projection) -> Piece:
         columns[index] = _rounded(piece, index, projection)
     what = f"values of {piece.event_class.kind.name.lower()} as integers"
     projection.lose(LossKind.RETYPED, what, piece)
-    return piece.rewritten(piece.derive(("whole",), made), columns)
+    return piece.rewritten(piece.derive(("rounded values",), integer_class), columns)
 
 
 def _rounded(piece: Piece, index: int, projection: Projection) -> Callable[[], Column]:
@@ -188,8 +188,8 @@ def _rounded(piece: Piece, index: int, projection: Projection) -> Callable[[], C
         column = piece.table.column(index)
         assert isinstance(column, np.ndarray)
         limit = float(1 << 63)
-        whole = np.rint(np.nan_to_num(column.astype(np.float64)))
-        held = np.where(np.abs(whole) < limit, whole, 0)
+        nearest = np.rint(np.nan_to_num(column.astype(np.float64)))
+        held = np.where(np.abs(nearest) < limit, nearest, 0)
         changed = int(np.count_nonzero(held != column))
         projection.lose(LossKind.CHANGED, "values of counters as integers", piece, changed)
         return held.astype(np.int64)

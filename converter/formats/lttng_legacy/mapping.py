@@ -94,7 +94,7 @@ class NumberNames:
     traps: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_names(
         cls,
         syscalls: Mapping[int, str],
         softirqs: Mapping[int, str],
@@ -322,7 +322,7 @@ def _with_labels(field: Field, labels: tuple[Label, ...]) -> Field:
     return Field(field.name, named, field.role)
 
 
-# Classes of traces that this converter made
+# Classes of converted traces
 
 
 def own_marker_name(event_class: EventClass, version: Version, number: int) -> str:

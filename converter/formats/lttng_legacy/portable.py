@@ -60,7 +60,7 @@ def parts_of(recording: Recording, path: str) -> Iterator[bytes]:
         yield bytes(memoryview(data)[:count])
 
 
-def travelled_files(form: Mapping[str, Any]) -> dict[str, Iterator[bytes]] | None:
+def embedded_files(form: Mapping[str, Any]) -> dict[str, Iterator[bytes]] | None:
     """Return the files embedded in a sidecar, each in parts; None if there are none."""
     contents = form.get("contents")
     if not isinstance(contents, Mapping) or not all(

@@ -17,7 +17,7 @@ Step = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class FieldPlace:
+class FieldLocation:
     """The location of a field: after `steps`, or at `offset` of each payload if these are the same in all."""
 
     field: MarkerField
@@ -32,7 +32,7 @@ class Program:
     steps: tuple[Step, ...]
     size: int | None
     largest: int
-    places: tuple[FieldPlace, ...]
+    places: tuple[FieldLocation, ...]
 
 
 def compile_program(fields: Sequence[MarkerField], alignment: int) -> Program:
@@ -43,10 +43,10 @@ def compile_program(fields: Sequence[MarkerField], alignment: int) -> Program:
     offset: int | None = 0
     for field in fields:
         if field.inline:
-            places.append(FieldPlace(field, None, ()))
+            places.append(FieldLocation(field, None, ()))
             continue
         if not field.size:
-            places.append(FieldPlace(field, offset, tuple(steps)))
+            places.append(FieldLocation(field, offset, tuple(steps)))
             steps.append((STRING, 0))
             offset = None
             continue
@@ -57,7 +57,7 @@ def compile_program(fields: Sequence[MarkerField], alignment: int) -> Program:
         elif aligned > 1 and offset is not None and offset % aligned:
             _skip(steps, -offset % aligned)
             offset += -offset % aligned
-        places.append(FieldPlace(field, offset, tuple(steps)))
+        places.append(FieldLocation(field, offset, tuple(steps)))
         _skip(steps, field.size)
         if offset is not None:
             offset += field.size

@@ -58,7 +58,7 @@ class Held:
     files: tuple[tuple[str, int], ...]
     declarations: tuple[Declaration, ...]
 
-    def form(self) -> dict[str, Any]:
+    def to_json_like(self) -> dict[str, Any]:
         """Return the JSON-like representation."""
         return {
             "version": self.version.name,

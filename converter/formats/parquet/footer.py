@@ -82,12 +82,12 @@ def _chunk(chunk: dict[int, Any]) -> Chunk:
     if statistics is None:
         return Chunk()
     layout = _INTEGERS.get(metadata.get(_METADATA_TYPE))
-    told = [statistics.get(_LOWEST), statistics.get(_HIGHEST)]
+    encoded = [statistics.get(_LOWEST), statistics.get(_HIGHEST)]
     bounds = None
     if layout is not None and all(
-        isinstance(each, bytes) and len(each) == layout.size for each in told
+        isinstance(each, bytes) and len(each) == layout.size for each in encoded
     ):
-        (lowest,), (highest,) = map(layout.unpack, told)
+        (lowest,), (highest,) = map(layout.unpack, encoded)
         bounds = lowest, highest
     return Chunk(bounds, statistics.get(_NULLS))
 

@@ -66,12 +66,12 @@ class ParquetFile:
         """Return the row groups, and their times."""
         found = []
         for number, group in enumerate(self.footer.groups):
-            told = self._told(group, time)
-            first, last = (told.bounds or (None, None)) if not told.nulls else (None, None)
+            chunk = self._chunk_of(group, time)
+            first, last = (chunk.bounds or (None, None)) if not chunk.nulls else (None, None)
             found.append(Group(number, group.rows, first, last))
         return found
 
-    def _told(self, group: RowGroup, column: str) -> Chunk:
+    def _chunk_of(self, group: RowGroup, column: str) -> Chunk:
         place = _leaf(self._file.schema, column)
         if place is None or place >= len(group.columns):
             return Chunk()
@@ -91,7 +91,7 @@ class ParquetFile:
 
     def nulls(self, column: str) -> bool:
         """Return True if there may be nulls in a column."""
-        return any(self._told(group, column).nulls != 0 for group in self.footer.groups)
+        return any(self._chunk_of(group, column).nulls != 0 for group in self.footer.groups)
 
 
 def _footer(source: Source) -> Footer:

@@ -117,9 +117,9 @@ class _File:
         """Append the rows of a table, as groups of one size."""
         groups = max(-(-len(table) // self._group_rows), 1)
         table = table.unify_dictionaries()
-        self._begun(table).write_table(table, -(-len(table) // groups) or None)
+        self._open_writer(table).write_table(table, -(-len(table) // groups) or None)
 
-    def _begun(self, table: pa.Table) -> pq.ParquetWriter:
+    def _open_writer(self, table: pa.Table) -> pq.ParquetWriter:
         if self._writer is None:
             growing = [name for name in self.schema.names if name in _GROWING]
             self._writer = pq.ParquetWriter(
@@ -141,7 +141,7 @@ class _File:
 
     def close(self) -> None:
         """Write the metadata of the whole file."""
-        writer = self._begun(pa.Table.from_batches([], self.schema))
+        writer = self._open_writer(pa.Table.from_batches([], self.schema))
         writer.add_key_value_metadata(self._metadata)
         writer.close()
 

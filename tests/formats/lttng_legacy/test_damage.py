@@ -263,7 +263,7 @@ def test_no_trace_has_more_fields_than_there_is_memory_for(tmp_path):
         opened(save(trace.build(), tmp_path / "channels"))
 
 
-# What travelled in another format
+# Embedded in another format
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ _MAX_TIME = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class Prescan:
     """The results of the prescan."""
 
     order: ByteOrder
@@ -39,7 +39,7 @@ class Overview:
     warnings: list[TraceWarning]
 
 
-def survey(source: Source) -> Overview:
+def prescan(source: Source) -> Prescan:
     """Scan the headers of a file.
 
     Raises:
@@ -89,7 +89,7 @@ def survey(source: Source) -> Overview:
         if base_ticks or more or epoch_ns is None:
             sidecar["initialization"] = [base_ticks, *more]
     clock = ClockDomain("ns", Fraction(rate), epoch_ns)
-    return Overview(order, clock, {"fxt": sidecar} if sidecar else {}, warnings)
+    return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings)
 
 
 def _ceiling(ticks: int, ticks_per_second: int) -> int:

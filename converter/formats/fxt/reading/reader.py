@@ -18,7 +18,7 @@ from converter.formats.fxt.mapping import (
     argument_field,
 )
 from converter.formats.fxt.reading.columns import WindowValues
-from converter.formats.fxt.reading.prescan import survey
+from converter.formats.fxt.reading.prescan import prescan
 from converter.formats.fxt.reading.resync import Search
 from converter.formats.fxt.reading.scan import (
     DONE,
@@ -62,7 +62,7 @@ class _Tables:
     """
 
     def __init__(self, source: Source) -> None:
-        found = survey(source)
+        found = prescan(source)
         self.source = source
         self.big_endian = found.order == "big"
         self.trace = Trace(
@@ -187,7 +187,7 @@ class _Pass:
                     expected = allowed("fxt.suspects")
                     self._tables.warn(self._warning(offset, message=what, expected=expected))
                 if inside is None:
-                    # The oddity is kept as it is.
+                    # It has no records inside, so it is kept as it is.
                     scanner.trusted = size if suspects >= 0 else _ALL
                     continue
                 self._tables.warn(
@@ -318,9 +318,7 @@ class _Pass:
 
 
 def _renumbered(numbers: NDArray[np.int32], table: list[int]) -> NDArray[np.int32]:
-    """Convert the scanner's numbers to the trace's. They are the same unless other code has added to the trace's
-    tables.
-    """
+    """Convert the scanner's numbers to the trace's, which differ only if other code has added to its tables."""
     if not table or table[-1] == len(table) - 1:
         return numbers
     # The last entry is for -1.

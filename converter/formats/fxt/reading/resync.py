@@ -16,7 +16,7 @@ from converter.storage.source import Source
 #: This many records must follow each other, unless the file ends earlier.
 _IN_A_ROW = 4
 #: The file is searched in parts of this many words; a record that is searched for is not longer.
-_PIECE = 1 << 17
+_SEARCHED_WORDS = 1 << 17
 _MOST_WORDS = 1 << 12
 _LAST_EVENT_KIND = 10
 _LAST_ARGUMENT_TYPE = 10
@@ -31,8 +31,8 @@ class Search:
     def __init__(self, source: Source, order: Literal["little", "big"]) -> None:
         self._source = source
         self._type = np.dtype(np.uint64).newbyteorder("<" if order == "little" else ">")
-        self._places = 0
-        self._most_places = limit("holes")
+        self._gaps = 0
+        self._most_gaps = limit("holes")
         #: True once there are more gaps than the limit allows: the search has ended.
         self.given_up = False
 
@@ -46,15 +46,15 @@ class Search:
         found = self._found(offset, end, cut_off=cut_off)
         if found is None:
             return None
-        self.given_up = self._places == self._most_places
-        self._places += 1
+        self.given_up = self._gaps == self._most_gaps
+        self._gaps += 1
         return None if self.given_up else found
 
     def _found(self, offset: int, end: int | None, *, cut_off: bool) -> int | None:
         source = self._source
         end = min(source.size if end is None else end, source.size)
-        for start in range(offset, end - 7, 8 * _PIECE):
-            searched = min(_PIECE, (end - start) // 8)
+        for start in range(offset, end - 7, 8 * _SEARCHED_WORDS):
+            searched = min(_SEARCHED_WORDS, (end - start) // 8)
             data = source.read(start, 8 * (searched + _IN_A_ROW * _MOST_WORDS))
             words = np.frombuffer(data, self._type, len(data) // 8)
             at_end = not cut_off and start + len(data) >= source.size

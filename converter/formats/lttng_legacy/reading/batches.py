@@ -120,12 +120,12 @@ class StreamReader:
         """Yield the damage of the file; complete when the file has been read."""
         scanner = self.scanner
         name = f"{path}/{self.file.path}"
-        for behind, found, ts in scanner.holes:
+        for offset, found, ts in scanner.holes:
             yield TraceWarning(
                 message=f"a damaged block: events behind tick {ts:,} are lost up to {found:#x}",
                 format="lttng_legacy",
                 path=name,
-                offset=behind,
+                offset=offset,
             )
         if scanner.given_up >= 0:
             error = too_many_holes(scanner.given_up)

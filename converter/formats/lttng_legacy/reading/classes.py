@@ -27,7 +27,7 @@ from converter.formats.lttng_legacy.marker_declarations import (
 )
 from converter.formats.lttng_legacy.marker_formats import TypeSizes
 from converter.formats.lttng_legacy.programs import (
-    FieldPlace,
+    FieldLocation,
     Program,
     compile_program,
     step_array,
@@ -87,19 +87,19 @@ class ClassSource:
         field = self.declared.event_class.fields[index]
         return self._gathered(self.program.places[source], field, records)
 
-    def _gathered(self, place: FieldPlace, field: Field, records: Records) -> Column:
+    def _gathered(self, at: FieldLocation, field: Field, records: Records) -> Column:
         location, size = records.locate()
-        offset = place.offset
-        if place.field.inline:
+        offset = at.offset
+        if at.field.inline:
             return self._inline(field, records, location, size)
         if offset is None:
-            behind = np.empty_like(location)
+            located = np.empty_like(location)
             left = np.empty_like(location)
-            Payloads(records.buffers).locate(location, size, step_array(place.steps), behind, left)
-            location, size, offset = behind, left.astype(np.uint32), 0
+            Payloads(records.buffers).locate(location, size, step_array(at.steps), located, left)
+            location, size, offset = located, left.astype(np.uint32), 0
         if isinstance(field.type, IntegerClass):
             column = np.empty(records.count, field.type.dtype)
-            big = self.big_endian or place.field.network
+            big = self.big_endian or at.field.network
             records.segments.integers(
                 location, size, offset, column.itemsize, big, column.view(np.uint8)
             )

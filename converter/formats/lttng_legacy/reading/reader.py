@@ -172,7 +172,7 @@ class _Reader:
             self._classes.described(),
             tuple((file.channel, file.cpu) for file in self._recording.files),
             tuple(self._declarations),
-        ).form()
+        ).to_json_like()
 
     # Events
 

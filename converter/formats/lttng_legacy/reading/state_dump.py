@@ -63,7 +63,7 @@ class StateDump:
         irqs = {number: one for number, one in named.items() if number >= _FIRST_INTERRUPT}
         irqs |= {number: ", ".join(devices) for number, devices in self.interrupts.items()}
         traps = {number: one for number, one in named.items() if number < _FIRST_INTERRUPT}
-        return NumberNames.of(self.syscalls, self.softirqs, irqs, traps)
+        return NumberNames.from_names(self.syscalls, self.softirqs, irqs, traps)
 
     def machine(self) -> str:
         """Return the uname -m architecture with these system call numbers, "" if none is similar."""

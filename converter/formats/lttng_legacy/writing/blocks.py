@@ -84,7 +84,7 @@ class Geometry:
             ),
         )
 
-    def form(self, *, compact: bool) -> int:
+    def header_layout(self, *, compact: bool) -> int:
         """Return the layout of the event headers of a file."""
         if self.version.major == 2:
             return 3
@@ -183,7 +183,7 @@ class BlockFiles:
         """Return the number of a file, creating it if it is new."""
         known = self._streams.get((channel, cpu))
         if known is None:
-            known = self._emitter.add_stream(self._geometry.form(compact=compact))
+            known = self._emitter.add_stream(self._geometry.header_layout(compact=compact))
             self._streams[channel, cpu] = known
             self._sinks.append(self._sink.create(f"{channel}_{cpu}"))
         return known

@@ -171,10 +171,10 @@ class _NativeOutput:
 
     def _program(self, id: int, event_class: EventClass) -> PayloadProgram | None:
         if id not in self._programs:
-            self._programs[id] = self._made(id, event_class)
+            self._programs[id] = self._compile(id, event_class)
         return self._programs[id]
 
-    def _made(self, id: int, event_class: EventClass) -> PayloadProgram | None:
+    def _compile(self, id: int, event_class: EventClass) -> PayloadProgram | None:
         held = self._held.classes[id]
         if not _is_as_held(event_class, held):
             raise self._changed(event_class.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.lttng_legacy.layout import Version
-from converter.formats.lttng_legacy.portable import parts_of, travelled_files
+from converter.formats.lttng_legacy.portable import embedded_files, parts_of
 from converter.formats.lttng_legacy.recording import Recording
 from converter.formats.lttng_legacy.sidecar import parse_sidecar
 from converter.formats.lttng_legacy.writing.native_recording import is_native, write_native
@@ -45,14 +45,14 @@ def _write(trace: Trace, sink: Sink, variant: str) -> None:
     same = variant in ("", own_version)
     recording = None if form is None else form.get("recording")
     as_read = trace.is_as_read and same
-    travelled = travelled_files(form) if form is not None and as_read else None
+    embedded = embedded_files(form) if form is not None and as_read else None
     if isinstance(recording, Recording) and as_read:
         # Reading finds the damage.
         for _ in trace.batches():
             pass
         _write_files({path: parts_of(recording, path) for path in recording.paths}, sink)
-    elif travelled is not None and trace.format == "lttng_legacy":
-        _write_files(travelled, sink)
+    elif embedded is not None and trace.format == "lttng_legacy":
+        _write_files(embedded, sink)
     elif held is not None and is_native(trace, held):
         if not same:
             raise UnsupportedError(

@@ -29,7 +29,7 @@ from support.strategies import fitted_traces, traces
 
 import converter
 from converter.errors import UnsupportedError
-from converter.formats.lttng_legacy.capabilities import capabilities_of
+from converter.formats.lttng_legacy.capabilities import capabilities
 from converter.formats.lttng_legacy.layout import Version
 from converter.formats.lttng_legacy.recording import TABLES_NAME
 from converter.formats.table import portable_sidecar
@@ -40,7 +40,7 @@ from converter.ir.kinds import Kind
 from converter.projection.engine.texts import plain_identifier
 from converter.projection.project import project
 
-CAPABILITIES = capabilities_of("")
+CAPABILITIES = capabilities("")
 LETTERS = st.text("abcXYZ019_", min_size=1, max_size=6)
 
 
@@ -95,7 +95,7 @@ def test_what_the_format_holds_survives(folder, variant, data):
 
 @given(variant=WRITTEN, trace=traces())
 def test_what_is_projected_survives(folder, variant, trace):
-    projected = collect(project(trace, capabilities_of(variant), "lttng_legacy")[0])
+    projected = collect(project(trace, capabilities(variant), "lttng_legacy")[0])
     again = through(projected, folder, variant)
     assert difference(projected, again) is None
     # Also when its files are not copied.

@@ -40,8 +40,8 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
     any_class = replace(_ANY, of_class=_support)
     kinds = {kind: any_class for kind in Kind if kind not in _FOREIGN}
     for kind in EVENTS:
-        kinds[kind] = replace(_of_lttng(kind), of_class=_support)
-    kinds[Kind.DISCARDED] = replace(_of_lost(LOST), of_class=_of_lost)
+        kinds[kind] = replace(_lttng_support(kind), of_class=_support)
+    kinds[Kind.DISCARDED] = replace(_lost_support(LOST), of_class=_lost_support)
     return Capabilities(
         kinds=kinds,
         integers=frozenset((bits, signed) for bits in range(1, 65) for signed in (False, True)),
@@ -64,7 +64,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
             **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _adapt_scheduling),
             Kind.DISCARDED: counted(),
         },
-        splitters={Kind.DISCARDED: _lost},
+        splitters={Kind.DISCARDED: _split_lost},
         tracks=True,
         track_units=True,
         clock_names=True,
@@ -75,7 +75,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
     )
 
 
-def _of_lttng(kind: Kind) -> KindSupport:
+def _lttng_support(kind: Kind) -> KindSupport:
     name, fields = EVENTS[kind]
     return KindSupport(
         fields=fields,
@@ -92,7 +92,7 @@ def _support(event_class: EventClass) -> KindSupport:
     kind = event_class.kind
     roles = {field.role for field in event_class.fields}
     as_it_is = kind not in EVENTS or kind in _TIMERS or is_lttng_event(event_class)
-    support = _ANY if as_it_is or not roles >= NEEDED[kind] else _of_lttng(kind)
+    support = _ANY if as_it_is or not roles >= NEEDED[kind] else _lttng_support(kind)
     media_types = frozenset(
         each for field in event_class.fields for each in media_types_of(field.type)
     )
@@ -101,7 +101,7 @@ def _support(event_class: EventClass) -> KindSupport:
     return replace(support, holds=replace(capabilities(""), media_types=media_types))
 
 
-def _of_lost(event_class: EventClass) -> KindSupport:
+def _lost_support(event_class: EventClass) -> KindSupport:
     held = LOST if packets_field(event_class) is None else LOST_PACKETS
     return KindSupport(
         fields=held.fields, arguments=False, thread=False, cpu=True, event=("", held.name)
@@ -116,7 +116,7 @@ def packets_field(event_class: EventClass) -> int | None:
 # Adapters
 
 
-def _lost(piece: Piece, projection: Projection) -> list[Piece]:
+def _split_lost(piece: Piece, projection: Projection) -> list[Piece]:
     """Split lost events into those whose number is known and lost packets."""
     counts = piece.integers(Role.COUNT)
     if counts is None:

@@ -64,7 +64,7 @@ _NOT_RECORDED: Final = frozenset({"ftrace", "raw_syscalls"})
 _AS_NAMED: Final = frozenset({"signal"})
 
 
-def _of_kernel() -> dict[str, Meaning]:
+def _kernel_meanings() -> dict[str, Meaning]:
     """Return the events of lttng-modules, which have no provider in their names: the kernel's under other names."""
     known: dict[str, Meaning] = {}
     for (system, event), item in MEANINGS.items():
@@ -88,7 +88,7 @@ def _of_kernel() -> dict[str, Meaning]:
     return known
 
 
-_KERNEL: Final = _of_kernel()
+_KERNEL: Final = _kernel_meanings()
 
 #: Events of lttng-ust and its agents, and of ros2_tracing, by provider and name.
 _USER: Final[dict[tuple[str, str], Meaning]] = {

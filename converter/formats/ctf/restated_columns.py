@@ -47,38 +47,38 @@ def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
     """
     match stated, derived:
         case StructureClass(members), StructureClass(others) if len(members) == len(others):
-            return _of_structure(
+            return _structure_transform(
                 [transform(a.type, b.type) for a, b in zip(members, others, strict=True)]
             )
         case NullClass(), StructureClass(()):
             return lambda column: NullColumn(len(column))
         case _, StructureClass((only,)):
-            return _of_only_member(transform(stated, only.type))
+            return _only_member_transform(transform(stated, only.type))
         case ArrayClass(element, length), ArrayClass(other_element, other_length):
             if length == other_length:
-                return _of_elements(transform(element, other_element))
+                return _elements_transform(transform(element, other_element))
         case VariantClass(options), VariantClass(others):
             if len(options) == len(others):
-                return _of_options(
+                return _options_transform(
                     [transform(a.type, b.type) for a, b in zip(options, others, strict=True)]
                 )
         case OptionalClass(element), OptionalClass(other_element):
-            return _of_present(transform(element, other_element))
+            return _present_transform(transform(element, other_element))
         case OptionalClass(element), VariantClass((absent, present)):
             if absent.type == StructureClass(()):
-                return _as_optional(transform(element, present.type))
+                return _optional_transform(transform(element, present.type))
         case _:
-            return _of_scalars(stated, derived)
+            return _scalar_transform(stated, derived)
     raise ValueError("written in another way")
 
 
-def _of_scalars(stated: FieldClass, derived: FieldClass) -> Transform | None:
+def _scalar_transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
     match stated, derived:
         case IntegerClass(bits, signed), IntegerClass(other, sign):
             if (bits, signed) == (other, sign):
                 return None
             if signed == sign and bits < other and stated.dtype == derived.dtype:
-                return _of_fewer_bits(stated.dtype.itemsize * 8 - bits)
+                return _fewer_bits_transform(stated.dtype.itemsize * 8 - bits)
         case BooleanClass(), IntegerClass(8, False):
             return _as_booleans
         case (BytesClass(), ArrayClass(IntegerClass(8, False), None)) | (
@@ -96,7 +96,7 @@ def _applied(inner: Transform | None, column: Column) -> Column:
     return column if inner is None else inner(column)
 
 
-def _of_fewer_bits(unused: int) -> Transform:
+def _fewer_bits_transform(unused: int) -> Transform:
     def apply(column: Column) -> Column:
         assert isinstance(column, np.ndarray)
         result: NDArray[np.integer[Any]] = (column << unused) >> unused
@@ -111,7 +111,7 @@ def _as_booleans(column: Column) -> Column:
     return truths
 
 
-def _of_structure(inner: list[Transform | None]) -> Transform | None:
+def _structure_transform(inner: list[Transform | None]) -> Transform | None:
     if not any(inner):
         return None
 
@@ -123,7 +123,7 @@ def _of_structure(inner: list[Transform | None]) -> Transform | None:
     return apply
 
 
-def _of_only_member(inner: Transform | None) -> Transform:
+def _only_member_transform(inner: Transform | None) -> Transform:
     def apply(column: Column) -> Column:
         assert isinstance(column, StructColumn)
         return _applied(inner, column.members[0])
@@ -131,7 +131,7 @@ def _of_only_member(inner: Transform | None) -> Transform:
     return apply
 
 
-def _of_elements(inner: Transform | None) -> Transform | None:
+def _elements_transform(inner: Transform | None) -> Transform | None:
     if inner is None:
         return None
 
@@ -142,7 +142,7 @@ def _of_elements(inner: Transform | None) -> Transform | None:
     return apply
 
 
-def _of_options(inner: list[Transform | None]) -> Transform | None:
+def _options_transform(inner: list[Transform | None]) -> Transform | None:
     if not any(inner):
         return None
 
@@ -154,7 +154,7 @@ def _of_options(inner: list[Transform | None]) -> Transform | None:
     return apply
 
 
-def _of_present(inner: Transform | None) -> Transform | None:
+def _present_transform(inner: Transform | None) -> Transform | None:
     if inner is None:
         return None
 
@@ -165,7 +165,7 @@ def _of_present(inner: Transform | None) -> Transform | None:
     return apply
 
 
-def _as_optional(inner: Transform | None) -> Transform:
+def _optional_transform(inner: Transform | None) -> Transform:
     """Convert a variant of nothing or a value to an optional; the values in its absent rows mean nothing."""
 
     def apply(column: Column) -> Column:

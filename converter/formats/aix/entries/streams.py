@@ -159,7 +159,7 @@ def _is_stream(file: Source, bits: int) -> bool:
     return True
 
 
-def read_beside(source: Source, name: str) -> bytes | None:
+def read_companion(source: Source, name: str) -> bytes | None:
     """Return the contents of a small file in the same folder, None if there is none."""
     folder = source.beside()
     try:

@@ -53,7 +53,7 @@ class Entries:
 
     @property
     def located(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Return location and size of each."""
+        """Location and size of each."""
         if self._located is None:
             self._located = self.locate()
         return self._located

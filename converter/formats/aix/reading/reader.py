@@ -18,7 +18,7 @@ from converter.formats.aix.entries.streams import (
     Stream,
     companions,
     names_of,
-    read_beside,
+    read_companion,
     warn_of,
 )
 from converter.formats.aix.layout import MAGIC, OWN_START_32
@@ -90,8 +90,8 @@ def _templates_text(source: Source, path: str | None, *, own: bool) -> bytes | N
     if path is None:
         # The stream itself declares the meaning of its user hooks.
         with_name = f"{os.path.basename(source.name)}{TEMPLATES_SUFFIX}"
-        named = None if own else read_beside(source, with_name)
-        return read_beside(source, TEMPLATE_FILE) if named is None else named
+        named = None if own else read_companion(source, with_name)
+        return read_companion(source, TEMPLATE_FILE) if named is None else named
     with open_source(path) as file:
         return file.read(0, file.size)
 

@@ -110,7 +110,7 @@ class StatefulProgram(ValueProgram):
         if name in self._parameters:
             return Register(self._parameters[name], 8, mask=mask)
         if name == "DATAPOINTER":
-            self._place_of_pointer()
+            self._push_pointer_offset()
             return Register(self._store_top(), 8, mask=mask)
         if name == "BASEPOINTER":
             return 0
@@ -121,7 +121,7 @@ class StatefulProgram(ValueProgram):
             raise NotExpressedError("mask")
         return value
 
-    def _place_of_pointer(self) -> None:
+    def _push_pointer_offset(self) -> None:
         if self._pointer is not None:
             self._push_operand(self._pointer // 8)
             return

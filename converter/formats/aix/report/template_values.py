@@ -43,7 +43,7 @@ class ValueProgram(LineProgram):
             self._push_operand(self._integer_at(self._size(item), signed=False))
         self._require(op.LESS, FAR)
         length = self._store_top()
-        self._place()
+        self._push_offset()
         self._require(op.LESS, FAR)
         place = self._store_top()
         self._fetch(place)
@@ -100,7 +100,7 @@ class ValueProgram(LineProgram):
     def _size(self, format: Format) -> int:
         return {"HB": 8, "HT": 2}.get(format.code) or super()._size(format)
 
-    def _place(self) -> None:
+    def _push_offset(self) -> None:
         """Push the byte offset of the next value."""
         if self._pointer is not None:
             self.code.constant(-(-self._pointer // 8))
@@ -143,7 +143,7 @@ class ValueProgram(LineProgram):
             self._is_inside()
             self._pointer = 8 * (start + size)
             return Place(start, size, signed, mask)
-        self._place()
+        self._push_offset()
         place = self._store_top()
         self._fetch(place)
         code.constant(size)

@@ -165,7 +165,7 @@ class _Walk:
             return
         if item.extract is not None or item.mask is not None:
             raise _NotStaticError
-        found = self.of_macro(item.name, slots)
+        found = self.macro_field(item.name, slots)
         shown = item.format.code if item.format is not None else "X"
         if shown in ("A", "S", "F", "B"):
             raise _NotStaticError
@@ -173,7 +173,7 @@ class _Walk:
             shown = found.format
         self.add(replace(found, format=shown), item.name)
 
-    def of_macro(self, name: str, slots: dict[str, int]) -> StaticField:
+    def macro_field(self, name: str, slots: dict[str, int]) -> StaticField:
         if name in slots:
             held = self.held.get(slots[name])
             if held is None:
@@ -194,7 +194,7 @@ class _Walk:
         if isinstance(value, Format):
             self.held[slots[name]] = self.read(value)
         elif isinstance(value, Macro) and value == Macro(value.name):
-            self.held[slots[name]] = self.of_macro(value.name, slots)
+            self.held[slots[name]] = self.macro_field(value.name, slots)
         else:
             # A number or a result of arithmetic has no location in the entry. It matters only if it is shown.
             self.held.pop(slots[name], None)

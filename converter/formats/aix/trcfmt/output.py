@@ -43,7 +43,7 @@ class Output:
 
     @property
     def text(self) -> str:
-        """Return all lines."""
+        """All lines."""
         return "".join(self._parts)
 
     def separate(self) -> None:

@@ -35,10 +35,10 @@ _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 
 def broken_clauses(trace: TraceClass) -> list[str]:
     """Return the clauses that a trace breaks, as short sentences; its version decides between CTF 1.8 and CTF 2."""
-    return list(dict.fromkeys(_of_trace(trace)))
+    return list(dict.fromkeys(_in_trace(trace)))
 
 
-def _of_trace(trace: TraceClass) -> Iterator[str]:
+def _in_trace(trace: TraceClass) -> Iterator[str]:
     header = roles_in(trace.packet_header)
     plain = trace.version[0] == 1
     if not trace.streams:
@@ -51,15 +51,15 @@ def _of_trace(trace: TraceClass) -> Iterator[str]:
     if not plain and trace.uuid is None and FieldRole.METADATA_UUID in header:
         yield "packets have the UUID of the metadata if these have one (CTF2-SPEC-2.0, preamble fragment)"
     roots: _Roots = {Scope.PACKET_HEADER: trace.packet_header}
-    yield from _of_fields(roots, Scope.PACKET_HEADER, plain=plain)
+    yield from _in_fields(roots, Scope.PACKET_HEADER, plain=plain)
     for clock in trace.clocks.values():
         if not clock.offset_cycles >= 0 or (not plain and clock.offset_cycles >= clock.frequency):
             yield "a clock's offset has less cycles than a second (CTF2-SPEC-2.0, clock class fragment)"
     for stream in trace.streams.values():
-        yield from _of_stream(stream, roots, plain=plain)
+        yield from _in_stream(stream, roots, plain=plain)
 
 
-def _of_stream(stream: StreamClass, outer: _Roots, *, plain: bool) -> Iterator[str]:
+def _in_stream(stream: StreamClass, outer: _Roots, *, plain: bool) -> Iterator[str]:
     context, header = roles_in(stream.packet_context), roles_in(stream.event_header)
     times = _TIMES & (context | header)
     if times and not stream.clock and not plain:
@@ -77,14 +77,14 @@ def _of_stream(stream: StreamClass, outer: _Roots, *, plain: bool) -> Iterator[s
         Scope.COMMON_CONTEXT: stream.common_context,
     }
     for scope in (Scope.PACKET_CONTEXT, Scope.EVENT_HEADER, Scope.COMMON_CONTEXT):
-        yield from _of_fields(roots, scope, plain=plain)
+        yield from _in_fields(roots, scope, plain=plain)
     for event in stream.events.values():
         roots[Scope.SPECIFIC_CONTEXT], roots[Scope.PAYLOAD] = event.specific_context, event.payload
-        yield from _of_fields(roots, Scope.SPECIFIC_CONTEXT, plain=plain)
-        yield from _of_fields(roots, Scope.PAYLOAD, plain=plain)
+        yield from _in_fields(roots, Scope.SPECIFIC_CONTEXT, plain=plain)
+        yield from _in_fields(roots, Scope.PAYLOAD, plain=plain)
 
 
-def _of_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
+def _in_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
     root = roots[scope]
     for declared in fields_in(root):
         match declared:

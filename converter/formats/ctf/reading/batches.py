@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.mapping import DISCARDED, DISCARDED_PACKETS
-from converter.formats.ctf.reading.packets import check, scanned
+from converter.formats.ctf.reading.packets import check, scan_events
 from converter.formats.ctf.reading.tables import RecordColumns, RecordWindows, lost_table
 from converter.formats.ctf.reading.windows import FIRST_NUMBER, LOST_EVENTS, Events, Records
 from converter.formats.ctf.streams.program import Decoder
@@ -94,7 +94,7 @@ class DataStream:
         """Yield the events of each window."""
         state = StreamState()
         for file, time in zip(self.files, self.times, strict=True):
-            for events in scanned(file, state, time, self.spare):
+            for events in scan_events(file, state, time, self.spare):
                 self._collect(file)
                 yield events
             self._collect(file)
@@ -221,7 +221,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
         numbers = events.place[: events.count]
         if not events.places:
             return numbers
-        places, renamed = self._tasks.places(events.places)
+        places, renamed = self._tasks.placements(events.places)
         if renamed.any():
             here = np.flatnonzero(looked_up(renamed.astype(np.int32), numbers))
             if len(here):
@@ -262,5 +262,5 @@ class _PacketMerge(StreamMerge[Events, Records]):
                     columns.decode_ahead(self._pool)
                 tables[id] = columns.table(partial(self._classes.wanted.add, id))
         batch = merged.batch(tables, self._tasks.threads_and_tracks(merged.thread))
-        self._tasks.place(batch)
+        self._tasks.assign_threads(batch)
         return batch

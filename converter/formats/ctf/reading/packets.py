@@ -47,23 +47,23 @@ _SEQUENCE: Final = REGISTERS["sequence"]
 _STREAM_CLASS: Final = REGISTERS["stream class"]
 
 
-def scanned(
+def scan_events(
     file: StreamFile, state: StreamState, time: tuple[int, int, int], spare: list[Events]
 ) -> Iterator[Events]:
     """Yield the events of a file, and note its damage in `file`.
 
     `time` is the scanner's clock conversion: shift, numerator, denominator. Columns of `spare` are reused.
     """
-    return _passed(file, state, time, spare, events=True)
+    return _scan_packets(file, state, time, spare, events=True)
 
 
 def check(file: StreamFile, state: StreamState, time: tuple[int, int, int]) -> None:
     """Go from packet to packet of a file, skipping their events, and note damaged packets in `file`."""
-    for _ in _passed(file, state, time, [], events=False):
+    for _ in _scan_packets(file, state, time, [], events=False):
         pass
 
 
-def _passed(
+def _scan_packets(
     file: StreamFile,
     state: StreamState,
     time: tuple[int, int, int],
@@ -74,7 +74,7 @@ def _passed(
     file.begin(state)
     starts = PacketStarts(file.source, file.type)
     start = file.range.start
-    holes = 0
+    gaps = 0
     while True:
         scan = _Scan(file, start, starts, state, time, spare, events=events)
         yield from scan.windows()
@@ -82,8 +82,8 @@ def _passed(
         found = scan.next_packet()
         if found is None:
             break
-        holes += 1
-        if holes > limit("holes"):
+        gaps += 1
+        if gaps > limit("holes"):
             file.errors.append(too_many_holes(found).within(path=file.source.name))
             break
         start = found
@@ -147,7 +147,7 @@ class _Scan:
         """Return the start of the next packet after the failure, if there is one."""
         if self._failed is None:
             return None
-        return self._starts.within(self._failed + 1, self._end)
+        return self._starts.find(self._failed + 1, self._end)
 
     def windows(self) -> Iterator[Events]:
         """Yield the events of each window."""
@@ -323,9 +323,11 @@ class _Scan:
         """Return the bits up to a packet that starts within this one: part of this one is missing then."""
         first = self._offset + start // 8
         end = first + length // 8
-        if end == self._end or (end < self._end and self._starts.at(end, window, self._offset)):
+        if end == self._end or (
+            end < self._end and self._starts.starts_at(end, window, self._offset)
+        ):
             return None
-        found = self._starts.within(first + 1, min(end, self._end))
+        found = self._starts.find(first + 1, min(end, self._end))
         if found is None:
             return None
         self._damage(
@@ -354,7 +356,7 @@ class _Scan:
         ts = self._scanner.time(self._scanner.clock)
         if sequence is not None:
             if state.sequence is not None and sequence > state.sequence + 1:
-                self._lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
+                self._add_lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
             elif state.sequence is not None and sequence <= state.sequence:
                 self._damage(
                     self._scanner.packet_start,
@@ -366,7 +368,7 @@ class _Scan:
         if discarded is not None:
             before = state.discarded if state.discarded is not None else 0
             if discarded > before:
-                self._lost(events, LOST_EVENTS, discarded - before, ts)
+                self._add_lost(events, LOST_EVENTS, discarded - before, ts)
             elif discarded < before:
                 self._damage(
                     self._scanner.packet_start,
@@ -376,7 +378,7 @@ class _Scan:
                 )
             state.discarded = discarded
 
-    def _lost(self, events: Events, number: int, count: int, ts: int | None) -> None:
+    def _add_lost(self, events: Events, number: int, count: int, ts: int | None) -> None:
         if ts is None:
             return
         i = events.count

@@ -188,7 +188,7 @@ class _Reader:
         return streams
 
     def _batches(self) -> Iterator[Batch]:
-        self._survey()
+        self._prescan()
         self._tasks.begin()
         delivered = False
         for batch in self._pass():
@@ -198,7 +198,7 @@ class _Reader:
         if not delivered and self._damage is not None:
             raise self._damage
 
-    def _survey(self) -> None:
+    def _prescan(self) -> None:
         """Go through all events once, for what earlier events need of later ones."""
         if self._surveyed:
             return
@@ -214,7 +214,7 @@ class _Reader:
 
     def _names_of_addresses(self) -> tuple[NDArray[np.uint64], Sequence[bytes]]:
         assert self._addresses is not None
-        self._survey()
+        self._prescan()
         return self._addresses.entries()
 
     def _check(self, events: bool) -> None:

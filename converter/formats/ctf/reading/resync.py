@@ -32,7 +32,7 @@ class PacketStarts:
         self.known = bool(self._starts)
         self._size = max(map(len, self._starts), default=0)
 
-    def at(self, place: int, window: NDArray[np.uint8], offset: int) -> bool:
+    def starts_at(self, place: int, window: NDArray[np.uint8], offset: int) -> bool:
         """Return True if a packet starts at a byte of the file; `window` is the part of the file from `offset` on."""
         inside = place - offset
         head = window[inside : inside + self._size].tobytes()
@@ -40,7 +40,7 @@ class PacketStarts:
             head = self._source.read(place, self._size)
         return head.startswith(self._starts)
 
-    def within(self, place: int, end: int) -> int | None:
+    def find(self, place: int, end: int) -> int | None:
         """Return the first byte from `place` on and before `end` where a packet starts."""
         for start in range(place, end, _BLOCK):
             block = self._source.read(start, min(_BLOCK, end - start) + self._size - 1)

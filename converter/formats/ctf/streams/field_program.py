@@ -183,7 +183,7 @@ class FieldAssembler(ScalarAssembler):
         assert element is not None
         return Lists(slot, element)
 
-    def stored(self, declared: FieldDeclaration, location: Location) -> Plan:
+    def load_stored(self, declared: FieldDeclaration, location: Location) -> Plan:
         """Load a value that the packet has set."""
         assert isinstance(
             declared, FixedInteger | FixedBits | FixedBoolean | FixedFloat | VariableInteger

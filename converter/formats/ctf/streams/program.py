@@ -133,12 +133,12 @@ class Assembler:
         if alignment > self.modulus:
             self.modulus, self.offset = alignment, 0
             return alignment
-        self._pass(-self.offset % alignment)
+        self._skip_bits(-self.offset % alignment)
         return 1
 
     @property
     def _at_byte(self) -> bool:
-        """Return True if the position is known to be at a byte boundary."""
+        """True if the position is known to be at a byte boundary."""
         return self.modulus >= 8 and self.offset % 8 == 0
 
     def _advance(self, bits: int) -> None:
@@ -151,12 +151,12 @@ class Assembler:
 
     def _skip(self, alignment: int, width: int) -> None:
         if alignment <= self.modulus:
-            self._pass(-self.offset % alignment + width)
+            self._skip_bits(-self.offset % alignment + width)
         else:
             self._append("SKIP", align=self._align(alignment), width=width)
             self._advance(width)
 
-    def _pass(self, bits: int) -> None:
+    def _skip_bits(self, bits: int) -> None:
         """Advance by `bits`, merged with the previous skip."""
         last = self._operations[-1] if len(self._operations) > self._barrier else None
         if last is not None and last[0] == OPERATIONS["SKIP"] and last[2] + bits < _LONGEST_SKIP:

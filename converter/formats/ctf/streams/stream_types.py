@@ -185,11 +185,11 @@ class StreamType:
         # their header on, not only from the end of the common context.
         self.from_header = (
             bool(self._header_extras)
-            or bool(self._kept_of_context())
+            or bool(self._kept_context_members())
             or any(place.scope in (Scope.EVENT_HEADER, Scope.COMMON_CONTEXT) for place in needed)
         )
 
-    def _kept_of_context(self) -> set[str]:
+    def _kept_context_members(self) -> set[str]:
         """Return the members of the common context that are not about the thread."""
         context = self.stream.common_context
         return {member.name for member in context.members} - set(self._thread) if context else set()
@@ -289,7 +289,7 @@ class StreamType:
         specific = decode.members(record.specific_context, Scope.SPECIFIC_CONTEXT, lambda _: True)
         payload = decode.members(record.payload, Scope.PAYLOAD, lambda _: True)
         packet = [
-            (scope, member, decode.stored(member.type, Location(scope, (member.name,))))
+            (scope, member, decode.load_stored(member.type, Location(scope, (member.name,))))
             for scope, member in self._packet_extras
         ]
         # The name of the thread comes last.

@@ -71,7 +71,7 @@ class Tasks:
             key = (trace.processes[thread.process].pid, thread.tid)
             self._threads.setdefault(key, index)
 
-    def places(
+    def placements(
         self, entries: Sequence[tuple[int, int, int, bytes]]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the placements of (process ID, thread ID, track, thread name), and the entries whose thread has been
@@ -91,10 +91,10 @@ class Tasks:
                 else:
                     thread = self.thread(pid, tid, text)
                     renamed[i] = self._trace.threads[thread].name != text
-            places[i] = self._place(thread, track) if self._stated else thread
+            places[i] = self._placement(thread, track) if self._stated else thread
         return places, renamed
 
-    def _place(self, thread: int, track: int) -> int:
+    def _placement(self, thread: int, track: int) -> int:
         if not 0 <= track < len(self._trace.tracks):
             track = -1
         if thread == track == -1:
@@ -239,7 +239,7 @@ class Tasks:
         for cpu in cpus:
             self._current[cpu] = self.thread_on_machine(self._first_current[cpu])
 
-    def place(self, batch: Batch) -> None:
+    def assign_threads(self, batch: Batch) -> None:
         """Assign the events of a batch to the threads that run on their CPUs, and take names from perf's records."""
         if self._stated:
             return

@@ -41,7 +41,7 @@ class Streams:
         #: The programs whose events are in each class of streams; 1 always exists.
         self.programs: dict[int, set[int]] = {1: set()}
 
-    def place(
+    def assign(
         self,
         ts: NDArray[np.int64],
         program: NDArray[np.int32],

@@ -156,10 +156,7 @@ class _TraceWriter:
         if order is not None:
             columns = [column[order] for column in columns]
         programs, row, thread, cpu, track = columns
-        streams = self._streams.place(ts, programs, cpu, track)
-        events = EventArrays(
-            ts=ts, class_id=programs, row=row, thread=thread, track=track, stream=streams
-        )
+        streams = self._streams.assign(ts, programs, cpu, track)
         done = 0
         while done < len(batch):
             status, done = emitter.emit(events, done)

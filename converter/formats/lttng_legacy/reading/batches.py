@@ -106,7 +106,7 @@ class StreamReader:
         self._data, self._base = data[:filled], at
 
     @property
-    def place(self) -> int:
+    def bytes_read(self) -> int:
         """The number of bytes of the file that have been read."""
         return min(self.scanner.position, self._size)
 
@@ -197,9 +197,9 @@ class Decoder(StreamMerge[Window, NDArray[np.uint8]]):
                 tables[id] = self._table(id, records, merged)
             yield merged.batch(tables)
 
-    def place(self) -> int:
+    def bytes_read(self) -> int:
         """The number of bytes that have been read."""
-        return sum(reader.place for reader in self.readers)
+        return sum(reader.bytes_read for reader in self.readers)
 
     def next_window(self, stream: int, done: Window | None) -> Window | None:
         return self.readers[stream].next(done)

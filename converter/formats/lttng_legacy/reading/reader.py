@@ -188,10 +188,10 @@ class _Reader:
         for batch in decoder.batches():
             if follower is not None:
                 follower.follow(batch)
-            self._place = decoder.place()
+            self._place = decoder.bytes_read()
             delivered += len(batch)
             yield batch
-        self._place = decoder.place()
+        self._place = decoder.bytes_read()
         self._tasks.name_the_rest()
         damage = damage_of(decoder, recording.source.name)
         if damage and not delivered:

@@ -99,15 +99,15 @@ class TypeResolver:
         # The root structure is not itself a field of a structure.
         self._scope, self._outer, self._count = scope, outer, -1
         self._frames.clear()
-        placed = self._place(declared, ())
+        resolved = self._resolve(declared, ())
         self._total += self._count
         if self._total > limit("ctf.all-fields"):
             expected = f"{allowed('ctf.all-fields')} of all structures"
             raise self._positions.error(offset, expected=expected)
-        assert isinstance(placed, Structure)
-        return placed
+        assert isinstance(resolved, Structure)
+        return resolved
 
-    def _place(self, declared: DeclaredType, path: tuple[str, ...]) -> FieldDeclaration:
+    def _resolve(self, declared: DeclaredType, path: tuple[str, ...]) -> FieldDeclaration:
         if isinstance(declared, FixedInteger | FixedBits | FixedFloat | Text):
             self._add(1, 0)
             return declared
@@ -122,19 +122,19 @@ class TypeResolver:
         before, located = self._count, self._located
         self._located = False
         self._add(1, declared.offset)
-        placed: FieldDeclaration
+        resolved: FieldDeclaration
         match declared:
             case StructureType():
-                placed = self._structure(declared, path)
+                resolved = self._structure(declared, path)
             case ArrayType():
-                placed = self._array(declared, path)
+                resolved = self._array(declared, path)
             case _:
-                placed = self._variant(declared, path)
+                resolved = self._variant(declared, path)
         if not self._located:
-            self._closed[id(declared)] = placed, self._count - before
+            self._closed[id(declared)] = resolved, self._count - before
         self._located |= located
         self._depth -= 1
-        return placed
+        return resolved
 
     def _add(self, count: int, offset: int) -> None:
         self._count += count
@@ -147,20 +147,20 @@ class TypeResolver:
         self._frames.append(frame)
         names = displayed_names(declared.members)
         for (name, member), shown in zip(declared.members.items(), names, strict=True):
-            placed = self._place(member.type, (*path, shown))
-            frame.members[name] = Member(shown, placed, name)
+            resolved = self._resolve(member.type, (*path, shown))
+            frame.members[name] = Member(shown, resolved, name)
         self._frames.pop()
         return Structure(tuple(frame.members.values()), declared.minimum_alignment)
 
     def _array(self, declared: ArrayType, path: tuple[str, ...]) -> FieldDeclaration:
         if not isinstance(declared.length, Reference):
-            return Array(self._place(declared.element, path), declared.length)
-        constant = self._of_environment(declared.length)
+            return Array(self._resolve(declared.element, path), declared.length)
+        constant = self._environment_length(declared.length)
         if constant is not None:
             if is_character(declared.element):
                 assert isinstance(declared.element, FixedInteger)
                 return text_of(declared.element, constant)
-            return Array(self._place(declared.element, path), constant)
+            return Array(self._resolve(declared.element, path), constant)
         location, target = self._locate(declared.length)
         if not isinstance(target, FixedInteger) or target.signed:
             message = "the length of a sequence must be an unsigned integer"
@@ -168,7 +168,7 @@ class TypeResolver:
         if is_character(declared.element):
             assert isinstance(declared.element, FixedInteger)
             return text_of(declared.element, location)
-        return Array(self._place(declared.element, path), location)
+        return Array(self._resolve(declared.element, path), location)
 
     def _variant(self, declared: VariantType, path: tuple[str, ...]) -> Variant:
         if declared.selector is None:
@@ -181,7 +181,7 @@ class TypeResolver:
         names = displayed_names({option.name: option for option in declared.options})
         options = [
             Option(
-                shown, self._place(option.type, path), _ranges(option, shown, ranges), option.name
+                shown, self._resolve(option.type, path), _ranges(option, shown, ranges), option.name
             )
             for option, shown in zip(declared.options, names, strict=True)
         ]
@@ -218,7 +218,7 @@ class TypeResolver:
         message = f"there is no field {'.'.join(words)!r} before this"
         raise self._positions.error(reference.offset, message)
 
-    def _of_environment(self, reference: Reference) -> int | None:
+    def _environment_length(self, reference: Reference) -> int | None:
         """Return the length from an entry of the environment, or None if the reference is to a field."""
         if reference.lexical is not None or reference.words[0] != "env":
             return None
@@ -266,7 +266,7 @@ class TypeResolver:
             member = members.get(word) or members.get(f"_{word}")
             if member is None:
                 # The structure itself is still being resolved: continue the path in its frame.
-                inner = self._under_way(scope, path, word)
+                inner = self._open_frame(scope, path, word)
                 if inner is None:
                     return None
                 path, members, found = inner.path, inner.members, None
@@ -286,7 +286,7 @@ class TypeResolver:
         """
         each = [self._in_option(option.type, scope, path, words) for option in variant.options]
         first = each[0] if each else None
-        if first is None or any(one is None or not _alike(one, first) for one in each):
+        if first is None or any(one is None or not _are_same_key(one, first) for one in each):
             return None
         return first
 
@@ -305,7 +305,7 @@ class TypeResolver:
             case _:
                 return None if words else (Location(scope, path), declared)
 
-    def _under_way(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
+    def _open_frame(self, scope: Scope, path: tuple[str, ...], word: str) -> _Frame | None:
         """Return the innermost structure being resolved that a name on a path means."""
         if scope == self._scope:
             wanted = ((*path, word), (*path, word.removeprefix("_")))
@@ -315,7 +315,7 @@ class TypeResolver:
         return None
 
 
-def _alike(
+def _are_same_key(
     one: tuple[Location, FieldDeclaration], other: tuple[Location, FieldDeclaration]
 ) -> bool:
     """Return True if fields in two options of a variant hold a length or select an option in the same way."""

@@ -129,8 +129,9 @@ class _Reader:
         self._strings = StringIds()
         #: The number of records that have filled the tables.
         self._read = 1
-        #: True if records can be found again after a damaged one; the tables as repeated at the end, if they are there.
+        #: True if records can be found again after a damaged one.
         self._is_marked = layout.is_marked_at(source, self._places[-1][0])
+        #: The tables as repeated at the end, if they are there.
         self._repeated = pb.Tables()
         for error in damage:
             self._warn(error)

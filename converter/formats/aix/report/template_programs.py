@@ -305,8 +305,7 @@ class TemplateProgram(LocatedValues):
 
 
 def raw_text(entry: Entry, trace_env: int) -> tuple[int, Callable[[Code], None]]:
-    """Return the size of entries without a template that are as long as this one, and a function that prints their
-    words.
+    """Return the size of an entry without a template, and a function that prints the words of entries of that size.
 
     Raises:
         NotExpressedError: the entry has no whole words.

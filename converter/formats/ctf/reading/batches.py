@@ -190,7 +190,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
 
     def columns(self, window: Events) -> WindowColumns:
         class_id = self._class_ids(window)
-        place = self._places(window, class_id)
+        place = self._placements(window, class_id)
         return WindowColumns(window.ts, class_id, place, window.start, window.size, window.count)
 
     def segment(self, window: Events) -> Records:
@@ -216,7 +216,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
             )
         return looked_up(ids, numbers)
 
-    def _places(self, events: Events, class_id: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _placements(self, events: Events, class_id: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the trace's placements for the scanner's numbers."""
         numbers = events.place[: events.count]
         if not events.places:
@@ -225,10 +225,12 @@ class _PacketMerge(StreamMerge[Events, Records]):
         if renamed.any():
             here = np.flatnonzero(looked_up(renamed.astype(np.int32), numbers))
             if len(here):
-                self._name(events, class_id, here)
+                self._switch_to_named(events, class_id, here)
         return looked_up(places, numbers)
 
-    def _name(self, events: Events, class_id: NDArray[np.int32], here: NDArray[np.intp]) -> None:
+    def _switch_to_named(
+        self, events: Events, class_id: NDArray[np.int32], here: NDArray[np.intp]
+    ) -> None:
         """Switch these events to the class with the name of their thread at this point."""
         begin, start, size = events.begin, events.start, events.size
         of_types = events.class_id[here]

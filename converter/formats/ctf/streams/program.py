@@ -196,7 +196,7 @@ class Assembler:
         return max(8, self._align(max(8, alignment)))
 
     def _length(self, length: int | Location) -> tuple[int, int]:
-        """Return a known length, or -1 and the register that contains it."""
+        """Return a known length and -1, or 0 and the register that contains the length."""
         if isinstance(length, Location):
             return 0, self._registers.of[length]
         return length, -1

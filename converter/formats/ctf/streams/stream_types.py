@@ -111,7 +111,7 @@ class StreamType:
         # Records without a time have that of the start of their packet.
         self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
-        self._packet_extras = self._values_of_packets() if side_table is None else []
+        self._packet_extras = self._packet_values() if side_table is None else []
         self._thread = self._thread_contexts()
         self._reserve_registers()
         #: The first registers, which each packet sets; 0 if no record depends on them.
@@ -146,7 +146,7 @@ class StreamType:
             result += [record.specific_context, record.payload]
         return result
 
-    def _values_of_packets(self) -> list[tuple[Scope, FieldMember]]:
+    def _packet_values(self) -> list[tuple[Scope, FieldMember]]:
         """Return the otherwise unused numbers in a packet's header and context: all records of the packet get them."""
         found = []
         for scope, structure in (

@@ -54,15 +54,15 @@ class Tasks:
         self._names: dict[int, str] = {}
         self._current = np.full(0, -1, np.int32)
         self._first_current: dict[int, int] = {}
-        self._stated = False
-        self._places: dict[tuple[int, int], int] = {}
+        self._has_side_table = False
+        self._placements: dict[tuple[int, int], int] = {}
         #: True if events of a CPU are on the thread that runs there.
         self.follows = False
 
     def load(self, side_table: SideTable) -> None:
         """Take processes, threads and tracks from the trace's side table."""
         trace = self._trace
-        self._stated = True
+        self._has_side_table = True
         trace.processes, trace.threads = side_table.processes, side_table.threads
         trace.tracks = side_table.tracks
         for index, process in enumerate(trace.processes):
@@ -74,43 +74,42 @@ class Tasks:
     def placements(
         self, entries: Sequence[tuple[int, int, int, bytes]]
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Return the placements of (process ID, thread ID, track, thread name), and the entries whose thread has been
-        renamed.
+        """Return the placement of each (process ID, thread ID, track, thread name), and True for renamed threads.
 
-        A placement is a thread, or thread and track if there are tracks. A thread has been renamed if its name differs
-        from when it was first met. An additional last entry is for -1.
+        A placement is the number of a thread, or of a pair of thread and track in traces with a side table. A thread
+        is renamed if its name differs from when it first occurred. Both results have one more entry, for -1.
         """
-        places = np.full(len(entries) + 1, -1, np.int32)
+        placements = np.full(len(entries) + 1, -1, np.int32)
         renamed = np.zeros(len(entries) + 1, np.bool_)
         for i, (pid, tid, track, name) in enumerate(entries):
             thread = -1
             if not pid == tid == NO_ID:
                 text = name.decode("utf-8", "surrogateescape")
-                if self._stated:
+                if self._has_side_table:
                     thread = self.thread(pid & _ID_MASK, tid & _ID_MASK)
                 else:
                     thread = self.thread(pid, tid, text)
                     renamed[i] = self._trace.threads[thread].name != text
-            places[i] = self._placement(thread, track) if self._stated else thread
-        return places, renamed
+            placements[i] = self._placement(thread, track) if self._has_side_table else thread
+        return placements, renamed
 
     def _placement(self, thread: int, track: int) -> int:
         if not 0 <= track < len(self._trace.tracks):
             track = -1
         if thread == track == -1:
             return -1
-        number = self._places.get((thread, track))
+        number = self._placements.get((thread, track))
         if number is None:
-            number = self._places[thread, track] = len(self._places)
+            number = self._placements[thread, track] = len(self._placements)
         return number
 
     def threads_and_tracks(
         self, place: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32] | None]:
         """Return the threads and tracks of placements; no tracks if there are none."""
-        if not self._stated:
+        if not self._has_side_table:
             return place, None
-        table = np.array([*self._places, (-1, -1)], np.int32)
+        table = np.array([*self._placements, (-1, -1)], np.int32)
         thread, track = table.T.copy()
         return looked_up(thread, place), looked_up(track, place) if (track >= 0).any() else None
 
@@ -210,8 +209,8 @@ class Tasks:
         assert isinstance(tids, np.ndarray)
         if isinstance(column, np.ndarray):
             # The last name of each thread.
-            values, places = np.unique(tids[::-1], return_index=True)
-            names = column[::-1][places].tolist()
+            values, positions = np.unique(tids[::-1], return_index=True)
+            names = column[::-1][positions].tolist()
             strings = self._trace.strings
             for value, name in zip(values.tolist(), names, strict=True):
                 if name:
@@ -241,7 +240,7 @@ class Tasks:
 
     def assign_threads(self, batch: Batch) -> None:
         """Assign the events of a batch to the threads that run on their CPUs, and take names from perf's records."""
-        if self._stated:
+        if self._has_side_table:
             return
         switches = []
         for id in batch.tables:

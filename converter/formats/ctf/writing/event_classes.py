@@ -44,7 +44,7 @@ _ROOM_TICKS: Final = 1 << 61
 
 
 def frequency_of(clock: ClockDomain) -> int:
-    """Return the ticks per second, rounded up; the side table has the exact rate.
+    """Return the ticks per second, rounded to an integer; the side table has the exact rate.
 
     Raises:
         UnsupportedError: it does not fit 63 bits, or is a fraction of more digits than clocks have.

@@ -35,7 +35,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 
-#: Smaller block sizes are from damaged headers.
+#: Block sizes outside of these limits are from damaged headers.
 _SMALLEST_BLOCK = 512
 _LARGEST_BLOCK = 1 << 26
 

@@ -103,7 +103,7 @@ class LocationResolver:
         found = Location(scope, tuple(names))
         if not self._has_position:
             return found, None
-        targets = self._at(found)
+        targets = self._fields_at(found)
         if not targets:
             raise FragmentError(location.path, "there is no field before this", found=names)
         first = targets[0]
@@ -112,7 +112,7 @@ class LocationResolver:
             raise FragmentError(location.path, message, found=names)
         return found, first
 
-    def _at(self, location: Location) -> list[FieldDeclaration]:
+    def _fields_at(self, location: Location) -> list[FieldDeclaration]:
         """Return the fields at a location, looking into structures that are being parsed and into each option of
         variants.
 
@@ -121,21 +121,23 @@ class LocationResolver:
         names = location.path
         if location.scope != self._scope:
             outer = self._outer.get(location.scope) if location.scope < self._scope else None
-            return self._below(outer, names) if outer is not None else []
+            return self._fields_below(outer, names) if outer is not None else []
         # The innermost structure being parsed that is on the path and has the next name.
         for frame in reversed(self._frames):
             length = len(frame.path)
             if frame.path == names[:length] and length < len(names):
                 found = frame.members.get(names[length])
                 if found is not None:
-                    return self._below(found, names[length + 1 :])
+                    return self._fields_below(found, names[length + 1 :])
         return []
 
-    def _below(self, found: FieldDeclaration, names: tuple[str, ...]) -> list[FieldDeclaration]:
+    def _fields_below(
+        self, found: FieldDeclaration, names: tuple[str, ...]
+    ) -> list[FieldDeclaration]:
         if isinstance(found, Variant):
             known = self._below_variants.get((id(found), names))
             if known is None:
-                each = [self._below(option.type, names) for option in found.options]
+                each = [self._fields_below(option.type, names) for option in found.options]
                 all_of_them = [one for some in each for one in some] if all(each) else []
                 # Keep the variant too, so that its id() cannot be reused.
                 known = self._below_variants[id(found), names] = found, _distinct(all_of_them)
@@ -145,7 +147,7 @@ class LocationResolver:
         if not isinstance(found, Structure):
             return []
         member = self._members(found).get(names[0])
-        return self._below(member, names[1:]) if member is not None else []
+        return self._fields_below(member, names[1:]) if member is not None else []
 
     def _members(self, structure: Structure) -> dict[str, FieldDeclaration]:
         """Return the members by name."""

@@ -38,14 +38,14 @@ from converter.ir.field_classes import (
 Transform = Callable[[Column], Column]
 
 
-def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
-    """Return the conversion of columns of `derived` to columns of `stated`, None if they are the same.
+def transform(recorded: FieldClass, derived: FieldClass) -> Transform | None:
+    """Return the conversion of columns of `derived` to columns of `recorded`, None if they are the same.
 
     Raises:
-        ValueError: values of `stated` are not written as `derived`.
+        ValueError: values of `recorded` are not written as `derived`.
 
     """
-    match stated, derived:
+    match recorded, derived:
         case StructureClass(members), StructureClass(others) if len(members) == len(others):
             return _structure_transform(
                 [transform(a.type, b.type) for a, b in zip(members, others, strict=True)]
@@ -53,7 +53,7 @@ def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
         case NullClass(), StructureClass(()):
             return lambda column: NullColumn(len(column))
         case _, StructureClass((only,)):
-            return _only_member_transform(transform(stated, only.type))
+            return _only_member_transform(transform(recorded, only.type))
         case ArrayClass(element, length), ArrayClass(other_element, other_length):
             if length == other_length:
                 return _elements_transform(transform(element, other_element))
@@ -68,17 +68,17 @@ def transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
             if absent.type == StructureClass(()):
                 return _optional_transform(transform(element, present.type))
         case _:
-            return _scalar_transform(stated, derived)
+            return _scalar_transform(recorded, derived)
     raise ValueError("written in another way")
 
 
-def _scalar_transform(stated: FieldClass, derived: FieldClass) -> Transform | None:
-    match stated, derived:
+def _scalar_transform(recorded: FieldClass, derived: FieldClass) -> Transform | None:
+    match recorded, derived:
         case IntegerClass(bits, signed), IntegerClass(other, sign):
             if (bits, signed) == (other, sign):
                 return None
-            if signed == sign and bits < other and stated.dtype == derived.dtype:
-                return _fewer_bits_transform(stated.dtype.itemsize * 8 - bits)
+            if signed == sign and bits < other and recorded.dtype == derived.dtype:
+                return _fewer_bits_transform(recorded.dtype.itemsize * 8 - bits)
         case BooleanClass(), IntegerClass(8, False):
             return _as_booleans
         case (BytesClass(), ArrayClass(IntegerClass(8, False), None)) | (
@@ -87,7 +87,7 @@ def _scalar_transform(stated: FieldClass, derived: FieldClass) -> Transform | No
         ):
             return None
         case _:
-            if stated == derived:
+            if recorded == derived:
                 return None
     raise ValueError("written in another way")
 

@@ -69,17 +69,17 @@ class SideTable:
         """
         if event_id not in self._known:
             self._known[event_id] = _class_of(self._classes.get(event_id))
-        stated = self._known[event_id]
-        if stated is None or len(stated.fields) != len(derived.fields):
+        recorded = self._known[event_id]
+        if recorded is None or len(recorded.fields) != len(derived.fields):
             return None
         try:
             transforms = [
                 transform(one.type, other.type)
-                for one, other in zip(stated.fields, derived.fields, strict=True)
+                for one, other in zip(recorded.fields, derived.fields, strict=True)
             ]
         except ValueError:
             return None
-        return RecordedClass(stated, tuple(transforms))
+        return RecordedClass(recorded, tuple(transforms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +129,8 @@ def side_table_environment(
     }
     text = json.dumps(side_table, separators=(",", ":"))
     parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-    stated = {f"{ENTRY}{number}": part for number, part in enumerate(parts)}
-    return {**held, **usual, **stated}
+    entries = {f"{ENTRY}{number}": part for number, part in enumerate(parts)}
+    return {**held, **usual, **entries}
 
 
 def read_side_table(environment: Mapping[str, str | int]) -> SideTable | None:
@@ -214,28 +214,28 @@ def _clock_of(table: Any) -> ClockDomain:
 
 def _class_of(table: Any) -> EventClass | None:
     try:
-        stated = class_of(table)
+        recorded = class_of(table)
         if not isinstance(table.get("timed", True), bool):
             raise TypeError("whether a class has times")
-        for one in stated.fields:
+        for one in recorded.fields:
             text_of(one.name)
             text_of(one.unit)
             _check(one.type)
-        text_of(stated.name)
-        text_of(stated.category)
+        text_of(recorded.name)
+        text_of(recorded.category)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
         return None
-    return stated
+    return recorded
 
 
-def _check(stated: FieldClass) -> None:
+def _check(recorded: FieldClass) -> None:
     """Check the parts of a field class.
 
     Raises:
         TypeError: a part is invalid.
 
     """
-    match stated:
+    match recorded:
         case IntegerClass(_, _, _, labels, flags):
             if not isinstance(flags, bool):
                 raise TypeError("flags")

@@ -76,7 +76,7 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
     """
     places: list[tuple[int, int]] = []
     damage: list[TraceError] = []
-    offset = holes = searched = 0
+    offset = gaps = searched = 0
     is_marked = False
     while offset < source.size:
         try:
@@ -93,8 +93,8 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
                 following = _next_marked(source, offset + 1)
             if following is None:
                 break
-            holes += 1
-            if holes > limit("holes"):
+            gaps += 1
+            if gaps > limit("holes"):
                 damage.append(too_many_holes(offset))
                 break
             searched = following + 1

@@ -46,7 +46,7 @@ class Stream:
         damage: Callable[[TraceError], None],
         *,
         own: bool,
-        room: int = WINDOW,
+        capacity: int = WINDOW,
     ) -> Iterator[tuple[memoryview, int]]:
         """Yield windows of the stream with their offsets, from its first entry to its last complete one.
 
@@ -59,8 +59,8 @@ class Stream:
 
         """
         source = self.source
-        offset, wanted = self.start, room
-        holes = 0
+        offset, wanted = self.start, capacity
+        gaps = 0
         while offset < source.size:
             # np.empty() does not clear it first, as bytearray() does.
             buffer = np.empty(min(wanted, source.size - offset), np.uint8).data
@@ -68,10 +68,10 @@ class Stream:
             status, consumed, needed = scan(window, offset)
             yield window[:consumed], offset
             offset += consumed
-            wanted = room
+            wanted = capacity
             if status == INCOMPLETE and len(window) == len(buffer):
                 if offset + needed <= source.size:
-                    wanted = max(room, needed)
+                    wanted = max(capacity, needed)
                     continue
                 error = TraceError(
                     path=source.name,
@@ -100,8 +100,8 @@ class Stream:
             found = self._next_entry(offset + 4, own=own)
             if found is None:
                 raise error
-            holes += 1
-            if holes > limit("holes"):
+            gaps += 1
+            if gaps > limit("holes"):
                 damage(error)
                 raise too_many_holes(offset).within(path=source.name)
             error.message = f"entries go on at {found:#x}"

@@ -53,15 +53,17 @@ class Decoding:
 class Window:
     """The events of a window, in stream order; only the first `count` entries of each column are valid."""
 
-    def __init__(self, room: int, classes: int) -> None:
+    def __init__(self, capacity: int, classes: int) -> None:
         self.count = 0
         self.data = memoryview(b"")
         self.side = b""
-        self.ts, self.start, self.size, self.location = (np.empty(room, np.int64) for _ in range(4))
-        self.class_id, self.row, self.thread, self.cpu, self.track = (
-            np.empty(room, np.int32) for _ in range(5)
+        self.ts, self.start, self.size, self.location = (
+            np.empty(capacity, np.int64) for _ in range(4)
         )
-        self.shown = np.empty(room, np.uint32)
+        self.class_id, self.row, self.thread, self.cpu, self.track = (
+            np.empty(capacity, np.int32) for _ in range(5)
+        )
+        self.shown = np.empty(capacity, np.uint32)
         self.counts = np.zeros(classes, np.int32)
 
 
@@ -77,10 +79,12 @@ class _Pass:
 
     def windows(self) -> Iterator[Window]:
         """Yield the windows that have events; bytes after the last event belong to the last window."""
-        room = self._decoding.trace.bytes_of_a_window(WINDOW)
+        capacity = self._decoding.trace.bytes_of_a_window(WINDOW)
         try:
             decoding = self._decoding
-            windows = self._stream.windows(self._scan, decoding.warn, own=decoding.own, room=room)
+            windows = self._stream.windows(
+                self._scan, decoding.warn, own=decoding.own, capacity=capacity
+            )
             for data, offset in windows:
                 window = self._window
                 assert window is not None
@@ -110,8 +114,8 @@ class _Pass:
     def _scan(self, data: memoryview, offset: int) -> tuple[int, int, int]:
         decoding, scanner = self._decoding, self._scanner
         scanner.offset = offset
-        room = min(len(data) // MIN_ENTRY[self._stream.bits] + 1, _ROOM)
-        window = self._window = Window(room, len(decoding.trace.event_classes))
+        capacity = min(len(data) // MIN_ENTRY[self._stream.bits] + 1, _ROOM)
+        window = self._window = Window(capacity, len(decoding.trace.event_classes))
         status, window.count = scanner.scan(
             data,
             decoding.class_of_form,

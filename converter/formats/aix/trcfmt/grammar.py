@@ -46,7 +46,7 @@ _END_OF_CODE = re.compile(r"""[\s,{}"'`$\\&]|\Z""")
 _END_IN_EXPRESSION = re.compile(r"[^\w.]|\Z")
 _WORD = re.compile(r"""[^\s"`$\\{}]+""")
 _WORD_IN_CASE = re.compile(r"""[^\s"`$\\{},]+""")
-_CODE_BEHIND_LABEL = re.compile(r"(.*=)([A-ZoXU][0-9A-Z.]*)")
+_CODE_AFTER_LABEL = re.compile(r"(.*=)([A-ZoXU][0-9A-Z.]*)")
 _MACRO = re.compile(r"\$([A-Za-z0-9_]+)")
 _SUBROUTINE = re.compile(r"[0-9A-Fa-f]{3}")
 _MACRO_FORMAT = re.compile(r"%([A-Za-z])(\d{1,6}|W)?(?:\.(\d{1,6}))?")
@@ -200,7 +200,7 @@ class _Scanner:
         if not found:
             raise _SyntaxError("a string, a format code or a macro")
         word = found[0]
-        split = _CODE_BEHIND_LABEL.fullmatch(word)
+        split = _CODE_AFTER_LABEL.fullmatch(word)
         if split and (_FORMAT.fullmatch(split[2]) or _MOVE.fullmatch(split[2])):
             self.at -= len(split[2])
             word = split[1]

@@ -31,7 +31,7 @@ from converter.streaming.stream_merge import StreamMerge, WindowColumns
 _BATCH_BYTES: Final = 1 << 26
 
 #: Windows of all streams together that are scanned ahead.
-_AHEAD: Final = 16
+_PREFETCHED_WINDOWS: Final = 16
 _NO_WINDOW: Final = np.zeros(0, np.uint8)
 
 
@@ -151,7 +151,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Merge the streams by time and yield batches; damage goes to `report` before the next batch."""
     with Workers() as pool:
-        ahead = max(1, _AHEAD // max(1, len(streams)))
+        ahead = max(1, _PREFETCHED_WINDOWS // max(1, len(streams)))
         readers = [_StreamReader(stream, pool, ahead) for stream in streams]
         merge = _PacketMerge(trace, readers, classes, tasks, pool)
         while True:

@@ -39,10 +39,10 @@ def _directory(source: Source) -> Source:
     """Return the directory of a trace, given its `metadata` file."""
     if source.is_directory:
         return source
-    beside = source.beside()
-    if beside is None:
+    folder = source.beside()
+    if folder is None:
         raise TraceError(expected="a directory", found="a file")
-    return beside
+    return folder
 
 
 class _Reader:
@@ -82,7 +82,7 @@ class _Reader:
         self._addresses = Addresses(trace) if are_named(map(split_name, names)) else None
         if self._addresses is not None:
             trace.symbols = SymbolTable(self._names_of_addresses, exact=True)
-        self._surveyed = False
+        self._prescanned = False
         self._damage: TraceError | None = None
         trace.source_batches = trace.make_batches
         trace.in_time_order = True
@@ -200,9 +200,9 @@ class _Reader:
 
     def _prescan(self) -> None:
         """Go through all events once, for what earlier events need of later ones."""
-        if self._surveyed:
+        if self._prescanned:
             return
-        self._surveyed = True
+        self._prescanned = True
         if not self._follows and self._addresses is None:
             return
         for batch in self._pass():

@@ -48,7 +48,7 @@ class RecordColumns:
         self._registers = registers
         self._rows = rows
         self._locate = locate
-        self._ahead: Work[list[NDArray[np.uint8]]] | None = None
+        self._prefetched: Work[list[NDArray[np.uint8]]] | None = None
         self._slots: list[NDArray[np.uint8]] | None = None
 
     def table(self, note_use: Callable[[], None]) -> Table:
@@ -58,7 +58,7 @@ class RecordColumns:
             def build() -> Column:
                 note_use()
                 if self._slots is None:
-                    self._slots = self._decoded_ahead() or self._decode()
+                    self._slots = self._prefetched_slots() or self._decode()
                 return self._decoder.plans[index].build(self._slots, self._records.strings)
 
             return build
@@ -69,10 +69,10 @@ class RecordColumns:
         """Decode the columns on an idle worker."""
         # This thread groups the locations, for all classes at once.
         self._locate()
-        self._ahead = pool.submit(self._decode)
+        self._prefetched = pool.submit(self._decode)
 
-    def _decoded_ahead(self) -> list[NDArray[np.uint8]] | None:
-        ahead, self._ahead = self._ahead, None
+    def _prefetched_slots(self) -> list[NDArray[np.uint8]] | None:
+        ahead, self._prefetched = self._prefetched, None
         # A task that is still queued after windows to be scanned is run here instead.
         if ahead is None or ahead.take_back():
             return None

@@ -52,13 +52,13 @@ class Events:
         "window",
     )
 
-    def __init__(self, room: int) -> None:
-        self.ts = np.empty(room, np.int64)
-        self.class_id = np.empty(room, np.int32)
-        self.place = np.empty(room, np.int32)
-        self.begin = np.empty(room, np.uint32)
-        self.start = np.empty(room, np.uint32)
-        self.size = np.empty(room, np.uint32)
+    def __init__(self, capacity: int) -> None:
+        self.ts = np.empty(capacity, np.int64)
+        self.class_id = np.empty(capacity, np.int32)
+        self.place = np.empty(capacity, np.int32)
+        self.begin = np.empty(capacity, np.uint32)
+        self.start = np.empty(capacity, np.uint32)
+        self.size = np.empty(capacity, np.uint32)
         self.begin_window(np.zeros(0, np.uint8))
         #: The classes and placements (process ID, thread ID, track, thread name) that the numbers refer to.
         self.types: list[RecordType] = []

@@ -285,9 +285,11 @@ class _TraceWriter:
         kernel = any(one.known_name is not None for one in programs)
         metadata = Metadata(self._version, self._uuid)
         metadata.add_clock(trace.clock, self._shift)
-        stated = {one.number: one.event_class for one in programs}
+        classes = {one.number: one.event_class for one in programs}
         usual = usual_environment(trace, kernel=kernel)
-        metadata.trace.environment = dict(side_table_environment(trace, stated, self._shift, usual))
+        metadata.trace.environment = dict(
+            side_table_environment(trace, classes, self._shift, usual)
+        )
         for class_id, used in sorted(self._streams.programs.items()):
             cpu, tracked = class_id in (0, 2), class_id >= 2
             stream = metadata.add_stream(class_id, cpu=cpu, tracked=tracked, kernel=kernel)

@@ -136,7 +136,7 @@ _HOOKS: Final = {
 #: By 16-bit ID, as 64-bit hook words have them: a 12-bit ID and a zero.
 HOOKS: Final = {id << 4: hook for id, hook in _HOOKS.items()}
 
-#: For `kernels.aix_scan.Forms`: the words that an entry needs to be documented, 0x80 if it must be generic.
+#: For `entries.scan.Forms`: the words that an entry needs to be documented, 0x80 if it must be generic.
 NEEDS: Final = {
     id: 0x80 if hook.text else len(hook.words) for id, hook in HOOKS.items() if hook.is_documented
 }

@@ -1,7 +1,7 @@
 """The meaning of markers: event kinds and roles of their fields (``schemas/lttng_legacy/markers.json``).
 
-A marker is identified by its channel and name; before version 2.3 by its name alone, which then starts with what
-became the channel. In traces that traceconv converted from other formats (see `tables`) all markers are in one
+A marker is identified by its channel and name; before version 2.3 by its name alone, which then starts with what became
+the channel. In traces that traceconv converted from other formats (see `recording.TABLES_NAME`) all markers are in one
 channel, so that events at the same time keep their order; there the name includes the category.
 """
 

@@ -77,6 +77,8 @@ class Format:
     embeds: bool = False
     #: The start of a file may not identify it: the module `search` checks the rest.
     searches: bool = False
+    #: The format's own tools print events as text; the package `report` has `print_report`, which does as well.
+    reports: bool = False
     #: Files are read from start to end, so that compressed ones need no copy.
     reads_in_order: bool = False
     #: Options of the reader: names of its keyword arguments, which accept text.

@@ -36,6 +36,9 @@ from converter.ir.semantics import EndMatching, Semantics
 from converter.projection.domain.sched_conventions import argument_role
 from converter.projection.domain.thread_states import THREAD_STATES
 
+#: What events mean, as viewers take them.
+SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST)
+
 #: The provider of files that were converted from other formats.
 PROVIDER_ID: Final = 1
 PROVIDER_NAME: Final = b"traceconv"

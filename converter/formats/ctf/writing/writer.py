@@ -157,6 +157,9 @@ class _TraceWriter:
             columns = [column[order] for column in columns]
         programs, row, thread, cpu, track = columns
         streams = self._streams.assign(ts, programs, cpu, track)
+        events = EventArrays(
+            ts=ts, class_id=programs, row=row, thread=thread, track=track, stream=streams
+        )
         done = 0
         while done < len(batch):
             status, done = emitter.emit(events, done)

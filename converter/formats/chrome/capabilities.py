@@ -37,8 +37,9 @@ from converter.projection.timeline_fields import DURATION, JSON_TEXT
 
 
 def narrowed(piece: Piece, projection: Projection) -> Piece:
-    """Unsigned integers of less than 64 bits as signed ones, which JSON tells without a declaration; addresses as
-    hexadecimal, lists of several types as text of JSON.
+    """Convert values that JSON cannot express without a declaration.
+
+    Unsigned integers of less than 64 bits become signed ones, addresses hexadecimal, lists of mixed types JSON text.
     """
     piece = mixed_lists_as_json(piece, projection)
     own = piece.event_class
@@ -76,14 +77,14 @@ def _narrow(field_class: FieldClass) -> FieldClass:
 
 
 def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bool]:
-    """Whether each field is signed now and was not before."""
+    """Yield True for each field that is signed in `narrow` and was not in `own`."""
     for before, after in zip(own, narrow, strict=True):
         is_signed = isinstance(after.type, IntegerClass) and after.type.signed
         yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
 
 
 def _as_switch(piece: Piece, projection: Projection) -> Piece:
-    """A switch whose state is a number of Linux, as viewers show them."""
+    """Give switches a Linux state number, as viewers show it."""
     cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(piece),), piece)
     if not projection.is_nowhere(cpus):
         count = int(np.count_nonzero(np.asarray(cpus())))

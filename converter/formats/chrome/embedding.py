@@ -1,4 +1,4 @@
-"""What travels in Chrome JSON: a member of the outer object, an array of texts in base64."""
+"""The embedded payload of Chrome JSON: a member of the outer object, an array of base64 strings."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class _Frames(Embedding):
     frame_size = 3 << 18
 
     def open_frames(self, sink: Sink) -> bytes:
-        """The array opens where the object closed: its brace, the last byte but space, is taken away."""
+        """Open the array where the object closed: remove its brace, the last byte that is not white space."""
         size = sink.tell()
         end = sink.read_back(max(size - 16, 0), 16)
         closed = len(end.rstrip())
         assert end[closed - 1 : closed] == b"}", "the writer makes an object"
-        # What cannot be taken back becomes space.
+        # A sink that cannot be shortened gets spaces instead.
         sink.write_at(size - len(end) + closed - 1, b" " * (len(end) - closed + 1))
         return _HEAD
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """An element of the array. The footer stays legible, so that it is found."""
+        """Return an element of the array. The footer stays readable, so that it is found."""
         text = data if data.startswith(b"traceconv residual ") else b64encode(data)
         return (b",\n" if number else b"\n") + b'"' + text + b'"'
 
@@ -41,7 +41,7 @@ class _Frames(Embedding):
         return _TAIL
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """The elements of the array."""
+        """Yield the elements of the array."""
         if source.read(start, len(_HEAD)) != _HEAD:
             raise TraceError(format="chrome", offset=start, expected=f"the member {MEMBER!r}")
         offset = start + len(_HEAD)
@@ -50,14 +50,14 @@ class _Frames(Embedding):
             block = rest + source.read(offset, 1 << 20)
             offset += len(block) - len(rest)
             *texts, rest = block.split(b'"')
-            # Texts stand at odd places between quotes.
+            # Split at quotes, the strings are the items at odd indexes.
             if len(texts) % 2:
                 rest = texts.pop() + b'"' + rest
             for text in texts[1::2]:
                 yield text if text.startswith(b"traceconv residual ") else _decoded(text)
 
     def content(self, source: Source, start: int) -> Source:
-        """The object without the member."""
+        """Return the object without the member."""
         return View(source.name, source, 0, start, b"}\n")
 
 
@@ -65,7 +65,7 @@ def _decoded(text: bytes) -> bytes:
     try:
         return b64decode(text, validate=True)
     except ValueError:
-        # As it is: the checksum of the records tells that it is none of theirs.
+        # Unchanged: the checksum of the records shows that it is not one of them.
         return text
 
 

@@ -1,4 +1,4 @@
-"""What the text is: members, phases, and how scanned events are encoded.
+"""The layout of the text: members, phases, and the encoding of scanned events.
 
 Sources: Trace Event Format (Google document 1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU), catapult's
 tracing/extras/importer/trace_event_importer.html and Perfetto's importers/json.
@@ -11,13 +11,13 @@ import sys
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag, StrEnum, unique
 
-#: White space of JSON, and the byte order mark that some writers put in front.
+#: White space of JSON, and the byte order mark that some writers put first.
 SPACE = b" \t\r\n"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 #: Top-level members that this project reads and writes; all others are kept as they are.
 TRACE_EVENTS = "traceEvents"
-#: What this project's writer says of the file, in front of the events: {"version", "clock", "offset", "added"}.
+#: This project's member that describes the file, before the events: {"version", "clock", "offset", "added"}.
 HEADER = "traceconv"
 ENVIRONMENT = "environment"
 #: What ``added`` may name besides top-level members: the ``bp`` of all flow ends.
@@ -26,11 +26,11 @@ DISPLAY_TIME_UNIT = "displayTimeUnit"
 
 #: Scheduling as a kernel's tracer prints it, for importers.
 SYSTEM_TRACE_EVENTS = "systemTraceEvents"
-#: How that begins, inside its string, where it is made of the events and says nothing else. Its clock is theirs.
+#: The start of that string where it is derived from the events and says nothing else. It has the events' clock.
 DERIVED_TEXT = (
     rb"# tracer: nop\n# clock_type=UNKNOWN_CHROME_LEGACY\n# made of the events of this file\n"
 )
-#: How events begin that importers take for metadata that was stripped. That of a switch has its arguments in
+#: The start of events that importers parse as stripped metadata. That of a switch has its arguments in
 #: `EVENT_ARGUMENTS`.
 SWITCH_RECORD = b'{"ph":"M","name":"sched_switch","args":"__stripped__",'
 NATIVE_RECORD = b'{"ph":"M","name":"native","args":"__stripped__",'
@@ -75,7 +75,7 @@ class Phase(StrEnum):
 
 @unique
 class Need(IntEnum):
-    """What an event of a phase needs to become more than text: the entries of the scanner's phase table."""
+    """The members an event of a phase needs to become more than text: the entries of the scanner's phase table."""
 
     NATIVE = 0
     TIME = 1
@@ -87,7 +87,7 @@ class Need(IntEnum):
 
 
 class Present(IntFlag):
-    """Which optional members an event has."""
+    """The optional members that an event has, as bits."""
 
     DURATION = 4
     THREAD_TIME = 8
@@ -100,7 +100,7 @@ class Present(IntFlag):
     BINDS_ENCLOSING = 1 << 19
 
 
-#: Where an identity stands, by number in the class key.
+#: The member that holds an identity, by number in the class key.
 ID_PLACES = ("", "id", "id2.local", "id2.global")
 
 _KEY = struct.Struct("=BBcciii")
@@ -124,29 +124,29 @@ class ClassKey:
 
     @classmethod
     def parse(cls, data: bytes) -> ClassKey:
-        """The key of 16 bytes that the scanner interned."""
+        """Decode the key of 16 bytes that the scanner interned."""
         phase, place, id_kind, bind_kind, present, types, shape = _KEY.unpack(data)
         letter = chr(phase) if phase else ""
         return cls(letter, ID_PLACES[place], id_kind, bind_kind, Present(present), types, shape)
 
     @staticmethod
     def undeclared(data: bytes) -> bytes:
-        """The key of events like these that declare nothing."""
+        """Return the key of the same events without declarations."""
         *before, _, shape = _KEY.unpack(data)
         return _KEY.pack(*before, 0, shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value without others inside, by tag: n null, b boolean, i and u integers, x hexadecimal text, d double, s text,
-    j JSON text.
+    """A value that contains no others, by tag: n null, b boolean, i and u integers, x hexadecimal text, d double,
+    s text, j JSON text.
     """
 
     tag: str
 
     @property
     def width(self) -> int | None:
-        """How many slots a value takes, None where that varies."""
+        """Return the number of slots of a value, None where that varies."""
         return {"n": 0, "j": 2}.get(self.tag, 1)
 
 
@@ -158,7 +158,7 @@ class ObjectNode:
 
     @property
     def width(self) -> int | None:
-        """How many slots a value takes, None where that varies."""
+        """Return the number of slots of a value, None where that varies."""
         total = 0
         for _, node in self.members:
             width = node.width
@@ -176,7 +176,7 @@ class ArrayNode:
 
     @property
     def width(self) -> int | None:
-        """How many slots a value takes, None where that varies."""
+        """Return the number of slots of a value, None where that varies."""
         return None
 
 
@@ -184,7 +184,7 @@ Node = Leaf | ObjectNode | ArrayNode
 
 
 def parse_shape(shape: bytes, names: dict[int, str]) -> ObjectNode:
-    """The shape of arguments from the scanner's signature; `names` by id is filled in by the caller.
+    """Parse the shape of arguments from the scanner's signature; the caller fills in `names` by id.
 
     ``{`` (``,`` id of the name, 4 bytes, value)* ``}``, ``[`` element ``]``, or a tag.
     """
@@ -195,7 +195,7 @@ def parse_shape(shape: bytes, names: dict[int, str]) -> ObjectNode:
 
 
 def shape_names(shape: bytes) -> list[int]:
-    """The ids of the names in a signature."""
+    """Return the ids of the names in a signature."""
     result = []
     at = 0
     while at < len(shape):

@@ -47,7 +47,8 @@ SEMANTICS: Final = Semantics(
 
 SIGNED = IntegerClass(64, signed=True)
 UNSIGNED = IntegerClass(64)
-#: Written as text like "0x1f", which holds all 64 bits and which Perfetto reads as a number where it stands for an id.
+#: Written as text like "0x1f", which holds all 64 bits and which Perfetto parses as a number where it expects
+#: an id.
 HEXADECIMAL = IntegerClass(64, style=Style.HEXADECIMAL)
 
 #: The class of a scanned leaf, by tag.
@@ -88,30 +89,30 @@ def _phase_table() -> bytes:
     return bytes(table)
 
 
-#: What the scanner needs to know of each letter.
+#: The members that the scanner requires for each letter.
 PHASE_TABLE = _phase_table()
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)
 PAYLOAD = Field("payload", JSON_TEXT, Role.PAYLOAD)
 
-#: An id is hexadecimal text, a number or any other text; it stands in ``id`` or in one of two places in ``id2``.
+#: An id is hexadecimal text, a number or any other text; it is in ``id`` or in one of two members of ``id2``.
 ID_FIELDS: Mapping[str, str] = {"id": "id", "id2.local": "id.local", "id2.global": "id.global"}
 ID_CLASSES: Mapping[str, FieldClass] = {"x": HEXADECIMAL, "i": SIGNED, "s": StringClass()}
 ID = Field("id", HEXADECIMAL, Role.ID)
 
 
 def id_field(place: str, tag: str) -> Field:
-    """The field of an id that stands in ``id``, ``id2.local`` or ``id2.global``."""
+    """Return the field of an id in ``id``, ``id2.local`` or ``id2.global``."""
     return Field(ID_FIELDS[place], ID_CLASSES[tag], Role.ID)
 
 
 def bind_field(tag: str) -> Field:
-    """The field of ``bind_id``."""
+    """Return the field of ``bind_id``."""
     return Field("bind_id", ID_CLASSES[tag], Role.ID)
 
 
-#: In this order the optional parts of an event stand in its class.
+#: The optional fields of an event, in their order in its class.
 OPTIONAL = (
     PHASE,
     *(id_field(place, tag) for place in ID_FIELDS for tag in ID_CLASSES),
@@ -127,7 +128,7 @@ OPTIONAL = (
     MEMBERS,
 )
 
-#: A switch of threads has these first in its arguments.
+#: The first arguments of a context switch.
 SWITCH_FIELDS = (
     Field("prev_tid", SIGNED, Role.PREV_TID),
     Field("prev_comm", StringClass(), Role.PREV_COMM),
@@ -139,9 +140,9 @@ SWITCH_FIELDS = (
 )
 #: The names and tags that these arguments have in the text.
 SWITCH_ARGUMENTS = tuple((f.name, "s" if f.type == StringClass() else "i") for f in SWITCH_FIELDS)
-#: A wakeup is an instant with this first in its arguments.
+#: The first argument of a wakeup, which is an instant.
 WAKEUP_TID = Field("pid", SIGNED, Role.TID)
-#: Wakeups, new tasks among them, with category and name that Linux has for them.
+#: Wakeups (and new tasks), with the category and name that Linux has for them.
 WAKEUPS: Mapping[Kind, tuple[str, str]] = {
     Kind.SCHED_WAKING: ("sched", "sched_waking"),
     Kind.SCHED_WAKEUP: ("sched", "sched_wakeup"),
@@ -151,7 +152,7 @@ WAKEUPS: Mapping[Kind, tuple[str, str]] = {
 
 
 def is_writable(field_class: FieldClass) -> bool:
-    """Whether arguments of the class can be written (and declared by ``arg_types``)."""
+    """Return True if arguments of the class can be written (and declared by ``arg_types``)."""
     match field_class:
         case ArrayClass(element):
             return is_writable(element)

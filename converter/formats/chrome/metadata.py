@@ -1,6 +1,6 @@
-"""Metadata events: names of processes and threads for the tables, everything else as it is for the sidecar.
+"""Metadata events: names of processes and threads for the tables, everything else unchanged for the sidecar.
 
-An identity that is text and no number (some recorders write ``"tid":"main"``) gets a number from `FIRST_TEXT_ID` on;
+An identity that is text and not a number (some recorders write ``"tid":"main"``) gets a number from `FIRST_TEXT_ID` on;
 ``sidecar["chrome"]["text_ids"]`` has the texts by number.
 """
 
@@ -22,23 +22,23 @@ from converter.kernels.tables.strings import StringTable
 FIRST_TEXT_ID = 1 << 62
 
 _PLAIN_PROCESS = {"name", "ph", "pid", "args"}
-#: Metadata events that say where a process or a thread stands.
+#: Metadata events with the position of a process or a thread in the viewer.
 _ORDER = frozenset({"process_sort_index", "thread_sort_index"})
 _PLAIN_THREAD = _PLAIN_PROCESS | {"tid"}
 
 
 def process_name(pid: str, name: str) -> str:
-    """The metadata event that names a process; `pid` is JSON text."""
+    """Return the metadata event that names a process; `pid` is JSON text."""
     return f'{{"name":"process_name","ph":"M","pid":{pid},"args":{_named(name)}}}'
 
 
 def thread_name(pid: str, tid: str, name: str) -> str:
-    """The metadata event that names a thread; `pid` and `tid` are JSON text."""
+    """Return the metadata event that names a thread; `pid` and `tid` are JSON text."""
     return f'{{"name":"thread_name","ph":"M","pid":{pid},"tid":{tid},"args":{_named(name)}}}'
 
 
 def _named(name: str) -> str:
-    """The arguments of such an event; Perfetto's importer takes an empty name for an error."""
+    """Return the arguments of such an event; Perfetto's importer counts an empty name as an error."""
     return json.dumps({"name": name} if name else {}, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -55,15 +55,15 @@ class Tables:
 
     @property
     def known(self) -> bool:
-        """Whether there is any process, thread or metadata."""
+        """Return True if there is any process, thread or metadata."""
         return bool(self._processes or self._seen)
 
     def threads(self, keys: StringTable, ids: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The thread of each event from the id of its texts of pid and tid; -1 stays -1."""
+        """Return the thread of each event from the id of its texts of pid and tid; -1 stays -1."""
         known = len(self._of_key) - 1
         if len(keys) > known:
             new = [self._thread_of(keys[id]) for id in range(known, len(keys))]
-            # The last entry is what -1 finds.
+            # Index -1 selects the last entry.
             self._of_key = np.concatenate([self._of_key[:-1], np.array([*new, -1], np.int32)])
         return looked_up(self._of_key, ids)
 
@@ -84,7 +84,7 @@ class Tables:
         return self.identity(value)
 
     def identity(self, value: Any) -> int:
-        """The number of a pid or tid that is a number, or text."""
+        """Return the number of a pid or tid that is a number, or text."""
         if isinstance(value, str):
             try:
                 number = int(value) if value.isascii() else None
@@ -103,7 +103,7 @@ class Tables:
         text = text.encode("utf-8", "backslashreplace").decode()
         texts = self._sidecar().get("text_ids", {})
         if len(self._text_ids) != len(texts):
-            # A writer's tables are those of the trace's reader, who may have met more.
+            # A writer shares the tables of the trace's reader, which may have met more.
             self._text_ids = {text: int(number) for number, text in texts.items()}
         if text not in self._text_ids:
             number = FIRST_TEXT_ID + len(self._text_ids)
@@ -115,7 +115,7 @@ class Tables:
         return self._trace.sidecar.setdefault("chrome", {})
 
     def process(self, pid: int) -> int:
-        """The index of a process, which is added if it is new."""
+        """Return the index of a process, which is added if it is new."""
         index = self._processes.get(pid)
         if index is None:
             index = self._processes[pid] = len(self._trace.processes)
@@ -123,7 +123,7 @@ class Tables:
         return index
 
     def thread(self, pid: int, tid: int) -> int:
-        """The index of a thread, which is added if it is new."""
+        """Return the index of a thread, which is added if it is new."""
         index = self._threads.get((pid, tid))
         if index is None:
             index = self._threads[pid, tid] = len(self._trace.threads)
@@ -131,7 +131,7 @@ class Tables:
         return index
 
     def add_metadata(self, lines: bytes) -> None:
-        """Take metadata events, one a line, each once however often the batches are read."""
+        """Add metadata events, one a line, each only once even if the batches are read repeatedly."""
         for line in lines.split(b"\n")[:-1]:
             if line not in self._seen:
                 self._seen.add(line)
@@ -139,7 +139,7 @@ class Tables:
                     self._sidecar().setdefault("metadata", []).append(line.decode())
 
     def _name(self, line: bytes) -> bool:
-        """Fill in a name if this is one; whether that is all there is to know of the event."""
+        """Set a name if this is one; return True if the event says nothing else."""
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ class Tables:
         if not isinstance(event.get("name"), str):
             return False
         if event["name"] in _ORDER:
-            # Viewers show whom such an event names, other events or none.
+            # Viewers show the thread that such an event names, with or without other events.
             self.thread(self.identity(pid), self.identity(tid))
             self._trace.sidecar_shown.setdefault("chrome", Counter())[str(event["name"])] += 1
         if not isinstance(name, str):
@@ -179,16 +179,16 @@ class Tables:
         else:
             return False
         if not unnamed and old != name and event.keys() == plain:
-            # The table has room for the last name only.
+            # The table holds only the last name.
             self._sidecar().setdefault("metadata", []).append(rest)
         return event.keys() == plain and len(arguments) <= 1
 
     def text_of(self, number: int) -> str:
-        """The text that a pid or tid stands for, empty where it is a number."""
+        """Return the text of a pid or tid, empty where it is a number."""
         return str(self._texts().get(str(number), ""))
 
     def shown(self, number: int) -> str:
-        """A pid or tid as JSON text."""
+        """Return a pid or tid as JSON text."""
         text = self._texts().get(str(number))
         return str(number) if text is None else json.dumps(str(text), ensure_ascii=False)
 

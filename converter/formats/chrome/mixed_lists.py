@@ -1,4 +1,4 @@
-"""Lists whose elements are of several types, or are missing: text of JSON, as the reader has it of such lists."""
+"""Lists whose elements have mixed types or are missing become JSON text, as the reader returns such lists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from converter.projection.timeline_fields import JSON_TEXT
 
 
 def mixed_lists_as_json(piece: Piece, projection: Projection) -> Piece:
-    """The piece with its mixed lists as text of JSON."""
+    """Return the partition with its mixed lists as JSON text."""
     fields = piece.event_class.fields
     mixed = [index for index, field in enumerate(fields) if _has_mixed(field.type)]
     if not mixed:
@@ -68,7 +68,7 @@ def _varies(element: FieldClass) -> bool:
 
 
 def _as_json(field_class: FieldClass) -> FieldClass:
-    """The class with its mixed lists as text."""
+    """Return the class with its mixed lists as text."""
     match field_class:
         case ArrayClass() if _has_mixed(field_class):
             return JSON_TEXT
@@ -80,7 +80,7 @@ def _as_json(field_class: FieldClass) -> FieldClass:
 
 
 def _texts(column: Column, field_class: FieldClass, strings: StringTable) -> Column:
-    """A column with its mixed lists as text."""
+    """Return a column with its mixed lists as text."""
     if isinstance(field_class, StructureClass):
         assert isinstance(column, StructColumn)
         parts = zip(column.members, field_class.members, strict=True)
@@ -89,6 +89,6 @@ def _texts(column: Column, field_class: FieldClass, strings: StringTable) -> Col
     if not _has_mixed(field_class):
         return column
     items = (value(column, field_class, row, strings) for row in range(len(column)))
-    # Bytes that are not UTF-8 are no text of JSON.
+    # Bytes that are not UTF-8 cannot be in JSON text.
     texts = [value_text(item, field_class).encode("utf-8", "surrogateescape") for item in items]
     return list_of_bytes([text.decode("utf-8", "replace").encode() for text in texts])

@@ -1,9 +1,9 @@
 """Events that stay text: unknown phases, memory dumps, contexts, and events that their phase does not describe.
 
-Their payload is the object's compact text, empty for ``{}``. A payload that reading would not give back as it is (it
-comes from elsewhere, or is no JSON) is ``native`` of an event, as base64, with a phase that there is not: importers
-take an event without phase and time for an error. So is one with a duration or thread time that is no number, at which
-Perfetto's importer gives up the whole file if that is an object (in an array it leaves the event out).
+Their payload is the object's compact text, empty for ``{}``. A payload that would not be read back unchanged (it
+comes from elsewhere, or is not JSON) is written as base64 in the member ``native`` of an event with a phase that does
+not exist: importers count an event without phase and time as an error. So is a payload whose duration or thread time is
+not a number: Perfetto's importer rejects the whole file if that is an object (in an array it skips the event).
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from converter.ir.events import Table
 from converter.kernels.tables.strings import StringTable
 
 _OPENING = NATIVE_RECORD + b'"native":"'
-#: How older versions began them.
+#: The start of such events, also as older versions wrote it.
 _OPENINGS = (_OPENING, b'{"ph":"?","ts":0,"native":"')
 _CLOSING = b'"}'
-#: Members of which importers want numbers, and such that are none.
+#: Members that importers want to be numbers, and that are not.
 _NO_NUMBER = re.compile(
     rb'"(?:dur|tts|tdur)":(?!"?-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"?[,}])'
 )
 
 
 def unwrapped(table: Table) -> Table:
-    """The table of native events with the payloads that were wrapped as they were before."""
+    """Return the table of native events with wrapped payloads restored."""
 
     def column() -> Column:
         payloads = table.column(0)
@@ -48,7 +48,7 @@ def unwrapped(table: Table) -> Table:
 
 
 def wrapped(payloads: Column) -> ListColumn:
-    """The payloads as objects that are read as the same payloads."""
+    """Return the payloads as objects that are read as the same payloads."""
     assert isinstance(payloads, ListColumn)
     texts = [text or b"{}" for text in texts_of(payloads)]
     if not _are_native(texts):
@@ -78,7 +78,7 @@ def _unwrapped(text: bytes) -> bytes:
 
 
 def _are_native(texts: list[bytes]) -> bool:
-    """Whether these texts are read as native events with the same payloads."""
+    """Return True if these texts are read as native events with the same payloads."""
     if any(text.startswith(_OPENINGS) or _NO_NUMBER.search(text) for text in texts):
         return False
     keys, shapes = StringTable(), StringTable()

@@ -1,4 +1,4 @@
-"""What the letters of phases mean."""
+"""The meaning of phase letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recognising files whose events come late: recorders put pages of metadata in front of them, or their arguments."""
+"""Recognises files whose events come late: recorders put pages of metadata, or arguments, before them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from converter.storage.source import Source
 _BLOCK: Final = 1 << 20
 _SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-#: How an object begins, and an array of objects; no more white space inside than anybody puts there.
+#: The start of an object or of an array of objects, with no more white space than recorders write.
 _BEGINNINGS: Final = re.compile(rb'\{[ \t\r\n]{0,256}"|\[[ \t\r\n]{0,256}\{')
-#: The member of an object with the events, and that of an event which says what it is.
+#: The member of the object with the events, and the phase of an event.
 _EVENTS: Final = re.compile(rb'"traceEvents"[ \t\r\n]{0,256}:[ \t\r\n]{0,256}\[')
 _PHASE: Final = re.compile(rb'"ph"[ \t\r\n]{0,256}:[ \t\r\n]{0,256}"[A-Za-z()]"')
 _LONGEST: Final = 1 << 10
 
 
 def search(source: Source, head: bytes) -> bool:
-    """Whether a file is an object with events somewhere, or an array of them; it is read to where one is."""
+    """Return True if a file is an object with events, or an array of them; it is read up to the first event."""
     if source.is_directory or head.removeprefix(_BYTE_ORDER_MARK).strip(_SPACE)[:1] not in b"{[":
         return False
     source.expect_order()

@@ -1,4 +1,4 @@
-"""Pieces taken apart where the text says in names of members what other formats say elsewhere."""
+"""Splits partitions where member names of the text express what other formats express elsewhere."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from converter.projection.instants import NAME, as_instant
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
-#: Roles of what a counter has besides arguments.
+#: Roles of a counter's fields that are not arguments.
 _OF_COUNTERS = frozenset(
     {Role.NAME, Role.CATEGORY, Role.SCOPE, Role.VALUE, Role.THREAD_TIME, Role.PAYLOAD}
 )
 
-#: Unusual spellings that Perfetto's importer takes as those of track events, of samples V8's alone; not the older
+#: Unusual spellings that Perfetto's importer accepts for track events (for samples, only V8's); not the older
 #: asynchronous events.
 _SHOWN = frozenset({Phase.INSTANT_OLD, Phase.MARK, Phase.SAMPLE})
 
 
 def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
-    """Flow ends that bind to the slice around them, which have a member for it, and those that do not."""
+    """Split off flow ends that bind to the enclosing slice, which have a member for it."""
     fields = piece.event_class.fields
     if BINDS not in fields:
         return [piece]
@@ -45,7 +45,7 @@ def by_bind_point(piece: Piece, projection: Projection) -> list[Piece]:
 
 
 def by_waker(piece: Piece, projection: Projection) -> list[Piece]:
-    """Wakeups by threads that are known, and others, which are instants: viewers show who wakes."""
+    """Split off wakeups by unknown threads, which become instants: viewers show the waker."""
     if projection.is_on_threads(piece):
         return [piece]
     threads = projection.threads_of(piece)
@@ -64,9 +64,9 @@ def by_waker(piece: Piece, projection: Projection) -> list[Piece]:
 
 
 def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
-    """Events whose phase is another spelling of their kind's, and those whose letter means something else here.
+    """Split off events whose phase is another spelling of their kind's, or whose letter means something else here.
 
-    Those of other formats are spelled as importers show them, which know few.
+    Events of other formats get a spelling that importers show; they know few.
     """
     kind, fields = piece.event_class.kind, piece.event_class.fields
     if PHASE not in fields:
@@ -87,11 +87,11 @@ def by_phase(piece: Piece, projection: Projection) -> list[Piece]:
 
 def _without(piece: Piece, field: Field) -> Piece:
     fields = piece.event_class.fields
-    return _of_fields(piece, [i for i, one in enumerate(fields) if one != field])
+    return _with_fields(piece, [i for i, one in enumerate(fields) if one != field])
 
 
-def _of_fields(piece: Piece, kept: list[int]) -> Piece:
-    """The piece with some of its fields."""
+def _with_fields(piece: Piece, kept: list[int]) -> Piece:
+    """Return the partition with only the kept fields."""
     fields = piece.event_class.fields
 
     def made() -> EventClass:
@@ -102,10 +102,10 @@ def _of_fields(piece: Piece, kept: list[int]) -> Piece:
 
 
 def by_series(piece: Piece, projection: Projection) -> list[Piece]:
-    """Counters of other formats: on their process, named after their track, with nothing in them but values.
+    """Put counters of other formats on their process, named after their track, with values as their only arguments.
 
-    All arguments of a counter are series of it. Of a track called "name series" the series is one, so that viewers call
-    it as before.
+    All arguments of a counter are its series. A track called "name series" becomes the counter "name" with that series,
+    so that viewers show the same name.
     """
     if projection.is_own:
         return [piece]
@@ -117,12 +117,12 @@ def by_series(piece: Piece, projection: Projection) -> list[Piece]:
     for number in values_of(column).tolist():
         rows = np.flatnonzero(column == number)
         part = piece.select(rows) if len(rows) < len(piece) else piece
-        parts.append(part if number < 0 else _of_track(part, number, projection))
+        parts.append(part if number < 0 else _counter_of_track(part, number, projection))
     return parts
 
 
 def _is_of_counter(field: Field) -> bool:
-    """Whether a field is what a counter has besides arguments."""
+    """Return True if a counter's field is not an argument."""
     if field.role is Role.ID:
         return field.name in ID_NAMES
     return field.role in _OF_COUNTERS
@@ -138,11 +138,11 @@ def _values_alone(piece: Piece, projection: Projection) -> Piece:
     names = sorted({field.name for i, field in enumerate(fields) if i not in kept})
     what = f"arguments of counters that are not their values: {', '.join(names)}"
     projection.lose(LossKind.DROPPED, what, piece)
-    return _of_fields(piece, kept)
+    return _with_fields(piece, kept)
 
 
 def _identity(piece: Piece, projection: Projection) -> str:
-    """How viewers name an id between name and series; nothing where there is none."""
+    """Return the text of an id as viewers put it between name and series; empty where there is none."""
     strings = projection.source.strings
     texts, numbers = piece.texts(Role.ID, strings), piece.integers(Role.ID)
     if texts is not None:
@@ -150,8 +150,8 @@ def _identity(piece: Piece, projection: Projection) -> str:
     return "" if numbers is None else f"id: {int(numbers[0]):#x} "
 
 
-def _of_track(piece: Piece, number: int, projection: Projection) -> Piece:
-    """A counter of one track, under a name that no other track's has on its process."""
+def _counter_of_track(piece: Piece, number: int, projection: Projection) -> Piece:
+    """Return the counter of one track under a name that is unique on its process."""
     strings = projection.source.strings
     track = projection.track(number)
     fields = piece.event_class.fields

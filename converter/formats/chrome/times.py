@@ -21,7 +21,7 @@ _MAX = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How ticks of `rate` a second stand in the file: as microseconds of `decimals` decimals, less `offset` units."""
+    """The encoding of ticks of `rate` per second: microseconds with `decimals` decimals, less `offset` units."""
 
     rate: Fraction
     decimals: int
@@ -29,7 +29,7 @@ class Scale:
 
     @classmethod
     def of_rate(cls, rate: Fraction) -> Scale:
-        """The scale in which every tick of a clock has a place of its own.
+        """Return the scale in which every tick of a clock has a distinct value.
 
         Raises:
             UnsupportedError: the clock is faster than a femtosecond.
@@ -42,11 +42,11 @@ class Scale:
 
     @property
     def factor(self) -> Fraction:
-        """Units of the file in a tick."""
+        """The number of the file's units in a tick."""
         return Fraction(10 ** (6 + self.decimals)) / self.rate
 
     def to_file(self, ticks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Ticks as units of the file, to the nearest.
+        """Convert ticks to the nearest units of the file.
 
         Raises:
             UnsupportedError: a time does not fit 64 bits.
@@ -55,7 +55,7 @@ class Scale:
         return _scaled(ticks, self.factor)
 
     def from_file(self, units: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Units of the file as ticks, the inverse of `to_file`."""
+        """Convert units of the file to ticks, the inverse of `to_file`."""
         return _scaled(units, 1 / self.factor)
 
 

@@ -1,4 +1,4 @@
-"""Values as JSON, as the writer has them, and whether a reader finds in JSON that it is text of a value."""
+"""Values as JSON text as the writer writes them, and a test for text that a reader would parse as JSON."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from converter.ir.field_classes import (
 )
 from converter.projection.timeline_fields import JSON_TEXT
 
-#: Text that is taken for a number.
+#: Text that readers parse as a number.
 _HEXADECIMAL: Final = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,15})")
 _MAX_NUMBER: Final = (1 << 63) - 1
 
 
 def value_text(item: Any, field_class: FieldClass) -> str:
-    """A value as JSON; objects may have a name twice."""
+    """Return a value as JSON; objects may repeat a name."""
     match field_class:
         case ArrayClass(element):
             return "[" + ",".join(value_text(part, element) for part in item) + "]"
@@ -69,8 +69,8 @@ class _Members(list[tuple[str, Any]]):
 
 
 @lru_cache(1 << 12)
-def tells_itself(text: bytes) -> bool:
-    """Whether a reader takes the text for JSON: an array of several shapes, or with arrays in it."""
+def reads_as_json(text: bytes) -> bool:
+    """Return True if a reader keeps the text as JSON: an array of mixed shapes, or with arrays in it."""
     try:
         parsed = json.loads(text, object_pairs_hook=_Members, parse_int=_number)
         return type(parsed) is list and _shape(parsed) is None
@@ -83,7 +83,7 @@ def _number(text: str) -> int | float:
 
 
 def _shape(item: Any) -> Any:
-    """The shape of a value in an array, of which all have one; None if it is, or has, an array in it of others."""
+    """Return the shape of a value in an array; None if it is or contains an array whose elements differ in shape."""
     match item:
         case _Members():
             inner = [(name, _shape(part)) for name, part in item]

@@ -70,8 +70,8 @@ _LEAVES = {PAYLOAD: Leaf("j"), MEMBERS: Leaf("j"), FLOW_IN: Leaf("b"), FLOW_OUT:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One field of a class in the slots: `offset` slots behind the row's start where that is fixed, else behind the
-    parts `before`. `constant` stands in no slot.
+    """One field of a class in the slots: `offset` slots after the row's start where that is fixed, else after the
+    parts `before`. A `constant` has no slot.
     """
 
     node: Node
@@ -81,7 +81,7 @@ class Part:
     constant: str | bool | None = None
 
     def column(self, scanned: Scanned, starts: Positions, strings: StringTable) -> Column | None:
-        """The values for the rows that start at `starts`; None where they are not of the declared class."""
+        """Return the values of the rows that start at `starts`; None where they do not have the declared class."""
         if isinstance(self.constant, bool):
             return np.broadcast_to(np.bool_(self.constant), (len(starts),))
         if self.constant is not None:
@@ -97,8 +97,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A class key worked out: the class and, for each of its fields, where it stands. `cpu` is the slot of the CPU of
-    switches, `times` are the fields that hold ticks.
+    """The decoded class key: the class and the slots of each of its fields. `cpu` is the slot of the CPU of switches,
+    `times` are the fields that hold ticks.
     """
 
     event_class: EventClass
@@ -107,15 +107,15 @@ class Plan:
     times: frozenset[int] = frozenset()
 
 
-#: The text of an id of one of the scanner's tables.
+#: Returns the text of an id of one of the scanner's tables.
 Lookup = Callable[[int], bytes]
 
 
 def plan_of(
     key: ClassKey, names: Lookup, shapes: Lookup, *, own: bool, added: frozenset[str]
 ) -> Plan:
-    """Work out a class key. `own` says that this project wrote the file: only then events may be switches and wakeups.
-    It may have `added` the bind points of flow ends.
+    """Decode a class key. `own` means that this project wrote the file: only then events may be switches and wakeups.
+    `added` names the members that the writer added, such as the bind points of flow ends.
     """
     if not key.phase:
         return Plan(EventClass(Kind.NATIVE, fields=(PAYLOAD,), timed=False), (Part(Leaf("j"), 0),))
@@ -153,13 +153,13 @@ def plan_of(
 
 
 def times_of(fields: list[Field]) -> frozenset[int]:
-    """Which fields hold ticks that the file has in microseconds."""
+    """Return the fields that hold ticks, which are microseconds in the file."""
     times = (DURATION, THREAD_TIME, THREAD_DURATION)
     return frozenset(i for i, field in enumerate(fields) if field in times)
 
 
 def _standard_parts(key: ClassKey) -> dict[Field, Part]:
-    """The standard members that the events have, in the order of their slots."""
+    """Return the standard members of the events, in the order of their slots."""
     order: list[Field] = [NAME, CATEGORY]
     if key.id_place:
         order.append(id_field(key.id_place, key.id_kind.decode()))
@@ -208,7 +208,7 @@ def _tag(field_class: FieldClass) -> str:
 def _argument_parts(
     tree: ObjectNode, width: int, declared: list[FieldClass] | None
 ) -> list[tuple[str, Part]]:
-    """Name and part of each argument, the first of which stands `width` slots behind the row's start."""
+    """Return name and part of each argument, the first of which is `width` slots after the row's start."""
     result = []
     offset = width
     before: list[Node] = []
@@ -225,7 +225,7 @@ def _argument_parts(
 
 
 def _declared(key: ClassKey, tree: ObjectNode, names: Lookup) -> list[FieldClass] | None:
-    """The classes of the arguments as ``arg_types`` declares them, or None if it does not."""
+    """Return the classes of the arguments as ``arg_types`` declares them, or None if it does not."""
     if not key.types:
         return None
     try:
@@ -241,7 +241,7 @@ def _declared(key: ClassKey, tree: ObjectNode, names: Lookup) -> list[FieldClass
 
 
 def _declaration(key: ClassKey, names: Lookup) -> dict[str, Any]:
-    """What ``arg_types`` says where it is an object."""
+    """Return the members of ``arg_types`` where it is an object."""
     try:
         found = json.loads(names(key.types))
     except (ValueError, RecursionError):
@@ -250,7 +250,7 @@ def _declaration(key: ClassKey, names: Lookup) -> dict[str, Any]:
 
 
 def _are_switches(members: Sequence[tuple[str, Node]]) -> bool:
-    """Whether arguments are those of switches, and others behind them."""
+    """Return True if the arguments begin with those of switches."""
     return len(members) >= len(SWITCH_ARGUMENTS) and all(
         name == wanted and node == Leaf(tag)
         for (name, node), (wanted, tag) in zip(members, SWITCH_ARGUMENTS, strict=False)
@@ -258,7 +258,7 @@ def _are_switches(members: Sequence[tuple[str, Node]]) -> bool:
 
 
 def _is_running(tree: ObjectNode) -> bool:
-    """Whether a state is a switch, as older versions wrote them: with its CPU in front, null where it is not known."""
+    """Return True if a state is a switch as older versions wrote it: first its CPU, null where that is unknown."""
     if not tree.members or not _are_switches(tree.members[1:]):
         return False
     name, node = tree.members[0]
@@ -283,7 +283,7 @@ def _switch_plan(key: ClassKey, tree: ObjectNode, names: Lookup, *, is_state: bo
 
 
 def _wakeup_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan | None:
-    """The plan of instants that declare that they are wakeups; None of others."""
+    """Return the plan of instants that declare themselves wakeups; None for others."""
     declared = _declaration(key, names)
     kind = _KIND_OF_WAKEUP.get(str(declared.get("kind")))
     is_plain = not (key.present or key.id_place or key.bind_kind != b"\0")
@@ -305,9 +305,9 @@ def _wakeup_plan(key: ClassKey, tree: ObjectNode, names: Lookup) -> Plan | None:
 
 
 class Rows:
-    """The rows of one class in a batch: which slots they start at and, where the class has several, by which plan.
+    """The rows of one class in a batch: the slots they start at and, where there are several plans, the plan of each.
 
-    Without `numbers` all are by the first. `known` are columns of each plan that are there already, by field.
+    Without `numbers` all have the first plan. `known` are already decoded columns of each plan, by field.
     """
 
     def __init__(
@@ -329,7 +329,7 @@ class Rows:
         self._times = times
 
     def table(self) -> Table:
-        """The table, whose columns are made when asked for."""
+        """Return the table, whose columns are decoded lazily."""
         width = len(self._plans[0].event_class.fields)
         return Table(len(self._starts), [self._lazy(index) for index in range(width)])
 
@@ -346,7 +346,7 @@ class Rows:
     def _untimed(self, index: int) -> Column:
         if self._numbers is None:
             return self._part(0, index, self._starts)
-        # Only of the plans that occur: a file can make as many as it has events.
+        # Only the plans that occur: a file can cause as many plans as it has events.
         order = np.argsort(self._numbers, kind="stable")
         present, first = np.unique(self._numbers[order], return_index=True)
         columns = [

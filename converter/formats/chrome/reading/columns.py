@@ -1,4 +1,4 @@
-"""Slots to columns: what the scanner leaves of a batch, and a column of it per field of a class.
+"""Slots to columns: the scanner's output for a batch, and one column of it per field of a class.
 
 All functions work on whole columns. `at` is always an int64 array: the slot at which each row's value begins.
 """
@@ -50,11 +50,11 @@ class Scanned:
     text: NDArray[np.uint8]
 
     def at(self, at: Positions) -> NDArray[np.int64]:
-        """What stands in these slots."""
+        """Return the contents of these slots."""
         return slots_at(self.slots, at)
 
     def texts(self, at: Positions) -> ListColumn:
-        """The texts whose offset and size stand at `at`."""
+        """Return the texts whose offset and size are in the slots at `at`."""
         offsets = np.zeros(len(at) + 1, np.int64)
         np.cumsum(self.at(at + 1), out=offsets[1:])
         out = np.empty(int(offsets[-1]), np.uint8)
@@ -62,7 +62,7 @@ class Scanned:
         return ListColumn(offsets, out)
 
     def column(self, node: Node, at: Positions) -> Column:
-        """The values of a node."""
+        """Return the values of a node."""
         match node:
             case Leaf("n"):
                 return NullColumn(len(at))
@@ -90,13 +90,13 @@ class Scanned:
                 lengths = self.at(at)
                 offsets = np.zeros(len(at) + 1, np.int64)
                 np.cumsum(lengths, out=offsets[1:])
-                # Element k of all of them starts k - (elements before this array) widths behind the array's length.
+                # Element k of all of them starts k - (elements before this array) widths after the array's length.
                 inner_at = np.repeat(at + 1 - offsets[:-1] * width, lengths)
                 inner_at += np.arange(offsets[-1], dtype=np.int64) * width
                 return ListColumn(offsets, self.column(element, inner_at))
 
     def skip(self, node: Node, at: Positions) -> Positions:
-        """The slots behind the values of a node."""
+        """Return the slots after the values of a node."""
         width = node.width
         if width is not None:
             return at + width
@@ -109,7 +109,7 @@ class Scanned:
 
 
 def class_of_node(node: Node) -> FieldClass:
-    """The field class that values of a node have, as far as their text tells."""
+    """Return the field class of a node's values, as far as their text shows it."""
     match node:
         case Leaf(tag):
             return LEAF_CLASSES[tag]
@@ -124,7 +124,7 @@ def class_of_node(node: Node) -> FieldClass:
 def declared_column(
     column: Column, found: FieldClass, declared: FieldClass, strings: StringTable
 ) -> Column | None:
-    """A column of the class `found` as one of the class `declared` by the writer; None where it is no such thing."""
+    """Convert a column of the class `found` to the class `declared` by the writer; None where the values do not fit."""
     match found, declared, column:
         case _ if found == declared:
             return column
@@ -144,7 +144,7 @@ def declared_column(
 
 
 def is_by_value(found: FieldClass, declared: FieldClass) -> bool:
-    """Whether `declared_column` makes such columns value by value, which takes ten times as long as reading them."""
+    """Return True if `declared_column` converts value by value, which takes ten times as long as reading."""
     match found, declared:
         case _ if found == declared:
             return False
@@ -179,7 +179,7 @@ def _declared_structure(
 def _by_value(
     column: Column, found: FieldClass, declared: FieldClass, strings: StringTable
 ) -> Column | None:
-    """The rare rest, value by value: numbers written as text, blobs, arrays in arrays."""
+    """Convert the rare rest value by value: numbers written as text, blobs, arrays in arrays."""
     try:
         values = []
         for row in range(len(column)):
@@ -201,7 +201,7 @@ class _Pairs(list[tuple[str, Any]]):
 def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
     match found, declared:
         case _ if declared == JSON_TEXT:
-            # What has been taken apart was a text of the trace that this file was made of.
+            # The source trace had this parsed value as a text.
             return value_text(item, found).encode("utf-8", "surrogateescape")
         case StringClass(), IntegerClass() | BytesClass():
             return from_json(item.decode(), declared)
@@ -227,7 +227,7 @@ def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
 
 
 def from_json(item: Any, declared: FieldClass) -> Any:
-    """A parsed JSON value as `column_from_values` takes one of the class; ValueError or TypeError if it is none."""
+    """Convert a parsed JSON value for `column_from_values`; ValueError or TypeError if it is not of the class."""
     from base64 import b64decode
 
     match declared, item:

@@ -1,4 +1,4 @@
-"""Events whose arguments are not what ``arg_types`` declares them to be, as where a file was edited or is damaged."""
+"""Events whose arguments contradict their ``arg_types``, because a file was edited or is damaged."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from converter.kernels.tables.strings import StringTable
 
 
 def is_checked(part: Part) -> bool:
-    """Whether an argument is declared to be something else than its text tells, and can be looked at soon enough.
+    """Return True if an argument's declaration differs from its text's class and is cheap to check.
 
-    The class of an event must be known before its arguments are asked for. Those that are made value by value stay as
-    they are until then: who does not ask for them must not wait for them.
+    The class of an event must be known before its arguments are requested. Those that are converted value by value
+    are not checked: a caller that does not request them must not wait for them.
     """
     return part.declared is not None and not is_by_value(class_of_node(part.node), part.declared)
 
@@ -23,7 +23,7 @@ def is_checked(part: Part) -> bool:
 def checked(
     plan: Plan, scanned: Scanned, starts: Positions, strings: StringTable
 ) -> tuple[NDArray[np.bool_] | None, dict[int, Column]]:
-    """Which of the rows contradict their declaration, None where none does; then also the columns that are declared."""
+    """Return the rows that contradict their declaration (None where none does), and the columns decoded for that."""
     columns: dict[int, Column] = {}
     for index, part in enumerate(plan.parts):
         if not is_checked(part):
@@ -41,14 +41,14 @@ def _contradicting(
     found = np.zeros(len(starts), np.bool_)
     for part in plan.parts:
         if is_checked(part):
-            found |= _of_part(part, scanned, starts, strings)
+            found |= _contradicting_rows(part, scanned, starts, strings)
     return found
 
 
-def _of_part(
+def _contradicting_rows(
     part: Part, scanned: Scanned, starts: Positions, strings: StringTable
 ) -> NDArray[np.bool_]:
-    """Which rows have such an argument. They are few as a rule: halves without one are looked at once."""
+    """Return the rows with such an argument. They are usually few: a half without one is checked once."""
     found = np.zeros(len(starts), np.bool_)
     waiting = [(0, len(starts))]
     while waiting:

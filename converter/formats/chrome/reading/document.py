@@ -20,16 +20,16 @@ from converter.limits import allowed, limit
 from converter.storage.source import Source
 
 WINDOW = 1 << 22
-#: What `EventScanner.scan` says of where it stopped.
+#: The reasons for which `EventScanner.scan` stops.
 _MORE, _CLOSED, _FULL = 0, 1, 2
 
 
-#: What is left of a string, up to its end or that of the window; a backslash at the end of a window stays.
+#: The rest of a string, up to its end or that of the window; a backslash at the end of a window stays.
 _STRING_END = re.compile(rb'(?:[^"\\]++|\\[\s\S])*+("?)')
 
 
 class Step(Enum):
-    """What was read: events, which the scanner has, or a member of the outer object."""
+    """The item just read: events, which the scanner holds, or a member of the outer object."""
 
     EVENTS = auto()
     MEMBER = auto()
@@ -46,30 +46,30 @@ class Document:
         sample: bool = False,
         derived: tuple[str, bytes] | None = None,
     ) -> None:
-        """Open a text. A member `derived`, of a name and what its string begins with, is passed over."""
+        """Open a text. A member `derived`, given by its name and the start of its string, is skipped."""
         self.member: tuple[str, Any] = ("", None)
-        #: What is damaged behind what was read: there, events are left out.
+        #: Errors after which reading resumed: events are missing there.
         self.damage: list[TraceError] = []
         self._search = Search()
-        #: How often members were gone on with behind damage.
+        #: How often reading resumed at a member after damage.
         self._skipped = 0
         self._source = source
         self._window = window
         self._sample = sample
         self._derived = derived
         self._base = 0
-        # What is read lies in memory that is used for all windows: new memory takes the system longer than filling it.
+        # One buffer for all windows: for the system, mapping new memory takes longer than filling it.
         self._memory = bytearray()
         self._data = memoryview(self._memory)
         self._at = 0
 
     @property
     def position(self) -> int:
-        """How many bytes of the source are read."""
+        """The number of bytes of the source that have been read."""
         return self._base + self._at
 
     def steps(self, scanner: EventScanner, batch_size: int) -> Iterator[Step]:
-        """Read on until there are `batch_size` events or a member; the last steps may have fewer.
+        """Read until there are `batch_size` events or a member; the last steps may have fewer.
 
         Raises:
             TraceError: this is where the text stops being JSON, or ends too early; what was yielded is good.
@@ -102,7 +102,7 @@ class Document:
                 is_list = name == TRACE_EVENTS and self._next() == b"["
                 text = None if is_list or name is None else self._value()
             except TraceError as error:
-                found = self._name_behind(error)
+                found = self._name_after(error)
                 if found is None:
                     raise
                 continue
@@ -116,7 +116,7 @@ class Document:
                 yield Step.MEMBER
 
     def _is_derived(self, name: str) -> bool:
-        """Whether the value of a member, which is read next, says nothing that is not elsewhere."""
+        """Return True if the value of a member, which is read next, only repeats other content."""
         if self._derived is None or name != self._derived[0] or self._next() != b'"':
             return False
         start = b'"' + self._derived[1]
@@ -125,7 +125,7 @@ class Document:
         return bytes(self._data[self._at : self._at + len(start)]) == start
 
     def _pass_string(self) -> None:
-        """Go on behind a string, of which a window at a time is in memory."""
+        """Skip a string, with only one window of it in memory at a time."""
         self._at += 1
         while True:
             found = _STRING_END.match(self._data, self._at)
@@ -137,7 +137,7 @@ class Document:
                 raise self._truncated("the end of a string")
 
     def _name(self) -> str | None:
-        """The name of the next member, whose value is read then; None at the end of the object, or of a sample."""
+        """Return the name of the next member, so that its value is next; None at the end of the object or sample."""
         while (byte := self._next()) == b",":
             self._at += 1
         if byte == b"}":
@@ -156,8 +156,8 @@ class Document:
         self._at += 1
         return str(json.loads(text))
 
-    def _name_behind(self, error: TraceError) -> str | None:
-        """The name of the next member of a trace behind damage, whose value is read then; None where there is none."""
+    def _name_after(self, error: TraceError) -> str | None:
+        """Return the name of the next member of a trace after damage, so that its value is next; None without one."""
         while (found := MEMBER.search(self._data, self._at)) is None:
             # A name may be cut off by the end of the window.
             self._at = max(self._at, len(self._data) - LONGEST)
@@ -202,7 +202,7 @@ class Document:
             return
 
     def _resume(self) -> bool:
-        """Go on with the next event; whether there is one."""
+        """Resume at the next event; return False if there is none."""
         if self._sample:
             return False
         at = self._at + 1
@@ -218,7 +218,7 @@ class Document:
             at = 0
 
     def _next(self) -> bytes:
-        """The next byte that is not white space, which stays unread; empty at the end of the file."""
+        """Return the next byte that is not white space, without consuming it; empty at the end of the file."""
         while True:
             rest = bytes(self._data[self._at : self._at + 64]).lstrip(SPACE)
             self._at = min(self._at + 64, len(self._data)) - len(rest)
@@ -228,7 +228,7 @@ class Document:
                 return b""
 
     def _value(self) -> bytes | None:
-        """The next value as compact text, which is then read; None where a sample ends before."""
+        """Consume the next value and return it as compact text; None where a sample ends first."""
         self._next()
         while True:
             try:
@@ -245,12 +245,12 @@ class Document:
                 raise self._truncated("the end of a value")
 
     def _more(self) -> bool:
-        """Read on; what is unread stays. False at the end of the file."""
+        """Read more and keep what is unread. Return False at the end of the file."""
         if self._sample and self._data:
             return False
         offset = self._base + len(self._data)
         rest = len(self._data) - self._at
-        # A value that is larger than a window is not looked at again for each further window.
+        # A value that is larger than a window is not scanned again for each further window.
         size = min(max(self._window, rest), self._source.size - offset)
         if size <= 0:
             return False
@@ -265,7 +265,7 @@ class Document:
         self._data = whole[:end]
         zero = self._memory.find(b"\0", rest, end)
         if zero >= 0:
-            # No text has any, and in a string they are taken for a part of it.
+            # Text has no zero bytes, and in a string they would pass as part of it.
             place = self._base + zero
             self.damage.append(TraceError("bytes of value 0 in the text", offset=place))
         return end > rest
@@ -288,7 +288,7 @@ class Document:
 
 
 def _parsed(text: bytes) -> Any:
-    """The value; its text where it is beyond what Python's parser does (thousands of digits, deep nesting)."""
+    """Parse a value; return its text where Python's parser gives up (thousands of digits, deep nesting)."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Profiles of Firefox (Gecko), which samply and other profilers write as well: samples and markers of threads.
 
-A profile is one document of tables, which threads may share. Markers become trace events, text that the scanner of such
-reads; samples become columns at once.
+A profile is one document of tables, which threads may share. Markers become the text of trace events, which the scanner
+reads; samples become columns directly.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from converter.ir.trace import Trace
 from converter.limits import allowed, limit
 from converter.storage.source import MemorySource, Source
 
-#: What the trace's format is called: it is none of trace events, and is projected where it is written as such.
+#: The name of the trace's format: it is not that of trace events, so writing it as Chrome JSON needs a projection.
 GECKO: Final = "gecko"
-#: Processes inside processes.
+#: The depth of processes inside processes.
 _MAX_NESTING: Final = 4
-#: Phases of markers as those of events: an instant, an interval, its beginning, its end.
+#: The event phase of each marker phase: an instant, an interval, its beginning, its end.
 _PHASES: Final = ("i", "X", "B", "E")
 
 
 def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trace:
-    """The trace in a profile; `read_events` reads one of trace events.
+    """Read a profile as a trace; `read_events` reads the text of trace events.
 
     Raises:
         TraceError: it is none.
@@ -87,7 +87,7 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
 
 
 class _Profile:
-    """What of a profile becomes events: markers as text, samples as columns."""
+    """The parts of a profile that become events: markers as text, samples as columns."""
 
     def __init__(self, profile: Any) -> None:
         if not isinstance(profile, dict) or not isinstance(profile.get("threads"), list):
@@ -102,11 +102,11 @@ class _Profile:
 
     @property
     def names(self) -> list[bytes]:
-        """Names of functions, by the numbers that samples have for them."""
+        """Return the names of functions, by their number in samples."""
         return [name.encode("utf-8", "replace") for name in self._numbers]
 
     def _add(self, profile: dict[str, Any], depth: int) -> None:
-        """Take in the threads of a process and, in raw profiles, those of other processes inside."""
+        """Add the threads of a process and, in raw profiles, those of nested processes."""
         meta, shared = dictionary(profile, "meta"), dictionary(profile, "shared")
         later = start_of(meta) - self.start if start_of(meta) else 0.0
         categories = [
@@ -129,7 +129,7 @@ class _Profile:
                 self._put({**event, "tid": tid} if name == "thread_name" else event)
         strings = strings_of(thread) or strings_of(shared)
         self._add_markers(dictionary(thread, "markers"), strings, categories, (pid, tid), later)
-        # Frames and stacks are together in one place, that of their names.
+        # Frames and stacks are in the same object as their names.
         tables = shared if shared.get("frameTable") else thread
         self._add_samples(thread, tables, strings_of(tables) or strings, (pid, tid), later)
 
@@ -147,7 +147,7 @@ class _Profile:
         names, starts, ends, phases = columns(table, "name", "startTime", "endTime", "phase")
         count = min(map(len, (names, starts, ends, phases)))
         start, end = (times_of(one[:count], 0.0) for one in (starts, ends))
-        # The time of day is that of the whole profile.
+        # The whole profile has one time of day.
         at = ((np.where(numbers_of(phases[:count]) == 3, end, start) + later) * NANOSECONDS).astype(
             int
         )
@@ -184,7 +184,7 @@ class _Profile:
     ) -> None:
         frames, functions = dictionary(tables, "frameTable"), dictionary(tables, "funcTable")
         stacks = dictionary(tables, "stackTable")
-        # Of raw profiles a frame has a place, of processed ones a function that has a name.
+        # A frame has a location in raw profiles, and a function with a name in processed ones.
         location, function = columns(frames, "location", "func")
         prefix, frame = columns(stacks, "prefix", "frame")
         names = self._named(strings)
@@ -200,7 +200,7 @@ class _Profile:
         count = min(len(stack), len(times))
         number, times = numbers_of(stack[:count]), times[:count] + later
         prefixes = numbers_of(prefix[: len(frame)])
-        # A stack is inside one that stands before it.
+        # The prefix of a stack must have a lower index.
         prefixes[prefixes >= np.arange(len(prefixes))] = -1
         known = (number >= 0) & (number < len(prefixes)) & np.isfinite(times)
         self.skipped += int(np.count_nonzero((number >= 0) & ~known))
@@ -210,6 +210,6 @@ class _Profile:
             self.samples.append(Samples(place, ts, number[known], prefixes, named))
 
     def _named(self, strings: list[Any]) -> NDArray[np.int64]:
-        """Numbers of the names in a table of texts."""
+        """Return the numbers of the names in a table of texts."""
         numbers = self._numbers
         return np.array([numbers.setdefault(str(one), len(numbers)) for one in strings], np.int64)

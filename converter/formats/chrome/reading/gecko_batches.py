@@ -1,4 +1,4 @@
-"""Batches of profiles: markers on tracks of their own, and samples, whose stacks are numbers in tables."""
+"""Batches of profiles: markers on their own tracks, and samples, whose stacks are indexes into tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BATCH_SIZE: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples of one thread: when, and the number of a stack in tables that say its frame and the stack around."""
+    """The samples of one thread: times, and indexes into tables of stacks with their frame and outer stack."""
 
     thread: tuple[Any, Any]
     ts: NDArray[np.int64]
@@ -30,14 +30,14 @@ class Samples:
 
 
 class MarkerTracks:
-    """Markers of a thread are on a track for each name, where viewers have them: those of several names cross."""
+    """A track for each thread and marker name, as viewers have them: markers of different names overlap."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._tracks: dict[tuple[int, int], int] = {}
 
     def place(self, batch: Batch) -> Batch:
-        """The batch with its events on their tracks."""
+        """Return the batch with its events on their tracks."""
         names = np.zeros(len(batch), np.int32)
         for number in batch.tables:
             index = self._trace.event_classes[number].index_of(Role.NAME)
@@ -71,7 +71,7 @@ class MarkerTracks:
 def sample_batches(
     trace: Trace, samples: Sequence[Samples], ids: NDArray[np.int32]
 ) -> Iterator[Batch]:
-    """The samples: each walks its stack from the innermost frame outwards, all of a batch at a time."""
+    """Yield the samples. Stacks are walked from the innermost frame outwards, for all of a batch at a time."""
     if not samples:
         return
     number = next((i for i, one in enumerate(trace.event_classes) if one == SAMPLE), -1)

@@ -46,21 +46,21 @@ from converter.storage.source import Source
 
 #: Events in a batch.
 BATCH_SIZE = 1 << 16
-#: How much text tells a profile from events.
+#: Bytes of text that are enough to tell a profile from events.
 _HEAD_SIZE = 1 << 12
-#: How much text is looked at to find the unit of the clock.
+#: Bytes of text that are scanned to find the unit of the clock.
 SAMPLE_SIZE = 1 << 18
 _NANOSECOND_RATE = Fraction(10**9)
 _MAX_TICKS = (1 << 63) - 1
 
-#: How text begins that is not in bytes of ASCII: with its mark, or with a bracket in several bytes.
+#: The start of text in UTF-16 or UTF-32: a byte order mark, or a bracket of several bytes.
 _WIDE_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|\0{0,3}[\[{]\0{1,3}[^\0]")
 
 T = TypeVar("T")
 
 
 def read(source: Source) -> Trace:
-    """The trace in a Chrome JSON file, or in a profile of Firefox.
+    """Read a Chrome JSON file, or a profile of Firefox.
 
     Raises:
         TraceError: the file is not JSON, or has no events where a trace has them.
@@ -83,7 +83,7 @@ def read(source: Source) -> Trace:
 
 
 def read_events(source: Source) -> Trace:
-    """The trace in a file of trace events.
+    """Read a file of trace events.
 
     Raises:
         TraceError: the file is not JSON, or has no events where a trace has them.
@@ -93,13 +93,13 @@ def read_events(source: Source) -> Trace:
 
 
 class _Reader:
-    """What stays the same however often the batches are read: tables, classes, and the numbers of both."""
+    """The state shared by all passes over the batches: tables, classes, and the numbers of both."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._names = StringTable()
         self._shapes = StringTable()
-        # The shape of no arguments, which must be known however many others there are.
+        # The shape without arguments, which must be known even when the table of shapes is full.
         self._shapes.intern(b"{}")
         self._keys = StringTable()
         self._thread_keys = StringTable()
@@ -108,7 +108,7 @@ class _Reader:
         # The sidecar is filled while batches are read; filters that copy it copy this dictionary.
         self.trace = Trace(format="chrome", semantics=SEMANTICS, sidecar={"chrome": {}})
         self._tables = Tables(self.trace)
-        self._scale = self._first_look()
+        self._scale = self._prescan()
         self.trace.clock = ClockDomain(
             "ns", self._scale.rate, _parsed(parse_epoch, self._header_clock().get("epoch_ns"))
         )
@@ -122,14 +122,14 @@ class _Reader:
         self._plan_number = np.zeros(0, np.int64)
         self._cpu_slot = np.zeros(0, np.int64)
         self._declares = np.zeros(0, np.bool_)
-        #: Events of the pass that contradict what they declare.
+        #: The number of events of the pass that contradict their declaration.
         self._contradicting = 0
         self._keys_of_class: list[list[int]] = []
         self._class_ids: dict[EventClass, int] = {}
 
     # The clock
 
-    def _first_look(self) -> Scale:
+    def _prescan(self) -> Scale:
         """Read the header and some events to learn the unit of the times."""
         document = Document(self._source, SAMPLE_SIZE, sample=True)
         scanner = EventScanner(
@@ -142,7 +142,7 @@ class _Reader:
             0,
         )
         try:
-            # The scanner keeps what it has seen: there must be room for all, and an event has more than a byte.
+            # The scanner keeps all events, so the batch must hold them; an event has more than one byte.
             for step in document.steps(scanner, SAMPLE_SIZE):
                 if step is Step.MEMBER and document.member[0] == HEADER:
                     value = document.member[1]
@@ -150,13 +150,13 @@ class _Reader:
                         self._header = value
                         return self._header_scale()
         except TraceError:
-            # Reading the batches comes to the same place, and then knows what precedes it.
+            # Reading the batches meets the same error, and then knows what precedes it.
             if not document.position:
                 raise
         if scanner.places <= USUAL_DECIMALS:
             return Scale(_NANOSECOND_RATE, USUAL_DECIMALS)
         decimals = min(scanner.places, MAX_GUESSED_DECIMALS)
-        # Later times may be greater than those seen; a quarter of the range is left to them.
+        # Later times may be greater than those seen, so times seen may use a quarter of the range.
         while decimals > USUAL_DECIMALS and scanner.largest * 10**decimals > _MAX_TICKS // 4:
             decimals -= 1
         return Scale(Fraction(10 ** (6 + decimals)), decimals)
@@ -250,7 +250,7 @@ class _Reader:
         self.trace.sidecar["chrome"].setdefault("members", {})[name] = value
 
     def _added(self) -> frozenset[str]:
-        """What the writer put into the file that was not in the trace."""
+        """Return the members that the writer added to the file and that were not in the trace."""
         added = self._header.get("added")
         return frozenset(map(str, added)) if isinstance(added, list) else frozenset()
 
@@ -285,9 +285,9 @@ class _Reader:
     def _without_contradictions(
         self, scanned: Scanned, key: NDArray[np.int32], start: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], dict[int, dict[int, Column]]]:
-        """The keys of events, of which those that contradict what they declare are as if they declared nothing.
+        """Return the keys of events; those that contradict their declaration get the key without declarations.
 
-        The class of an event depends on whether they do, so that what is declared is decoded here; by key and field.
+        The class of an event depends on it, so declared arguments are decoded here; they are returned by key and field.
         """
         known: dict[int, dict[int, Column]] = {}
         places = np.flatnonzero(self._declares[key])
@@ -339,7 +339,7 @@ class _Reader:
         start: NDArray[np.int64],
         slots: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """The CPU of each event; that of a switch stands in its arguments."""
+        """Return the CPU of each event; that of a switch is among its arguments."""
         if not (self._cpu_slot >= 0).any():
             return cpu
         switches = np.flatnonzero(self._cpu_slot[key] >= 0)
@@ -349,7 +349,7 @@ class _Reader:
         return result
 
     def _add_plans(self) -> None:
-        """Work out the class keys that are new."""
+        """Decode the class keys that are new."""
         first = len(self._plans)
         if first == 0:
             # Key 0 is the empty text of every string table.
@@ -388,7 +388,7 @@ class _Reader:
 
 
 def _parsed(parse: Callable[[object], T], value: object) -> T | None:
-    """What the header says; None where it says nothing, or nonsense."""
+    """Parse a value of the header; None where it is missing or invalid."""
     try:
         return parse(value)
     except ValueError:

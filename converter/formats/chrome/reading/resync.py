@@ -1,4 +1,4 @@
-"""Where a text goes on behind damage: events at an object with a phase, members at the name of one that traces have."""
+"""Resync after damage: events resume at an object with a phase, members at a name that traces have."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from converter.limits import limit
 _OBJECT = re.compile(rb'[,\[\s]\s*(\{)\s*"')
 #: An event that is larger is not found again.
 LARGEST = 1 << 16
-#: A member of a trace, whose name may have lost its first quote. Members of events and of members are called otherwise.
+#: A member of a trace, whose name may have lost its first quote. Nested members have other names.
 MEMBER = re.compile(rb"(?<![\w\\])(" + TRACE_MEMBERS + rb')"[ \t\r\n]{0,256}:')
-#: More bytes than any of these take.
+#: More bytes than any match of `MEMBER` has.
 LONGEST = 1 << 10
 
 
@@ -22,12 +22,12 @@ class Search:
     """Looks for events in one text."""
 
     def __init__(self) -> None:
-        #: Objects that are looked into, of one input: to look into one takes as long as it is.
+        #: The number of objects of one input that may still be examined: examining one takes time in its size.
         self._left = limit("chrome.searched")
         self.given_up = False
 
     def next(self, data: memoryview, at: int) -> int | None:
-        """Where the first object is that is an event, from `at` on; None where there is none."""
+        """Return the offset of the first event at or after `at`; None where there is none."""
         for match in _OBJECT.finditer(data, at):
             if not self._left:
                 self.given_up = True

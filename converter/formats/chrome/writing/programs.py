@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.chrome.json.value_text import tells_itself
+from converter.formats.chrome.json.value_text import reads_as_json
 from converter.formats.chrome.layout import EVENT_ARGUMENTS, SWITCH_RECORD, Phase
 from converter.formats.chrome.mapping import (
     CATEGORY,
@@ -71,12 +71,12 @@ _KEYS = {
 _TIMES = (DURATION, THREAD_TIME, THREAD_DURATION)
 _ID_PLACES = {name: place for place, name in ID_FIELDS.items()}
 
-#: A column as an operation takes it: values, or those of lists with where they begin and end.
+#: A column as an operation accepts it: values, or the values of lists with their offsets.
 Bindable = NDArray[Any] | tuple[NDArray[Any], NDArray[np.int64]]
 
 
 def bindable(column: Column) -> Iterator[Bindable]:
-    """A column and those inside it, in the order in which programs number them."""
+    """Yield a column and those inside it, in the order in which programs number them."""
     match column:
         case np.ndarray():
             yield column
@@ -96,15 +96,15 @@ def bindable(column: Column) -> Iterator[Bindable]:
 class Compiler:
     """Makes one program."""
 
-    #: A number, a column, a literal or count, and the literal in front of it.
+    #: An operation's number, its column, a literal or count, and the literal before it.
     _code: list[tuple[int, int, int, int, int, int]] = field(default_factory=list)
     _literals: bytearray = field(default_factory=bytearray)
-    #: What is written in front of the next operation.
+    #: The text that is written before the next operation.
     _front: str = ""
     _column: int = 0
 
     def program(self, strings: StringTable) -> Program:
-        """The program of everything so far."""
+        """Return the program of all operations so far."""
         self._flush()
         code = np.array(self._code, np.int32).reshape(-1)
         return Program(code, bytes(self._literals), self._column, strings)
@@ -119,7 +119,7 @@ class Compiler:
         self._code.append((number, column, *self._place(text), *self._place(front)))
 
     def next_column(self, count: int = 1) -> int:
-        """Number the next columns; the first of them."""
+        """Number the next columns and return the first number."""
         self._column += count
         return self._column - count
 
@@ -128,7 +128,7 @@ class Compiler:
         self.operation(op.STRING_IF, self.next_column(), text)
 
     def plain_string(self) -> None:
-        """Emit a string column, which readers take for text whatever it looks like."""
+        """Emit a string column that readers parse as text whatever it looks like."""
         self.operation(op.PLAIN_STRING, self.next_column())
 
     def value(self, field_class: FieldClass, *, time: bool = False) -> None:
@@ -174,7 +174,7 @@ class Compiler:
 
 
 def json_text(text: str) -> str:
-    """A text as JSON."""
+    """Return a text as JSON."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -196,7 +196,7 @@ def _operation(field_class: FieldClass) -> int:
 
 
 class Evidence:
-    """How far the text of values tells their class: always, of some values, or never."""
+    """The extent to which the text of values shows their class: always, for some values, or never."""
 
     ALWAYS = 0
     SOMETIMES = 1
@@ -204,7 +204,7 @@ class Evidence:
 
 
 def evidence(field_class: FieldClass, level: int = 0, *, in_array: bool = False) -> int:
-    """Whether reading values of a class finds that class."""
+    """Return how reliably reading values of a class finds that class."""
     match field_class:
         case StructureClass(members) if level < _MAX_LEVELS:
             inner = (evidence(member.type, level + 1, in_array=in_array) for member in members)
@@ -226,14 +226,14 @@ def evidence(field_class: FieldClass, level: int = 0, *, in_array: bool = False)
 
 
 def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
-    """Rows with an empty array in them, or text of JSON that could be another value; None where there is neither."""
+    """Return the rows that contain an empty array, or JSON text that could be another value; None without any."""
     match field_class, column:
         case ArrayClass(element), ListColumn(offsets):
             return None if element == NullClass() else np.diff(offsets) == 0
         case BytesClass(), ListColumn(offsets, np.ndarray() as values) if field_class == JSON_TEXT:
             data, ends = values.tobytes(), offsets.tolist()
             spans = itertools.pairwise(ends)
-            return np.array([not tells_itself(data[start:end]) for start, end in spans], np.bool_)
+            return np.array([not reads_as_json(data[start:end]) for start, end in spans], np.bool_)
         case StructureClass(members), StructColumn(_, columns):
             result: NDArray[np.bool_] | None = None
             for member, inner in zip(members, columns, strict=True):
@@ -246,8 +246,8 @@ def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What the emission of a class needs to know before its columns: standard and argument fields, by index, which
-    fields are times, and how far the arguments tell their classes.
+    """The facts needed to emit a class, without its columns: standard and argument fields by index, the fields that
+    are times, and how reliably the arguments show their classes.
     """
 
     event_class: EventClass
@@ -258,7 +258,7 @@ class Outline:
 
     @classmethod
     def of(cls, event_class: EventClass) -> Outline:
-        """The outline of a class that the capabilities allow."""
+        """Return the outline of a class that the capabilities allow."""
         fields = event_class.fields
         if event_class.kind is Kind.SCHED_SWITCH:
             standard = tuple(range(len(SWITCH_FIELDS)))
@@ -275,7 +275,7 @@ class Outline:
 
     @property
     def declaration(self) -> str:
-        """The member that declares the classes of all arguments."""
+        """Return the member that declares the classes of all arguments."""
         fields = self.event_class.fields
         leading = self.standard if self.is_scheduling else ()
         forms = [type_form(fields[i].type) for i in (*leading, *self.arguments)]
@@ -283,7 +283,7 @@ class Outline:
 
     @property
     def kind_declaration(self) -> str:
-        """The member that declares what kind of event a wakeup is, with the classes of its arguments."""
+        """Return the member that declares the kind of a wakeup, with the classes of its arguments."""
         own = self.event_class
         category, name = WAKEUPS[own.kind]
         declared: dict[str, object] = {"kind": name}
@@ -297,23 +297,23 @@ class Outline:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the program takes the columns of the class, those that are arrays as they are."""
-        is_other = any(self.times) or self.tells_by_row
+        """Return True if the program uses the columns of the class as they are."""
+        is_other = any(self.times) or self.declares_by_row
         return not (is_other or self.event_class.kind is Kind.NATIVE)
 
     @property
-    def tells_by_row(self) -> bool:
-        """Whether some events declare their classes and others do not."""
+    def declares_by_row(self) -> bool:
+        """Return True if some events declare their classes and others do not."""
         return self.evidence == Evidence.SOMETIMES and self.event_class.kind not in WAKEUPS
 
     @property
     def is_scheduling(self) -> bool:
-        """Whether its events are switches or wakeups, all of whose fields are arguments."""
+        """Return True if its events are switches or wakeups, all of whose fields are arguments."""
         kind = self.event_class.kind
         return kind is Kind.SCHED_SWITCH or kind in WAKEUPS
 
     def compile(self, strings: StringTable, *, binds: bool) -> Program:
-        """The program, of columns with ids of these strings. With `binds`, flows end at the slice around them."""
+        """Return the program for columns with ids of these strings. With `binds`, flows end at the enclosing slice."""
         compiler = Compiler()
         if self.event_class.kind is Kind.NATIVE:
             compiler.literal(",\n")
@@ -329,8 +329,8 @@ class Outline:
     def _compile_event(self, compiler: Compiler, *, binds: bool) -> None:
         fields = self.event_class.fields
         kind = self.event_class.kind
-        # The phase stands first in the text but not in the class, and columns are numbered in the class's order: so the
-        # other fields that come before it in the class go into the text behind it.
+        # The phase comes first in the text but not in the class, and columns are numbered in the class's order: so the
+        # fields that precede it in the class follow it in the text.
         has_phase = PHASE in fields
         compiler.literal(",\n{" if has_phase else f',\n{{"ph":"{_usual_phase(kind)}"')
         if has_phase:
@@ -355,7 +355,7 @@ class Outline:
             compiler.literal(',"bp":"e"')
             compiler.skip()
         elif part == NAME:
-            # Catapult's importer gives up the whole file at an event without a name.
+            # Catapult's importer rejects the whole file at an event without a name.
             compiler.literal(',"name":')
             compiler.plain_string()
         elif part in (NAME, CATEGORY):
@@ -372,7 +372,7 @@ class Outline:
             compiler.value(part.type, time=part in _TIMES)
 
     def _arguments(self, compiler: Compiler, *, opened: bool) -> None:
-        """Emit the arguments, behind others where they are `opened`, and the end of the event."""
+        """Emit the arguments, following others where they are `opened`, and the end of the event."""
         for index in self.arguments:
             part = self.event_class.fields[index]
             compiler.literal("," if opened else ',"args":{')
@@ -405,7 +405,7 @@ class Outline:
         self._standard_arguments(compiler)
 
     def _standard_arguments(self, compiler: Compiler) -> None:
-        """Emit the fields that a kind of event has first, as arguments, and the others."""
+        """Emit the leading fields of a kind of event as arguments, then the others."""
         for index in self.standard:
             part = self.event_class.fields[index]
             compiler.literal(f'{"," if index else ""}"{part.name}":')

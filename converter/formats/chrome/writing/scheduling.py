@@ -1,7 +1,7 @@
 """Scheduling for importers: a text as ftrace prints it, the object's member ``systemTraceEvents``.
 
-Importers of the format take no scheduling from its events. The text is made of the events while they are written, and
-waits in a temporary file for the end of the object. The reader leaves it out: all of it is in the events.
+Importers of the format read no scheduling from its events. The text is derived from the events while they are written,
+and kept in a temporary file until the end of the object. The reader skips it: all of it is in the events.
 """
 
 from __future__ import annotations
@@ -29,41 +29,41 @@ from converter.kernels.tables.strings import StringTable
 if TYPE_CHECKING:
     from converter.ir.trace import Trace
 
-#: How much text waits in memory, and the size of the blocks that are moved at a time.
+#: Bytes of text that are kept in memory, and the size of the blocks that are moved at a time.
 _MOST_IN_MEMORY: Final = 32 << 20
 _BLOCK: Final = 1 << 18
 _ID: Final = 0xFFFF_FFFF
-#: What ends lines, and what a string has escaped, in names of threads; spaces stay.
+#: Replaces line ends, and characters that a string escapes, in names of threads; spaces stay.
 _CLEANED: Final = dict.fromkeys((*range(32), 34, 92, 127), "?")
 _OF_WAKEUPS: Final = (Role.TID, Role.COMM, Role.PRIORITY, Role.TARGET_CPU)
 #: The letters of states by bits, and the bit of tasks that were preempted, since these versions of Linux. Perfetto's
-#: importer takes an unknown version for an old one.
+#: importer treats an unknown version as an old one.
 _STATES: Final = (
     ((4, 14), (b"SDTtXZPI", 8)),
     ((4, 8), (b"SDTtXZxKWPN", 12)),
     ((0, 0), (b"SDTtXZxKWPN", 11)),
 )
 _RELEASE: Final = re.compile(r"(\d+)\.(\d+)")
-#: What lines of wakeups are called. Importers take a thread for waiting from sched_waking on, not from other events.
+#: The event names in lines of wakeups. Importers show a thread as runnable from sched_waking on, not from others.
 _LINE_OF_WAKEUP: Final = {
     Kind.SCHED_WAKING: b"sched_waking",
     Kind.SCHED_WAKEUP: b"sched_wakeup",
     Kind.SCHED_WAKEUP_NEW: b"sched_wakeup_new",
     Kind.TASK_NEW: b"sched_waking",
 }
-#: The columns of a batch's classes of scheduling; None of others.
+#: The columns of a batch's scheduling classes; None for others.
 Classes = list[LineColumns | None]
 
 
 class SchedulingText:
-    """The text of a trace's scheduling, which waits for the end."""
+    """The text of a trace's scheduling, kept until the end of the object."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.states = _states_of(str(trace.environment.get("kernel_release", "")))
         self._held: IO[bytes] | None = None
         self._latest = 0
-        #: By tid: the first thread that has it, and how many threads were looked at.
+        #: The first thread that has a tid, by tid, and the number of threads that were looked at.
         self._threads: dict[int, int] = {}
         self._done = 0
         #: Tids of lines.
@@ -71,7 +71,7 @@ class SchedulingText:
         self.tids = self.pids = np.zeros(0, np.int64)
 
     def classes(self, batch: Batch) -> Classes | None:
-        """The columns of the batch that lines are made of; None where it has no scheduling."""
+        """Return the columns of the batch that lines are made of; None where it has no scheduling."""
         kinds = self._trace.event_classes
         found = [
             number
@@ -109,7 +109,7 @@ class SchedulingText:
         bound: list[Any] = [_bindable(column) for column in columns[: len(SWITCH_FIELDS)]]
         for field, column in zip(SWITCH_FIELDS, tuple(bound), strict=True):
             if field.role is Role.PREV_TID:
-                # The last is what -1 finds.
+                # Index -1 selects the last.
                 bound.append(np.append(self.pids, 0)[map_distinct(column, self._thread_of)])
             elif field.role is Role.NEXT_TID:
                 map_distinct(column, self._thread_of)
@@ -128,12 +128,12 @@ class SchedulingText:
         return LineColumns(_LINE_OF_WAKEUP[event_class.kind], bound)
 
     def _thread_of(self, tid: int) -> int:
-        """The first thread that has a tid, -1 where none has; lines are of it."""
+        """Return the first thread that has a tid, to which lines belong; -1 where none has."""
         self._seen.add(tid)
         return self._threads.get(tid, -1)
 
     def add(self, text: memoryview, latest: int) -> None:
-        """Keep lines, the last of them of a time in nanoseconds."""
+        """Keep lines, of which `latest` is the greatest time in nanoseconds."""
         self._latest = max(self._latest, latest)
         if not len(text):
             return
@@ -145,7 +145,7 @@ class SchedulingText:
                 self._held = _in_a_file(self._held)
 
     def blocks(self) -> Iterator[bytes]:
-        """The text as a JSON string, in blocks; none where there is no scheduling."""
+        """Yield the text as a JSON string, in blocks; none where there is no scheduling."""
         if self._held is None:
             return
         yield b'"' + DERIVED_TEXT
@@ -160,7 +160,7 @@ class SchedulingText:
         yield "".join(self._names()).encode("utf-8", "replace") + b'"'
 
     def _names(self) -> Iterator[str]:
-        """Lines that importers take the names of threads from, in which these may have spaces."""
+        """Yield lines from which importers read the names of threads, which may contain spaces."""
         second, part = divmod(self._latest, 10**9)
         self._follow()
         for tid in sorted(self._seen):
@@ -176,13 +176,13 @@ class SchedulingText:
             )
 
     def close(self) -> None:
-        """Give up what is held."""
+        """Release the temporary file."""
         if self._held is not None:
             self._held.close()
 
 
 class LinePrinter:
-    """Prints the lines of parts of a batch; one of several at work at the same time."""
+    """Prints the lines of parts of a batch; several printers may run at the same time."""
 
     def __init__(self, text: SchedulingText, strings: StringTable, decimals: int) -> None:
         self._text = text
@@ -195,12 +195,12 @@ class LinePrinter:
         start: int,
         stop: int,
     ) -> tuple[memoryview, int]:
-        """The lines of events of a batch, and the latest of their times; `columns` are as `SchedLines` takes them."""
-        return self._lines.lines(classes, columns, self._text.tids, self._text.pids, start, stop)
+        """Return the lines of events of a batch and their latest time; `columns` are as `SchedLines` accepts them."""
+        return self._lines.lines(classes, *columns, self._text.tids, self._text.pids, start, stop)
 
 
 def _states_of(release: str) -> tuple[bytes, int]:
-    """The states of a version of Linux, by its name."""
+    """Return the letters of states of a version of Linux, given by its name."""
     found = _RELEASE.match(release)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     return next(states for since, states in _STATES if version >= since)
@@ -213,13 +213,13 @@ def _bindable(column: Column) -> Any:
 
 
 def _signed(number: int) -> int:
-    """An unsigned number of 64 bits as a signed one."""
+    """Return an unsigned number of 64 bits as a signed one."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def _in_a_file(held: io.BytesIO) -> IO[bytes]:
-    """Move what is held in memory to a temporary file."""
-    # Few traces have this much: importing it takes as long as converting a small one.
+    """Move the contents of memory to a temporary file."""
+    # Imported here because few traces need it, and importing takes as long as converting a small trace.
     from tempfile import TemporaryFile
 
     file = TemporaryFile()  # noqa: SIM115 - `SchedulingText.close` does

@@ -1,4 +1,4 @@
-"""Writing: a projected trace to compact JSON, batch by batch."""
+"""Writes a projected trace as compact JSON, batch by batch."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ _NANOSECOND_RATE = Fraction(10**9)
 #: From about 48 days on (2**22 seconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 10**6 << 22
 _MAX_TICKS = (1 << 63) - 1
-#: How much text a part of a batch is to become, which is less than a block: each part costs calls of the interpreter.
+#: Bytes of text that a part of a batch should become, less than a block: each part costs calls of the interpreter.
 _PART = 7 << 18
 _MOST_AT_ONCE = 1 << 15
 
 
-#: Text of events, the lines of their scheduling, and the latest of these.
+#: Text of events, the lines of their scheduling, and the latest time of these.
 _Block = tuple[memoryview, memoryview | None, int]
-#: The text of events, and the number of the next.
+#: The text of events, and the number of the next event.
 _Emitted = tuple[list[_Block], int]
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
-    """Write a trace that was projected to `mapping.CAPABILITIES`.
+    """Write a trace that was projected to `capabilities.CAPABILITIES`.
 
     Raises:
         UnsupportedError: a time of a clock that is not of nanoseconds does not fit 64 bits.
@@ -70,6 +70,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
         writer.write()
     finally:
         writer.close()
+
+
+#: Formats that record at which slice a flow ends.
+_WITH_BIND_POINTS = ("chrome", "perfetto")
 
 
 class _Writer:
@@ -90,22 +94,22 @@ class _Writer:
                 for _ in range(emitter_count())
             ]
         )
-        # For the batches that others write.
+        # Prints for the batches that other threads write.
         self._printer = LinePrinter(self._scheduling, trace.strings, decimals)
         self._sidecar: dict[str, Any] = trace.sidecar.get("chrome", {})
-        # What the sidecar's metadata events say of the tables, without touching the trace.
+        # The tables as the sidecar's metadata events define them, without changing the trace.
         self._replayed = Trace(format="chrome", sidecar={"chrome": {}})
         self._known = Tables(self._replayed)
-        # A trace of this format says itself what it has of these.
+        # A trace of this format has these in its sidecar.
         self._foreign = trace.format != "chrome"
         self._outlines: list[Outline] = []
         self._programs: dict[int, Program] = {}
         #: Classes whose programs take the columns as they are.
         self._plain: set[int] = set()
         self._texts = _ThreadTexts(trace, self._known)
-        # How many events are emitted at a time, once it is known how large they are.
+        # The number of events emitted at a time, once their size is known.
         self._at_once: int | None = None
-        # By thread; the last entry is that of -1, which is none.
+        # By thread; the last entry is for -1, which is no thread.
         self._used = np.zeros(1, np.uint8)
         self._environment: dict[str, str | int] = {}
         self._first = True
@@ -152,12 +156,12 @@ class _Writer:
         self._put(f'{{"{HEADER}":{_json(header)},\n"{TRACE_EVENTS}":[')
 
     def _added(self) -> list[str]:
-        """What the file has that the trace does not say."""
-        added = [BIND_POINT] if self._trace.semantics.flows is FlowBinding.ENCLOSING else []
+        """Return the members that the file has in addition to the trace."""
+        added = [BIND_POINT] if self._trace.format not in _WITH_BIND_POINTS else []
         return [*added, DISPLAY_TIME_UNIT] if self._foreign else []
 
     def _offset(self, batch: Batch) -> int:
-        """What is taken off all times so that readers, which use doubles, see every nanosecond."""
+        """Return the offset subtracted from all times so that readers, which use doubles, see every nanosecond."""
         timed = np.ones(len(batch), np.bool_)
         for class_id in batch.tables:
             if not self._trace.event_classes[class_id].timed:
@@ -173,11 +177,11 @@ class _Writer:
             return 0
         second = microsecond * 10**6
         offset = lowest // second * second
-        # What is left must fit 64 bits, of this batch at least.
+        # The difference must fit 64 bits, for this batch at least.
         return offset if offset >= -_MAX_TICKS and int(units.max()) - offset <= _MAX_TICKS else 0
 
     def _has_switches(self) -> bool:
-        """Whether there may be scheduling, whose times importers take as seconds."""
+        """Return True if there may be scheduling, whose times importers parse as seconds."""
         return any(one.kind is Kind.SCHED_SWITCH for one in self._trace.event_classes)
 
     def _finish(self) -> None:
@@ -186,10 +190,10 @@ class _Writer:
         if self._foreign:
             texts.append(f'"{DISPLAY_TIME_UNIT}":"ns"')
         if self._trace.environment != self._environment:
-            # It has grown while the events were read.
+            # The environment has grown while the events were read.
             texts.append(f'"{ENVIRONMENT}":{_json(self._trace.environment)}')
         self._put("\n]" + "".join(f",\n{text}" for text in texts))
-        # What the trace has of that name itself stays as it is.
+        # A member of that name in the trace is kept.
         if SYSTEM_TRACE_EVENTS not in members:
             for number, block in enumerate(self._scheduling.blocks()):
                 self._put("" if number else f',\n"{SYSTEM_TRACE_EVENTS}":')
@@ -203,7 +207,7 @@ class _Writer:
     # Metadata
 
     def _share_text_ids(self) -> None:
-        # A reader may have only now come to the first.
+        # A reader may meet the first one only now.
         if texts := self._sidecar.get("text_ids"):
             self._replayed.sidecar["chrome"]["text_ids"] = texts
 
@@ -215,7 +219,7 @@ class _Writer:
         self._write_lines(self._names())
 
     def _names(self) -> Iterable[str]:
-        """Names that the sidecar does not have, and who is in the tables but in no event."""
+        """Yield names that the sidecar does not have, and processes and threads that no event has."""
         trace, replayed = self._trace, self._replayed
         processes = {process.pid: process.name for process in replayed.processes}
         threads = {
@@ -261,11 +265,15 @@ class _Writer:
         self._share_text_ids()
         self._texts.extend()
         units = self._units(batch)
-        self._make_room()
-        mark(self._used, np.ascontiguousarray(batch.thread))
-        columns = EventArrays(batch, ts=units)
+        class_ids = np.ascontiguousarray(batch.class_id)
+        row = np.ascontiguousarray(batch.row)
+        thread = np.ascontiguousarray(batch.thread)
+        cpu = np.ascontiguousarray(batch.cpu)
+        self._grow_used()
+        mark(self._used, thread)
+        columns = class_ids, row, units, thread, cpu
         is_own = self._sink.begin_batch(len(batch))
-        # Who writes the end of the object has the scheduling of all batches.
+        # The writer of the object's end has the scheduling of all batches.
         writes_end = self._sink.writers[0] == 0
         scheduled = self._scheduling.classes(batch) if writes_end else None
         if not is_own:
@@ -278,7 +286,7 @@ class _Writer:
             programs[class_id] = self._bound(batch, class_id)
 
         def emit(made_by: tuple[Emitter, LinePrinter], events: range, _: bool) -> _Emitted:
-            """The text of these events, or so much of it as may be held."""
+            """Return the text of these events, or as much of it as may be held."""
             emitter, printer = made_by
             blocks: list[_Block] = []
             at, size = events.start, 0
@@ -295,7 +303,7 @@ class _Writer:
         start = self._sink.tell()
         parts = parts_of(range(len(batch)), self._at_once)
         for text, lines, latest in self._emission.blocks(emit, parts):
-            # The first event has no comma in front.
+            # The first event has no comma before it.
             self._sink.write(text[int(self._first) :], handover=True)
             self._first = False
             if lines is not None:
@@ -304,8 +312,8 @@ class _Writer:
         self._at_once = min(max(len(batch) * _PART // written, 1), _MOST_AT_ONCE)
         release_all(programs)
 
-    def _make_room(self) -> None:
-        """For marks of all threads."""
+    def _grow_used(self) -> None:
+        """Resize the flags to one per thread."""
         count = len(self._trace.threads)
         if len(self._used) <= count:
             grown = np.zeros(count + 1, np.uint8)
@@ -324,7 +332,7 @@ class _Writer:
         return units - self._scale.offset
 
     def _bound(self, batch: Batch, class_id: int) -> Program:
-        """The program of a class with its columns."""
+        """Return the program of a class, bound to its columns."""
         outline = self._outlines[class_id]
         event_class = outline.event_class
         table = batch.tables[class_id]
@@ -340,7 +348,7 @@ class _Writer:
                 bound.append(column)
             else:
                 bound += bindable(column)
-        if outline.tells_by_row:
+        if outline.declares_by_row:
             declared = np.zeros(len(table), np.bool_)
             for index in outline.arguments:
                 rows = untold(event_class.fields[index].type, columns[index])
@@ -356,7 +364,7 @@ class _Writer:
 
 
 class _ThreadTexts:
-    """The texts of all threads, as events have them."""
+    """The pid and tid texts of all threads, as events have them."""
 
     def __init__(self, trace: Trace, tables: Tables) -> None:
         self._trace = trace
@@ -366,7 +374,7 @@ class _ThreadTexts:
         self.array = _joined(self._threads)
 
     def extend(self) -> None:
-        """Follow the growth of the table."""
+        """Add the texts of threads that are new in the table."""
         threads = self._trace.threads
         if self._done == len(threads):
             return
@@ -379,17 +387,17 @@ class _ThreadTexts:
 
 
 def _joined(texts: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts behind the first, which is empty, with where they begin and end."""
+    """Return the texts joined after an empty one, and their offsets."""
     joined = np.frombuffer(b"".join(texts) + bytes(TEXT_PADDING), np.uint8)
     return joined, np.cumsum([len(text) for text in texts], dtype=np.int64)
 
 
 def _json(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    # What is no Unicode is escaped, so that it comes back.
+    # Text that is not valid Unicode is escaped, so that it is read back.
     return text if is_unicode(text) else json.dumps(value, separators=(",", ":"))
 
 
 def _member(value: Any) -> str:
-    # What Python's parser could not take is kept as its text.
+    # A value that Python's parser could not handle is kept as its text.
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else _json(value)

@@ -16,7 +16,7 @@ from support.strategies import batch_of
 
 from converter.errors import UnsupportedError
 from converter.formats.chrome.capabilities import CAPABILITIES
-from converter.formats.chrome.json.value_text import tells_itself
+from converter.formats.chrome.json.value_text import reads_as_json
 from converter.formats.chrome.reading.reader import read
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
@@ -329,4 +329,4 @@ def test_lists_that_readers_find_to_be_mixed_tell_themselves(own: bytes) -> None
     for text in (own, b"[1,2]", b"[]", b'[{"a":1},{"a":2}]', b'["NaN",1.5]', b'["0x01","b"]'):
         file = b'[{"ph":"i","ts":1,"args":{"a":%b}}]' % text
         (field,) = (one for one in load(file).event_classes[0].fields if one.name == "a")
-        assert (field.type == JSON_TEXT) is tells_itself(text) is (text == own)
+        assert (field.type == JSON_TEXT) is reads_as_json(text) is (text == own)

@@ -1,4 +1,4 @@
-"""What a trace.dat file holds of the events of other formats, in the shape in which its reader delivers them."""
+"""The capabilities of trace.dat: how it holds events of other formats, as its reader returns them."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from converter.projection.engine.types import converts
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossClass, LossKind
 
-#: A data location reaches 65,535 bytes: so many arguments of such texts, and the kernel's own fields, stay within.
+#: A data location reaches 65,535 bytes: this many arguments with such texts, and the kernel's own fields, fit.
 MAX_ARGUMENTS = 24
 MAX_TEXT_BYTES = 2560
-#: Of numbers alone, a record has room for any that occur.
+#: The limit for classes with numbers only, whose records hold as many as occur.
 MAX_NUMBERS = 250
-#: Each has pages of its own.
+#: The number of buffers, each of which has its own pages.
 MAX_BUFFERS = 255
-#: Of the time of a record, in its word; a longer one takes a record in front.
+#: The largest time delta in a record's word; a longer one needs an extra record before it.
 _LONGEST_DELTA: Final = (1 << 27) - 1
-#: The system of events that a program makes, and that have none of their own.
+#: The system of a program's events that have none.
 SYSTEM = "traceconv"
 
-#: Roles without which the kernel's event says nothing, besides those that its kind requires.
+#: Roles that the kernel's event needs in addition to those that its kind requires.
 _REQUIRED: dict[Kind, frozenset[Role]] = {
     **dict.fromkeys((Kind.IRQ_ENTRY, Kind.IRQ_EXIT), frozenset({Role.IRQ})),
     Kind.TIMER_ENTRY: frozenset({Role.TIMER}),
@@ -70,11 +70,11 @@ _REQUIRED: dict[Kind, frozenset[Role]] = {
 #: Of raw_syscalls:sys_enter (include/trace/events/syscalls.h).
 _SYSCALL_ARGUMENTS = 6
 
-#: Systems of the events that say something to the reader, by their names alone.
+#: The systems of events that the reader interprets by name, by the event's name.
 _SYSTEMS: Final = {name: system for system, name in MEANINGS}
-#: The system of what the tracer itself records, in formats of its own.
+#: The system of the tracer's own events, which have their own formats.
 _TRACER: Final = "ftrace"
-#: An event of each kind that the reader delivers.
+#: An event of each kind that the reader returns.
 _CANONICAL: Final = {
     **{known.kind: point for point, known in reversed(MEANINGS.items())},
     **EVENTS,
@@ -84,7 +84,7 @@ _TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
-    """What any variant holds."""
+    """Return the capabilities of every variant."""
     kinds = {Kind.TYPED: replace(_TYPED, of_class=held)}
     for kind, point in _CANONICAL.items():
         if kernel_format(*point) is not None:
@@ -135,13 +135,13 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
 
 
 def identifier(name: str) -> str:
-    """A name of letters, digits and underscores that is none of those that every record has."""
+    """Return a name of letters, digits and underscores that does not clash with the fields of every record."""
     name = plain_identifier(name)
     return f"_{name}" if name[0].isdigit() or name.startswith("common_") else name
 
 
 def held(event_class: EventClass) -> KindSupport | None:
-    """How the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED one."""
+    """Return how the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED event."""
     point = None if syscall_point(event_class) is not None else point_of(event_class)
     if point is not None:
         support = _kernel_support(point, event_class.kind)
@@ -159,7 +159,7 @@ def held(event_class: EventClass) -> KindSupport | None:
 
 @lru_cache(4096)
 def point_of(event_class: EventClass) -> tuple[str, str] | None:
-    """System and name of the kernel's event as which a class is written; None where it has none of their formats."""
+    """Return system and name of the kernel's event as which a class is written; None if no kernel format fits."""
     kind = event_class.kind
     own = (event_class.category or _SYSTEMS.get(event_class.name, ""), event_class.name)
     if _kind_of(own) is kind and (kind is not Kind.TYPED or _has_all(event_class, own)):
@@ -176,7 +176,7 @@ def _kind_of(point: tuple[str, str]) -> Kind | None:
 
 
 def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
-    """Whether a class has all fields of the kernel's event, whose text would show what is missing as zeros."""
+    """Return True if a class has all fields of the kernel's event, whose text would show missing ones as zeros."""
     places = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
     return all(
         index is not None and converts(event_class.fields[index].type, part.type)
@@ -206,7 +206,7 @@ def _kernel_support(point: tuple[str, str], kind: Kind) -> KindSupport:
 
 
 def _named_support(event_class: EventClass) -> KindSupport | None:
-    """How the format holds a class that the reader knows by its name; None where that is none of the kernel's."""
+    """Return how the format holds a class that the reader knows by its name; None if it is not the kernel's."""
     own = (event_class.category, event_class.name)
     point = syscall_point(event_class) or own
     known = meaning(*point)
@@ -216,7 +216,7 @@ def _named_support(event_class: EventClass) -> KindSupport | None:
     for field in event_class.fields:
         role = known.roles.get(field.name, Role.NONE)
         if role is not Role.NONE and not isinstance(field.type, IntegerClass):
-            # All that the reader knows by their names alone are numbers.
+            # All fields that the reader knows by their names alone are numbers.
             return None
         if role not in roles.values():
             roles.setdefault(field.name, role)
@@ -234,15 +234,15 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
     return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
 
 
-#: Events that only a kernel's format could hold, and that lack what it needs: not a timeline's, so that they stay what
-#: they are.
+#: Events that only a kernel's format could hold, but that lack what it needs. They are no timeline events, so they
+#: become TYPED ones.
 _TYPED_LOWERINGS: dict[Kind, Lowering] = {
     kind: _lower_to_typed for kind in Kind if kind not in (Kind.TYPED, Kind.SLICE_COMPLETE)
 }
 
 
 def adapt_typed(piece: Piece, projection: Projection) -> Piece:
-    """A system for classes without one, and a name that the reader does not take for an event that it knows."""
+    """Give classes without a system one, and a name that the reader does not mistake for an event that it knows."""
     event_class = piece.event_class
     name = identifier(event_class.name)
     known = None
@@ -258,7 +258,7 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
         return piece
     if event_class.category or name != event_class.name:
         what = f"name of the events {class_label(event_class)}: {category}:{name}"
-        # Of the kernel's events it is the one that its own tools have.
+        # For the kernel's events it is the name that the kernel's own tools have.
         loss_class, aspect = None, Aspect.RENAMED_CLASSES
         if known is not None:
             loss_class, aspect = LossClass.DETAIL, Aspect.CLASS_NAMES
@@ -271,14 +271,14 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
 
 
 def _recorder(trace: Trace) -> str:
-    """The system of events that have none: who recorded them, or else the format that they were read from."""
+    """Return the system for events without one: the recorder, or else the format that they were read from."""
     tracer = str(trace.environment.get("tracer_name", "")).partition("-")[0]
     name = tracer or trace.format
     return SYSTEM if name in ("", "none", _TRACER) else identifier(name)
 
 
 def _adapt(piece: Piece, projection: Projection) -> Piece:
-    """Tasks, states and arguments as the kernel records them; texts cut to the arrays that its event has for them."""
+    """Convert tasks, states and arguments to the kernel's encoding; cut texts to the arrays that its event has."""
     kind = piece.event_class.kind
     if kind in NAMED_KINDS:
         piece = with_tasks(piece, projection, UNKNOWN_NAME)
@@ -303,7 +303,7 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
 
 
 def _lose_address_zero(piece: Piece, projection: Projection) -> None:
-    """New files have a name for the address 0, at which marks of programs are (`new_contents`)."""
+    """Report that new files name the address 0, which events of trace_marker have (`new_contents`)."""
     place = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
     if place is None or projection.is_own:
         return
@@ -316,7 +316,7 @@ def _lose_address_zero(piece: Piece, projection: Projection) -> None:
 
 @cache
 def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
-    """The texts that an event has arrays for, with their sizes."""
+    """Return the text fields for which an event has fixed arrays, with their sizes."""
     format = kernel_format(*point)
     assert format is not None
     return [
@@ -349,7 +349,7 @@ def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callabl
 
 
 def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
-    """Arguments of system calls as an array of six, which is how many there are at most."""
+    """Convert arguments of system calls to an array of six, the maximum number."""
     index = piece.event_class.index_of(Role.SYSCALL_ARGUMENTS)
     if index is None:
         return piece
@@ -384,7 +384,7 @@ def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
 
 
 def _on_thread_of(piece: Piece, role: Role, projection: Projection) -> Piece:
-    """A switch is recorded by the task that leaves the CPU, a wakeup by the one that wakes."""
+    """Move events to the recording thread: for a switch the task that leaves the CPU, for a wakeup the waker."""
     tids = piece.integers(role)
     threads = projection.threads_of(piece)
     missing = threads < 0

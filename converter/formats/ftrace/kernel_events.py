@@ -1,4 +1,4 @@
-"""Events of any trace as records of the ring buffer, with the formats, symbols and names of tasks that they need."""
+"""Converts events of any trace to ring-buffer records, with the formats, symbols and names of tasks that they need."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _LINE_ENDS = re.compile(rb"[\0\r\n]")
 
 
 class KernelEvents:
-    """The events of batches as records, and what must be said about them: formats, names of tasks, symbols.
+    """Writes the events of batches as records, and collects their formats, names of tasks and symbols.
 
-    `numbers` are those by which records name the threads.
+    `numbers` are the pids by which records name threads.
     """
 
     def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
@@ -41,10 +41,10 @@ class KernelEvents:
         self.numbers = numbers
         #: The texts of the formats, by system.
         self.formats: dict[str, list[bytes]] = {}
-        #: Addresses of code that events name.
+        #: Addresses of code in the events.
         self.addresses: set[int] = set()
         self._has_marks = False
-        #: Names that events give to tasks, by tid: ids of strings.
+        #: The string ids of names that events give to tasks, by tid.
         self._names: dict[int, int] = {}
         self._no_names = frozenset(
             trace.strings.intern(one) for one in (b"", UNKNOWN_NAME.encode())
@@ -65,11 +65,11 @@ class KernelEvents:
             batch.class_id,
             batch.row,
             np.maximum(batch.cpu, 0),
-            self.numbers.of(batch.thread),
+            self.numbers.numbers_of(batch.thread),
         )
         track = batch.track
         if (batch.ts[1:] < batch.ts[:-1]).any():
-            # Threads that were recorded one by one share a CPU here, whose records tools expect in the order of time.
+            # Separately recorded threads share a CPU here, and tools expect the records of a CPU in time order.
             order = np.argsort(batch.ts, kind="stable")
             events, track = events.select(order), track[order]
         for number, writer in writers.items():
@@ -87,7 +87,7 @@ class KernelEvents:
         return record_program(made.format, event_class, big_endian=False)
 
     def format_of(self, event_class: EventClass) -> NewFormat:
-        """The format of a class that is new here; UnsupportedError when there can be none."""
+        """Return the format of a new class; UnsupportedError if there can be none."""
         return self._maker.make(event_class)
 
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
@@ -105,7 +105,7 @@ class KernelEvents:
                 assert isinstance(column, np.ndarray)
                 self.addresses.update(values_of(column).tolist())
             elif field.type.style is Style.POINTER:
-                # Of data, or of a function that the event names: that of its start.
+                # An address of data, or the start of a function that the event names.
                 assert isinstance(column, np.ndarray)
                 self.addresses.update(symbols.starts(column).tolist())
 
@@ -116,7 +116,7 @@ class KernelEvents:
                 continue
             tids, names = table.column(places[0]), table.column(places[1])
             if isinstance(tids, np.ndarray) and isinstance(names, np.ndarray):
-                # Of each task the last.
+                # The last name of each task.
                 which, first = np.unique(tids[::-1], return_index=True)
                 last = zip(which.tolist(), names[::-1][first].tolist(), strict=True)
                 self._names.update((tid, name) for tid, name in last if name not in self._no_names)
@@ -142,11 +142,11 @@ class KernelEvents:
             if symbol is not None:
                 found[address - symbol[1]] = symbol[0]
             all_named &= symbol is not None
-        # Marks say where the kernel took them; those of other sources say 0, and tools expect this name. They would
-        # give it to each address below the first function.
+        # trace_marker events have the address of the kernel's function. It is 0 for other sources, where tools expect
+        # this name. Otherwise tools would use the name for each address below the first function.
         if self._has_marks and all_named:
             found.setdefault(0, b"tracing_mark_write")
-        # A name ends at a blank.
+        # A name ends at a space.
         return b"".join(
             b"%016x T %b\n" % (address, re.sub(rb"\s", b"_", name))
             for address, name in sorted(found.items())
@@ -154,7 +154,7 @@ class KernelEvents:
 
 
 def _holds_addresses(field_class: FieldClass) -> bool:
-    """Whether values are call stacks, of the kernel's code or of a program's."""
+    """Return True if values are call stacks, of the kernel's or of a program's code."""
     match field_class:
         case ArrayClass(IntegerClass(style=Style.SYMBOL | Style.POINTER)):
             return True

@@ -1,6 +1,6 @@
-"""The kernel's own events: the formats of schemas/ftrace/events, and the event that stands for each kind.
+"""The kernel's own events: the formats of schemas/ftrace/events, and the event that represents each kind.
 
-The formats are those of a 6.18 kernel (tracefs events/*/*/format), of the events that this converter or Perfetto knows.
+The formats are those of a 6.18 kernel (tracefs events/*/*/format), for events that this converter or Perfetto knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from converter.formats.ftrace.event_format.formats import EventFormats
 from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
 from converter.ir.kinds import Kind
 
-#: The event of each kind, as system and name; `mapping` says the same in the other direction.
+#: The event of each kind, as system and name; `mapping` has the other direction.
 EVENTS: Final[dict[Kind, tuple[str, str]]] = {
     Kind.SCHED_SWITCH: ("sched", "sched_switch"),
     Kind.SCHED_WAKING: ("sched", "sched_waking"),
@@ -51,12 +51,12 @@ EVENTS: Final[dict[Kind, tuple[str, str]]] = {
 }
 
 _PAGE_DATA = re.compile(rb"(field:\s*char data;\s*offset:\s*(\d+);\s*size:)\d+")
-#: What names a system or an event, and no place elsewhere.
+#: A valid name of a system or an event, and not a path to another folder.
 _WORD = re.compile(r"[A-Za-z0-9_]{1,99}")
 
 
 def header_texts(page_size: int) -> tuple[bytes, bytes]:
-    """Tracefs events/header_page for pages of this size, and events/header_event."""
+    """Return tracefs events/header_page for pages of this size, and events/header_event."""
     page = _PAGE_DATA.sub(
         lambda found: found[1] + str(page_size - int(found[2])).encode(), _read("header_page")
     )
@@ -65,7 +65,7 @@ def header_texts(page_size: int) -> tuple[bytes, bytes]:
 
 @cache
 def kernel_format(system: str, name: str) -> EventFormat | None:
-    """The kernel's format of an event, None of one that is not in the schemas."""
+    """Return the kernel's format of an event, None if it is not in the schemas."""
     if not _WORD.fullmatch(system) or not _WORD.fullmatch(name):
         return None
     try:
@@ -76,7 +76,7 @@ def kernel_format(system: str, name: str) -> EventFormat | None:
 
 
 def own_print_formats(formats: EventFormats, types: Iterable[int]) -> dict[str, bytes]:
-    """How a recording prints events, "system:event", where new files print them otherwise."""
+    """Return the `print fmt` of a recording's events by "system:event", where new files have another one."""
     own = {}
     for type_id in types:
         format = formats.get(type_id)
@@ -102,7 +102,7 @@ def _kernel_printed(system: str, name: str) -> bytes | None:
 
 
 def kernel_text(system: str, name: str) -> bytes:
-    """The text of a format that there is."""
+    """Return the text of a format that is in the schemas."""
     return _read(f"events/{system}/{name}/format")
 
 

@@ -1,6 +1,6 @@
-"""Systems and names of the kernel's events by the one word that other recorders of the kernel call them.
+"""Systems and names of the kernel's events, from the single word that other recorders of the kernel use.
 
-Such a word is the system and the name, or the name alone where it begins with the system: `kmem_mm_page_alloc` is
+Such a word is system and name, or the name alone where it begins with the system: `kmem_mm_page_alloc` is
 `kmem:mm_page_alloc`, `block_dirty_buffer` is `block:block_dirty_buffer`.
 """
 
@@ -14,7 +14,7 @@ from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.domain.linux_tracepoints import meaning
 
-#: Systems of include/trace/events/*.h and of drivers whose events are recorded; the longest that fits counts.
+#: Systems of include/trace/events/*.h and of drivers whose events are recorded; the longest match counts.
 _SYSTEMS: Final = frozenset(
     {
         *(
@@ -133,9 +133,9 @@ _SYSTEMS: Final = frozenset(
         *("vsyscall", "wbt", "workqueue", "writeback", "xdp", "xen", "xfs", "xhci-hcd"),
     }
 )
-#: Those whose events do not begin with their name, but for what `kernel_format` knows.
+#: Systems whose events do not begin with the system's name, except those that `kernel_format` knows.
 _BARE: Final = frozenset({"asoc", "kmem", "power", "printk", "random", "irq_vectors", "exceptions"})
-#: Of system calls, and what the kernel calls them.
+#: The events of system calls, and the kernel's names for them.
 _SYSCALLS: Final = {
     Kind.SYSCALL_ENTRY: ("syscall_entry_", "sys_enter_"),
     Kind.SYSCALL_EXIT: ("syscall_exit_", "sys_exit_"),
@@ -144,7 +144,7 @@ _SYSCALLS: Final = {
 
 @cache
 def kernel_point(word: str) -> tuple[str, str] | None:
-    """The system and name of an event that nothing interprets, None for a word that is none of the kernel's."""
+    """Return the system and name of an event that nothing interprets; None for a word that is not the kernel's."""
     parts = word.split("_")
     for count in range(len(parts) - 1, 0, -1):
         system, name = "_".join(parts[:count]), "_".join(parts[count:])
@@ -158,7 +158,7 @@ def kernel_point(word: str) -> tuple[str, str] | None:
 
 
 def syscall_point(event_class: EventClass) -> tuple[str, str] | None:
-    """The kernel's event of a class of one system call, which does not say its number and has no system."""
+    """Return the kernel's event for a class of one system call, which has neither its number nor a system."""
     known = _SYSCALLS.get(event_class.kind)
     if (
         known is None

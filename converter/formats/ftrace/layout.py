@@ -1,4 +1,4 @@
-"""Parts of a recording of Linux ftrace that are the same wherever it is stored: texts of the kernel, compressed data.
+"""The parts of an ftrace recording that are the same wherever it is stored: texts of the kernel, compressed data.
 
 The texts are files of tracefs and of /proc as trace-cmd.dat.v7(5) packs them.
 """
@@ -35,10 +35,10 @@ class SectionId(IntEnum):
 
 
 class RecordingLayouts:
-    """The structures whose numbers are in the recording's byte order. See `recording_layouts`.
+    """The structures in the recording's byte order. See `recording_layouts`.
 
     Args:
-        c: the module with the declarations' vocabulary: `structures`, or the library construct.
+        c: the module that provides the declarations: `structures`, or the library construct.
         big_endian: the byte order.
 
     """
@@ -70,7 +70,7 @@ def recording_layouts(big_endian: bool) -> RecordingLayouts:
 
 
 def parse(structure: Any, data: bytes, offset: int, field: str) -> Any:
-    """`data` as `structure`; a TraceError at `offset`, naming `field`, when it is not."""
+    """Parse `data` as `structure`; TraceError at `offset`, naming `field`, if it does not match."""
     try:
         return structure.parse(data)
     except structures.StreamError as error:

@@ -1,4 +1,4 @@
-"""How trace.dat's records and options map to the representation; what its events mean is in `linux_tracepoints`."""
+"""The mapping of trace.dat's records and options; the meaning of its events is in `linux_tracepoints`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NANOSECOND_CLOCKS = frozenset(
     }
 )
 
-#: Fields of the record itself: the class says the type, the thread the pid; the others are context.
+#: Fields of the record itself: the type is the class, the pid the thread; the others are context.
 TYPE_FIELD = "common_type"
 PID_FIELD = "common_pid"
 COMMON_ROLES = {
@@ -33,7 +33,7 @@ COMMON_ROLES = {
 }
 
 
-#: Which fields name a task: (role of its pid, role of its name).
+#: The fields that name a task: (role of its pid, role of its name).
 NAMING_ROLES = (
     (Role.PREV_TID, Role.PREV_COMM),
     (Role.NEXT_TID, Role.NEXT_COMM),
@@ -42,10 +42,10 @@ NAMING_ROLES = (
     (Role.TID, Role.NEW_COMM),
 )
 
-#: Stacks of system ftrace: of the kernel's code, or of a program's, whose symbols nobody tells.
+#: Stacks of system ftrace: of the kernel's code, or of a program's, whose symbols are unknown.
 STACK_STYLES = {"kernel_stack": Style.SYMBOL, "user_stack": Style.POINTER}
 
-#: Character arrays that are no text: (system, event, field).
+#: Character arrays that are not text: (system, event, field).
 BINARY_FIELDS = frozenset({("ftrace", "raw_data", "buf")})
 
 #: Events of text buffers that are written by programs (trace_marker).

@@ -1,4 +1,4 @@
-"""A recording of Linux ftrace as it lies in files: the kernel's texts, and where the pages of each CPU are."""
+"""A recording of Linux ftrace in files: the kernel's texts, and the location of each CPU's pages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Section:
     size: int
 
     def __bytes__(self) -> bytes:
-        """The section's data, uncompressed; TraceError where it is damaged."""
+        """Return the section's data, uncompressed; TraceError where it is damaged."""
         name = section_name(self.id)
         raw = self.stored()
         if not self.flags & COMPRESSED:
@@ -63,13 +63,13 @@ class Section:
             raise error.within(field=name, base=self.offset) from error
 
     def stored(self) -> bytes:
-        """The section's data as the file has it; TraceError where it is cut off."""
+        """Return the section's data as stored; TraceError where it is cut off."""
         name = section_name(self.id)
         return self.file.source.read_exactly(self.offset, self.size, field=name)
 
 
 class CpuData(NamedTuple):
-    """Where one CPU's pages are. Of compressed data the size is not to be trusted, but it ends before `limit`."""
+    """The location of one CPU's pages. The size of compressed data is unreliable, but it ends before `limit`."""
 
     cpu: int
     offset: int
@@ -79,7 +79,7 @@ class CpuData(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """A buffer of ring-buffer pages (the top one has no name), or of text as the kernel's `trace` file gives it."""
+    """A buffer of ring-buffer pages (the top one has no name), or of text as in the kernel's `trace` file."""
 
     name: bytes
     clock: bytes
@@ -91,7 +91,7 @@ class Buffer:
 
 @dataclass(slots=True, kw_only=True)
 class Recording:
-    """What readers of pages and event formats need of a recording, the large parts of it still unread.
+    """The parts of a recording that readers of pages and event formats need; the large parts are still unread.
 
     `format` names the format that stores it, for warnings.
     """
@@ -104,14 +104,14 @@ class Recording:
     compression: bytes = b"none"
     decompress: Decompress | None = None
     sections: list[Section] = field(default_factory=list)
-    #: Where a CPU's chunks begin and end, and their number, by where its data begins; once all were found.
+    #: Start, end and number of a CPU's chunks by the offset of its data, once all chunks were found.
     extents: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     warnings: list[TraceWarning] = field(default_factory=list)
 
     def unpack(
         self, offset: int, data: bytes | memoryview, size: int, decompress: Decompress
     ) -> bytes:
-        """What stands compressed at an offset; TraceErrors count from there."""
+        """Decompress the data of an offset; offsets of TraceErrors are relative to it."""
         if size > limit_of("trace_cmd.section"):
             expected = allowed("trace_cmd.section")
             raise TraceError(offset=0, field="uncompressed_size", expected=expected, found=size)
@@ -120,7 +120,7 @@ class Recording:
         return decompress(data, size)
 
     def may_unpack(self, what: Hashable, size: int, largest: int) -> bool:
-        """Whether `unpack` refuses nothing of what becomes so large in all, and the largest of it alone."""
+        """Return True if `unpack` would refuse none of the data with this total decompressed size and largest item."""
         return largest <= limit_of("trace_cmd.section") and self.source.unpacked.take(what, size)
 
     @property
@@ -133,18 +133,18 @@ class Recording:
         return next((section for section in self.sections if section.id == id), None)
 
     def warn(self, error: TraceError) -> None:
-        """Keep as a warning what prevents reading a part only."""
+        """Keep an error that prevents reading only a part as a warning."""
         warning = error.within(format=self.format, path=self.source.name).to_warning()
         note(self.warnings, warning)
 
 
 def is_page_size(page_size: int) -> bool:
-    """Whether a ring buffer can have pages of this size; the kernel's sub-buffers have 4 KiB to some MiB."""
+    """Return True if a ring buffer can have pages of this size; the kernel's sub-buffers have 4 KiB to some MiB."""
     return 64 <= page_size <= 1 << 24
 
 
 def check_page_size(page_size: int) -> None:
-    """TraceError for a size that no ring buffer can have."""
+    """Raise TraceError for a page size that no ring buffer can have."""
     if not is_page_size(page_size):
         raise TraceError(field="page_size", expected="64 bytes to 16 MiB", found=page_size)
 

@@ -1,6 +1,6 @@
-"""What a trace file knows about addresses of the traced kernel, and how `%ps` and its like print them.
+"""The lookup of addresses of the traced kernel in a trace file, and their output by `%ps` and similar conversions.
 
-While a text is put together it has one character per byte, so that widths count bytes; `as_text()` ends that.
+While a text is assembled it has one character per byte, so that widths count bytes; `as_text()` decodes it at the end.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from typing import Protocol
 
 
 class SymbolLookup(Protocol):
-    """What a trace file says about addresses of the traced kernel."""
+    """The lookup of addresses of the traced kernel in a trace file."""
 
     def function(self, address: int) -> tuple[str, int] | None:
-        """The symbol that covers an address, and the offset in it (kallsyms)."""
+        """Return the symbol that covers an address, and the offset in it (kallsyms)."""
 
     def printk(self, address: int) -> str | None:
-        """The string at an address as tracefs `printk_formats` spells it: without the quotes, escapes unresolved."""
+        """Return the string at an address as in tracefs `printk_formats`: without the quotes, escapes unresolved."""
 
 
 def octets(text: str) -> str:
-    """The text with one character per byte of its UTF-8 form."""
+    """Return the text with one character per byte of its UTF-8 encoding."""
     if text.isascii():
         return text
     try:
@@ -29,7 +29,7 @@ def octets(text: str) -> str:
 
 
 def printk_text(symbols: SymbolLookup, address: int) -> str | None:
-    """The printk string of an address. Like libtraceevent, without the newline at its end."""
+    """Return the printk string of an address, without the newline at its end, as in libtraceevent."""
     text = symbols.printk(address)
     if text is None:
         return None
@@ -37,7 +37,7 @@ def printk_text(symbols: SymbolLookup, address: int) -> str | None:
 
 
 def symbol_text(symbols: SymbolLookup, address: int, with_offset: bool) -> str:
-    """What `%ps` and `%pS` print."""
+    """Return the output of `%ps` and `%pS`."""
     found = symbols.function(address)
     if found is None:
         return f"0x{address:x}"
@@ -45,10 +45,10 @@ def symbol_text(symbols: SymbolLookup, address: int, with_offset: bool) -> str:
 
 
 def pointer_text(address: int) -> str:
-    """What `%p` prints (glibc)."""
+    """Return the output of `%p` (glibc)."""
     return f"0x{address:x}" if address else "(nil)"
 
 
 def as_text(text: str) -> str:
-    """What `octets()` makes back into a text; bytes that are not UTF-8 become surrogates."""
+    """Reverse `octets()`; bytes that are not UTF-8 become surrogates."""
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")

@@ -1,6 +1,6 @@
 """Kernel symbols: section KALLSYMS, the text of /proc/kallsyms.
 
-Recordings of one kernel have the same, 7 MB in memory: those that are open at once share it.
+Recordings of one kernel have the same text, 7 MB in memory, which all that are open share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Symbols(SymbolNames):
     """The names, with their addresses."""
 
     def __init__(self, text: bytes) -> None:
-        # Memory that no line needs is never touched.
+        # Unused memory at the end is never touched.
         room = len(text) // _SHORTEST_LINE + 1
         address = np.empty(room, np.uint64)
         start = np.empty(room, np.uint32)

@@ -1,4 +1,4 @@
-"""Numbers by which records name tasks: 31 bits, where a trace's threads may have any tid."""
+"""The 31-bit numbers by which records name tasks, whereas a trace's threads may have any tid."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from converter.ir.trace import Trace
 
-#: Numbers of tasks are signed 32-bit numbers; those that stand for no tid start here, beyond any pid of Linux.
+#: Task numbers are signed 32-bit numbers; those that are not a tid start here, above any pid of Linux.
 _FIRST_NUMBER: Final = 1 << 30
 LAST_NUMBER: Final = (1 << 31) - 1
 
 
 class TaskNumbers:
-    """The number by which records name each thread: its tid where it can be, and another thread does not have it."""
+    """The number by which records name each thread: its tid where that fits and no other thread has it."""
 
-    #: The largest that a tid can be, and where the numbers start that stand for no tid.
+    #: The largest tid, and the first number that is not a tid.
     largest = LAST_NUMBER
     first_free = _FIRST_NUMBER
 
@@ -40,9 +40,9 @@ class TaskNumbers:
             self._numbers.append(number)
         return self._numbers
 
-    def of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The number of each event's thread, -1 where there is none."""
+    def numbers_of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the number of each event's thread, -1 where there is none."""
         if len(self._column) <= len(self._threads):
-            # The last entry is that of no thread.
+            # The last entry is for events without a thread.
             self._column = np.array([*self.all(), -1], np.int32)
         return self._column[thread]

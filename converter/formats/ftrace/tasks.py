@@ -1,4 +1,4 @@
-"""Threads and processes: trace.dat has no map of them, so they are inferred from what records say."""
+"""Threads and processes: trace.dat has no table of them, so they are inferred from records."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from converter.formats.ftrace.recording import Recording, Section
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.tables.tasks import TaskTable
 
-#: All CPUs' idle tasks have pid 0; each is named after its CPU, their thread after none.
+#: All CPUs' idle tasks have pid 0; each is named after its CPU, but they share one thread.
 IDLE_NAME = "swapper"
 
 
 def command_lines(sections: Sequence[Section], *, big_endian: bool) -> dict[int, bytes]:
-    """Section CMDLINES: the names by pid that the kernel had kept when the recording ended.
+    """Return section CMDLINES: the names by pid that the kernel had kept when the recording ended.
 
     Raises:
         TraceError: it is damaged.
@@ -31,7 +31,7 @@ def command_lines(sections: Sequence[Section], *, big_endian: bool) -> dict[int,
 
 
 def saved_command_lines(file: Recording) -> dict[int, bytes]:
-    """The names of the file; none, with a warning, where they are damaged."""
+    """Return the file's names by pid; none, with a warning, where they are damaged."""
     try:
         return command_lines(file.sections, big_endian=file.big_endian)
     except TraceError as error:
@@ -40,16 +40,16 @@ def saved_command_lines(file: Recording) -> dict[int, bytes]:
 
 
 def add_tasks(trace: Trace, table: TaskTable, saved: Mapping[int, bytes]) -> None:
-    """Make a thread of each task of the table, ordered by pid, and the processes that they belong to.
+    """Add a thread for each task of the table, ordered by pid, and their processes.
 
-    A task's process is the one that it named itself (a marker), or that of its creator if it was made with
-    CLONE_THREAD, else its own. Its name is the last that an event gave it, or the saved one.
+    A task's process is the one that it named itself (a marker), or that of its creator if it was created with
+    CLONE_THREAD, else its own. Its name is the last one in an event, or the saved one.
     """
     tasks = {task[0]: task for task in table.tasks()}
     processes: dict[int, int] = {}
 
     def process_of(pid: int) -> int:
-        """Follow creators; a circle, which reused pids can make, ends where it closes."""
+        """Follow creators; a cycle, which reused pids can cause, ends where it closes."""
         path: list[int] = []
         at = pid
         while at not in processes and at not in path:

@@ -1,7 +1,7 @@
-"""Text buffers: what the kernel's `trace` file printed, as latency tracers are recorded.
+"""Text buffers: the output of the kernel's `trace` file, as which latency tracers are recorded.
 
 Lines are those of kernel/trace/trace_output.c: ``comm-pid [cpu] flags seconds.micros: text`` or, in the latency
-format, ``comm-pid cpu flags micros: text``. What else there is (the function graph, say) becomes a log message.
+format, ``comm-pid cpu flags micros: text``. Other lines (the function graph, say) become log messages.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _line_pattern() -> re.Pattern[bytes]:
 _EVENT = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*): (.*)")
 #: The kernel prints a line into a page or two.
 _LONGEST_LINE = 1 << 16
-#: Lines that are no events.
+#: Lines that are not events.
 _COMMENT = re.compile(rb"\s*(?:#.*)?")
 
 #: The class of lines without a time of their own.
@@ -54,7 +54,7 @@ OTHER_LINE = EventClass(
 
 
 def text_class(name: str) -> EventClass:
-    """The class of the lines of one event; the empty name is that of lines that name none."""
+    """Return the class of the lines of one event; the empty name is for lines that name none."""
     kind = Kind.MARK if name in TEXT_MARKERS else Kind.TYPED if name else Kind.LOG
     return EventClass(
         kind,
@@ -68,7 +68,7 @@ def text_class(name: str) -> EventClass:
 
 @dataclass(slots=True)
 class TextLine:
-    """One line: its time in ns or ticks, task, event name (None: no event line), and place in the text."""
+    """One line: its time in ns or ticks, task, event name (None: not an event), and position in the text."""
 
     ts: int
     pid: int
@@ -87,7 +87,7 @@ class TextEvents:
 
 
 def read_text(file: Recording, buffer: Buffer) -> TextEvents:
-    """Read and split a text buffer; damage loses what follows it."""
+    """Read and split a text buffer; text after damage is lost."""
     text = text_of(file, buffer)
     events = TextEvents(text)
     ts = 0
@@ -117,7 +117,7 @@ def _time(found: re.Match[bytes]) -> int:
 
 
 def text_of(file: Recording, buffer: Buffer) -> bytes:
-    """The text of a text buffer, uncompressed; what is damaged is left out with a warning."""
+    """Return the text of a text buffer, uncompressed; damaged parts are omitted with a warning."""
     section = buffer.text
     assert section is not None
     size = min(section.size, max(file.source.size - section.offset, 0))
@@ -126,7 +126,7 @@ def text_of(file: Recording, buffer: Buffer) -> bytes:
         if size > most:
             file.warn(_is_cut(section.offset))
         return file.source.read(section.offset, min(size, most))
-    # Text is compressed in chunks as pages are; it counts as pages of a byte.
+    # Text is compressed in chunks as pages are; it is treated as pages of one byte.
     plain = Buffer(buffer.name, buffer.clock, 1, True)
     data = CpuData(0, section.offset, size, section.offset + size)
     stream = PageStream(file, plain, data, 1, WindowMemory())
@@ -153,7 +153,7 @@ def _is_cut(offset: int) -> TraceError:
 
 
 class TextPart(NamedTuple):
-    """A part of each line: its message without the event's name, its flags, or the line as it is."""
+    """A part of each line: its message without the event's name, its flags, or the unchanged line."""
 
     part: str
 
@@ -181,6 +181,6 @@ def _values(column: ListColumn) -> Sequence[bytes]:
     return [data[a:b] for a, b in pairwise(bounds)]
 
 
-#: How the columns of `text_class` and of `OTHER_LINE` are gathered.
+#: The gathers of the columns of `text_class` and `OTHER_LINE`.
 TEXT_GATHERS = (TextPart("message"), TextPart("flags"))
 OTHER_GATHERS = (TextPart("line"),)

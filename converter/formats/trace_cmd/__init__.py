@@ -1,4 +1,4 @@
-"""trace.dat: what trace-cmd records of the Linux kernel's ftrace and KernelShark shows."""
+"""trace.dat: recordings of the Linux kernel's ftrace by trace-cmd, which KernelShark shows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = Format(
     title="trace-cmd trace.dat (ftrace)",
     suffixes=(".dat",),
     spec="https://www.trace-cmd.org/Documentation/trace-cmd/trace-cmd.dat.v7.5.html",
-    # The empty one is the version and compression of the source.
+    # The empty variant keeps the version and compression of the source.
     variants=("", "v7", "v6", "v7_zlib", "v7_none"),
     aliases=("ftrace", "dat", "trace.dat", "kernelshark"),
     capabilities=_capabilities,

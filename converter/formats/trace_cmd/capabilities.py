@@ -1,4 +1,4 @@
-"""Capabilities of trace.dat: it holds what records of ftrace hold."""
+"""The capabilities of trace.dat, which are those of ftrace records."""
 
 from converter.formats.ftrace.capabilities import capabilities
 

@@ -1,8 +1,8 @@
-"""What travels in a trace.dat file.
+"""The embedded payload of a trace.dat file.
 
-In version 7, options in a last OPTIONS section, to which the one before leads. They have the number of PROCMAPS, whose
-data libtracecmd leaves aside if they do not end with a NUL: it complains of numbers that it does not know. Version 6
-has its options in front of the data and refers to those by offset: nobody looks at what is behind them.
+In version 7 it is in options in a last OPTIONS section, to which the previous one leads. They have the number of
+PROCMAPS, whose data libtracecmd ignores if they do not end with a NUL: it warns about unknown numbers. Version 6 has
+its options before the data and refers to data by offset, so that no reader looks at bytes after it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from converter.formats.trace_cmd.layout import HEADER_START, OptionId, layouts
 from converter.storage.sink import Sink
 from converter.storage.source import Source, View
 
-#: Of an option, and the one that it had before, whose data had no end mark.
+#: The number of an option, and its former number, whose data had no end marker.
 OPTION: Final = OptionId.PROCMAPS
 _FORMER_OPTION: Final = 0x7463
 _END_MARK: Final = b"."
@@ -30,7 +30,7 @@ class _Frames(Embedding):
     frame_size = 1 << 20
 
     def open_frames(self, sink: Sink) -> bytes:
-        """Let the last options, which end the file, lead to those that follow; the header of their section."""
+        """Link the last options, which end the file, to those that follow; return the header of their section."""
         start = _start(sink.read_back(0, _HEAD_SIZE))
         if start.version == "6":
             return b""
@@ -40,11 +40,11 @@ class _Frames(Embedding):
         return _section_header(start, 0)
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """An option."""
+        """Return an option."""
         return _option(_start(sink.read_back(0, _HEAD_SIZE)), OPTION, data + _END_MARK)
 
     def close_frames(self, sink: Sink, start: int) -> bytes:
-        """End the options, and say how large their section is."""
+        """End the options, and set the size of their section."""
         head = _start(sink.read_back(0, _HEAD_SIZE))
         if head.version == "6":
             return b""
@@ -54,7 +54,7 @@ class _Frames(Embedding):
         return done
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """What the options from `start` on hold."""
+        """Yield the data of the options from `start` on."""
         head = _start(source.read(0, _HEAD_SIZE))
         header = layouts(head.big_endian == 1).option_header
         size = len(header.build({"id": 0, "size": 0}))
@@ -70,7 +70,7 @@ class _Frames(Embedding):
             offset += size + option.size
 
     def content(self, source: Source, start: int) -> Source:
-        """The file without its last options: they lead nowhere again."""
+        """Return the file without its last options, to which the previous ones no longer lead."""
         head = _start(source.read(0, _HEAD_SIZE))
         if head.version == "6" or start < _PLACE_SIZE:
             return View(source.name, source, 0, start)

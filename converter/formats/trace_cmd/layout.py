@@ -1,7 +1,6 @@
-"""What the bytes of a trace.dat file are, in the words of trace-cmd.dat.v7(5) and trace-cmd.dat.v6(5).
+"""The layout of a trace.dat file, with the terms of trace-cmd.dat.v7(5) and trace-cmd.dat.v6(5).
 
-Structures are declared once and for both byte orders. Numbers that real files give other than the manual pages do
-are noted where they are declared.
+Structures are declared once for both byte orders. Comments note where real files differ from the manual pages.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from converter.formats.ftrace.layout import RecordingLayouts, SectionId
 
 MAGIC = b"\x17\x08\x44tracing"
 
-#: Of version 7.
+#: In version 7.
 SECTION_HEADER_SIZE = 16
 
 
@@ -51,13 +50,13 @@ class OptionId(IntEnum):
     MODULES_FILE = 25
 
 
-#: Sections that hold events and are read piece by piece.
+#: Sections that hold events and are read in parts.
 BUFFER_SECTIONS = frozenset({SectionId.BUFFER, SectionId.BUFFER_TEXT})
 
 #: Interpolate between the samples of a TIME_SHIFT option (its flags).
 TIME_SHIFT_INTERPOLATE = 1
 
-#: In version 6 these introduce what follows the metadata.
+#: In version 6 these introduce the parts that follow the metadata.
 OPTIONS_MARK = b"options  \0"
 LATENCY_MARK = b"latency  \0"
 FLYRECORD_MARK = b"flyrecord\0"
@@ -65,7 +64,7 @@ MARK_SIZE = 10
 
 
 def header_start(c: Any) -> Any:
-    """The start of a file, in which no number has a byte order; `c` as for `Layouts`."""
+    """Return the start of a file, which does not depend on the byte order; `c` as for `Layouts`."""
     return c.Struct(
         "magic" / c.Const(MAGIC),
         "version" / c.CString("ascii"),
@@ -78,10 +77,10 @@ HEADER_START = header_start(structures)
 
 
 class Layouts(RecordingLayouts):
-    """The structures whose numbers are in the file's byte order. See `layouts`.
+    """The structures in the file's byte order. See `layouts`.
 
     Args:
-        c: whose words they are declared in: `structures`, or the library construct.
+        c: the module that provides the declarations: `structures`, or the library construct.
         big_endian: the byte order.
 
     """
@@ -94,7 +93,7 @@ class Layouts(RecordingLayouts):
         super().__init__(c, big_endian=big_endian)
         text = c.NullTerminated(c.GreedyBytes)
 
-        #: After `HEADER_START`, in version 6 the page size alone.
+        #: After `HEADER_START`; in version 6 the page size alone.
         self.page_size = u32
         self.header_end = c.Struct(
             "page_size" / u32,
@@ -105,8 +104,8 @@ class Layouts(RecordingLayouts):
         #: `string_id` is an offset into the STRINGS sections, 0xffffffff for none; `size` is that after the header.
         self.section_header = c.Struct("id" / u16, "flags" / u16, "string_id" / u32, "size" / u64)
         self.option_header = c.Struct("id" / u16, "size" / u32)
-        #: Option BUFFER. CPUs without data are left out, in any order. For compressed data trace-cmd < 3.2 gives sizes
-        #: that are 4 bytes too small.
+        #: Option BUFFER. CPUs without data are omitted; the order is arbitrary. For compressed data trace-cmd < 3.2
+        #: writes sizes that are 4 bytes too small.
         self.buffer_option = c.Struct(
             "offset" / u64,
             "name" / text,
@@ -117,7 +116,7 @@ class Layouts(RecordingLayouts):
         #: Option BUFFER_TEXT (the manual page's BUFFER_LAT), and BUFFER of version 6 without the clock.
         self.text_buffer_option = c.Struct("offset" / u64, "name" / text, "clock" / text)
         self.buffer_option_6 = c.Struct("offset" / u64, "name" / text)
-        #: Version 6: where a CPU's data is.
+        #: Version 6: the location of a CPU's data.
         self.cpu_data_6 = c.Struct("offset" / u64, "size" / u64)
 
         self.tsc2nsec_option = c.Struct("multiplier" / u32, "shift" / u32, "offset" / u64)
@@ -143,5 +142,5 @@ class Layouts(RecordingLayouts):
 
 @cache
 def layouts(big_endian: bool) -> Layouts:
-    """The structures of files in one byte order."""
+    """Return the structures of files in one byte order."""
     return Layouts(structures, big_endian=big_endian)

@@ -1,4 +1,4 @@
-"""A trace.dat file that travels in another format: whole, or, where its events were changed, without its pages."""
+"""A trace.dat file embedded in another format: complete or, if its events were changed, without its pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from converter.storage.source_files import SourceFiles, parts_of, single_file
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """The sidecar of a trace as JSON-like values and bytes; the writer takes it as it takes the reader's.
+    """Return the sidecar of a trace as JSON-like values and bytes, which the writer accepts like the reader's.
 
     Raises:
         TraceError: the file that the trace was read from is damaged.
@@ -38,7 +38,7 @@ def portable(trace: Trace) -> dict[str, Any]:
 
 
 def whole(trace: Trace) -> dict[str, Any]:
-    """The file that a trace was read from, compressed; nothing where it is too large to travel.
+    """Return the file that a trace was read from, compressed; nothing if it is too large to embed.
 
     Raises:
         TraceError: it cannot be read.
@@ -52,13 +52,13 @@ def whole(trace: Trace) -> dict[str, Any]:
 
 
 def source_files(trace: Trace) -> SourceFiles | None:
-    """The file that a trace was read from."""
+    """Return the file that a trace was read from."""
     file = source_file(trace)
     return None if file is None else single_file(file.source)
 
 
 def symbols(sidecar: dict[str, Any]) -> SymbolTable:
-    """The kernel's symbols, of a file that has travelled; it is opened when they are asked for."""
+    """Return the kernel's symbols of an embedded file, which is opened when they are requested."""
 
     def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
         found = None

@@ -1,1 +1,1 @@
-"""Event formats as tracefs states them, and the event classes and columns made of them."""
+"""Event formats as tracefs declares them, and the event classes and columns derived from them."""

@@ -1,6 +1,6 @@
-"""Fields of bytes that the kernel prints as an address of a network, a device or a file system: their text, and back.
+"""Fields of bytes that the kernel prints as an address of a network, a device or a file system: bytes to text and back.
 
-Which they are, only the `print fmt` tells: ``%pI4`` of an array of four bytes is an IPv4 address.
+Only the `print fmt` identifies them: ``%pI4`` of an array of four bytes is an IPv4 address.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from converter.ir.distinct_values import map_distinct
 from converter.ir.field_classes import StringClass
 from converter.kernels.tables.strings import StringTable
 
-#: How many bytes a suffix of `%p` prints; sockaddr has any number.
+#: The number of bytes that a suffix of `%p` prints; sockaddr has any number.
 _SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}
 _SOCKETS: Final = ("IS", "iS")
 _ADDRESS: Final = re.compile("%p(?:[Ii][46S]|[MmU])")
@@ -34,10 +34,10 @@ _AF_INET6: Final = 10
 
 
 def address_forms(format: EventFormat) -> dict[str, str]:
-    """The suffixes of `%p` by which a format prints fields of its record; of a field's several ones the first."""
+    """Return the suffix of `%p` by which a format prints each field of its record; the first if there are several."""
     if not _ADDRESS.search(format.print_fmt):
         return {}
-    # What evaluates the formats' C is imported where there is such a format.
+    # The parser of the formats' C is imported only where there is such a format.
     from converter.formats.ftrace.print_format.expressions import parse_print_fmt
     from converter.formats.ftrace.print_format.nodes import Call, Cast, Field, Unary
     from converter.formats.ftrace.print_format.printf import Directive, parse_format_string
@@ -79,7 +79,7 @@ class AddressAt(NamedTuple):
     long_size: int
 
     def load(self, records: Records) -> Column:
-        """The column: each address made into text once."""
+        """Return the column. Each distinct address is converted to text once."""
         from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder, format_memory
 
         column = self.bytes.copied(records, 1, until_nul=False)
@@ -93,7 +93,7 @@ class AddressAt(NamedTuple):
         def text(id: int) -> int:
             memory = found[id]
             shown = format_memory(self.suffix, memory, None, order, self.long_size)
-            # Nothing is printed of a socket of another family.
+            # The kernel prints nothing for a socket of another family.
             return records.strings.intern((shown or memory.hex()).encode("latin-1"))
 
         return map_distinct(ids, text)
@@ -102,7 +102,7 @@ class AddressAt(NamedTuple):
 def packer(
     field: FormatField, suffix: str, *, big_endian: bool
 ) -> Callable[[Column, StringTable], ListColumn]:
-    """What makes the bytes of a field again of a column of its texts."""
+    """Return a function that converts a column of address texts back to the field's bytes."""
     form = _SocketForm if suffix[:2] in _SOCKETS else _AddressForm
     packed = form(suffix, field.size, "big" if big_endian else "little").packed
 
@@ -129,7 +129,7 @@ class _AddressForm:
         self._little = suffix[2:3] == "l" or (suffix[2:3] == "h" and byte_order == "little")
 
     def packed(self, text: str) -> bytes:
-        """The bytes of a text; ValueError where it is not of this form."""
+        """Return the bytes of a text; ValueError where it does not have this format."""
         suffix = self._suffix
         if suffix[:2] in ("I4", "i4"):
             data = bytes(int(part) for part in text.split("."))
@@ -148,7 +148,7 @@ class _AddressForm:
 
 
 class _SocketForm:
-    """A sockaddr: family, port and address; what they leave of the field is zero."""
+    """A sockaddr: family, port and address; the rest of the field is zero."""
 
     def __init__(self, suffix: str, size: int, byte_order: str) -> None:
         self._address = _AddressForm(f"{suffix[0]}4", 4, byte_order)
@@ -157,7 +157,7 @@ class _SocketForm:
         self._little = byte_order == "little"
 
     def packed(self, text: str) -> bytes:
-        """The bytes of a text; ValueError where it is none of an address."""
+        """Return the bytes of a text; ValueError where it is not an address."""
         address, port = text, 0
         if self._has_port and text[:1] != "[" and "." not in text:
             return bytes.fromhex(text)

@@ -1,4 +1,4 @@
-"""The event classes of a file: one for each type that occurs, and one for lost events."""
+"""The event classes of a file: one for each event type that occurs, and one for lost events."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
-#: The class of a page's missed events: how many, -1 if the kernel did not store it.
+#: The class of a page's missed events: their count, -1 if the kernel did not store it.
 DISCARDED = EventClass(
     Kind.DISCARDED,
     "discarded",
     fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),),
 )
-#: What the classes of types without a format are called, in front of the type's number.
+#: The prefix of the names of classes without a format; the type's number follows.
 _UNKNOWN: Final = "unknown:"
 _DIGITS: Final = len(str(TYPES))
 
 
 def unknown_class(type_id: int) -> EventClass:
-    """The class of the records of a type that no format describes: each as it is."""
+    """Return the class of a type that no format describes; its records are kept as bytes."""
     payload = Field("payload", BytesClass(), Role.PAYLOAD)
     return EventClass(Kind.NATIVE, f"{_UNKNOWN}{type_id}", fields=(payload,))
 
 
 def unknown_type(event_class: EventClass) -> int | None:
-    """The type whose `unknown_class` this is."""
+    """Return the type whose `unknown_class` this is."""
     number = event_class.name.removeprefix(_UNKNOWN)
     if event_class.kind is not Kind.NATIVE or not number.isdecimal() or len(number) > _DIGITS:
         return None
@@ -57,10 +57,10 @@ def unknown_type(event_class: EventClass) -> int | None:
 
 
 class EventClasses(RecordClasses):
-    """Classes by type number, and how the columns of each are gathered.
+    """The classes by type number, and the gathering of their columns.
 
-    `of_type` (int32, 65,536) is the class id of each type, -1 of those that do not occur; `missed` is that of lost
-    events, -1 if there are none.
+    `of_type` (int32, 65,536) is the class id of each type, -1 for those that do not occur; `missed` is the class id of
+    lost events, -1 if there are none.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class EventClasses(RecordClasses):
         self.missed = self._add(DISCARDED, (MissedCount(),))
 
     def of_text(self, event: str | None) -> int:
-        """The class of a text buffer's lines of this event (None: of those without a time), declared when new."""
+        """Return the class of a text buffer's lines of this event (None: lines without a time), declared when new."""
         if event not in self._of_text:
             self._of_text[event] = (
                 self._add(OTHER_LINE, OTHER_GATHERS)

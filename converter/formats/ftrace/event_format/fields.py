@@ -1,4 +1,4 @@
-"""Fields of event formats: their classes, and how the column of each is gathered from records."""
+"""Fields of event formats: their classes, and the gathering of their columns from records."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _STACKTRACE = re.compile(r"__get_(?:rel_)?stacktrace\(\s*(\w+)\s*\)")
 def fields_of(
     format: EventFormat, long_size: int, message: Gather | None
 ) -> tuple[Kind, tuple[Field, ...], tuple[Gather, ...]]:
-    """Kind, fields and gathering of an event format: its own fields in order, then the common ones as context.
+    """Return kind, fields and gathers of an event format: its own fields in order, then the common ones as context.
 
-    With `message`, a field of that name that is made of the others stands between them.
+    With `message`, a field of that name, rendered from the others, comes between them.
     """
     known = meaning(format.system, format.name)
-    # Of fields of one name, the first is what the name means.
+    # If several fields have one name, the name means the first.
     roles = dict(known.roles)
     styles = _stack_styles(format)
     forms = address_forms(format)
@@ -84,7 +84,7 @@ def fields_of(
 
 
 def _stack_styles(format: EventFormat) -> dict[str, Style]:
-    """The fields that are call stacks, ftrace's own and those of synthetic events, and what their addresses are."""
+    """Return the fields that are call stacks (ftrace's and those of synthetic events), with their address style."""
     if format.system == "ftrace":
         style = STACK_STYLES.get(format.name)
         return {} if style is None else {"caller": style}
@@ -102,7 +102,7 @@ def _frames(item: FormatField, long_size: int, style: Style) -> tuple[FieldClass
 
 
 def _place(item: FormatField) -> tuple[BytesAt, int | None]:
-    """Where the bytes of a field are, and of how many elements, if the record does not say that."""
+    """Return the location of a field's bytes, and the number of elements if the record does not contain it."""
     if item.location is not Location.INLINE:
         return BytesAt(item.offset, -1, item.location, 2 if item.size == 2 else 4), None
     if item.is_tail:
@@ -113,14 +113,14 @@ def _place(item: FormatField) -> tuple[BytesAt, int | None]:
 def _field_class(
     item: FormatField, long_size: int, role: Role, *, binary: bool
 ) -> tuple[FieldClass, Gather]:
-    """The class of a field, by its size and declaration, and how it is gathered."""
+    """Return the class of a field, by its size and declaration, and its gather."""
     width = item.element_bytes(long_size)
     place, length = _place(item)
     array = item.is_array or item.is_tail or item.is_bitmask or item.location is not Location.INLINE
     if item.is_bitmask:
         width = long_size
     elif item.is_string and "char" in item.type and not binary:
-        # What a program writes hardly repeats; names of tasks, files and devices do.
+        # Texts that a program writes rarely repeat; names of tasks, files and devices do.
         return StringClass(), StringAt(place, interned=not item.is_tail)
     if binary or width not in _WIDTHS or item.is_string:
         return BytesClass(), place

@@ -23,11 +23,11 @@ _HEAD = 512
 
 
 class EventFormats:
-    """The formats of FTRACE_EVENTS and EVENT_FORMATS. Of two with the same number the last counts."""
+    """The formats of FTRACE_EVENTS and EVENT_FORMATS. If two have the same number, the last one counts."""
 
     def __init__(self, file: Recording) -> None:
         self._file = file
-        #: By type: system, and the section and the stretch of it that the text is; the types by system and name.
+        #: By type: the system, and the section and byte range that hold the text; the types by system and name.
         self._texts: dict[int, tuple[str, bytes, int, int]] = {}
         self._types: dict[tuple[str, bytes], int] = {}
         self._parsed: dict[int, EventFormat | None] = {}
@@ -46,7 +46,7 @@ class EventFormats:
                 file.warn(
                     TraceError("the formats are cut off", offset=section.offset, field=id.name)
                 )
-        #: Where a record's type and pid are; the same in all formats of a kernel.
+        #: The offsets of a record's type and pid, which are the same in all formats of a kernel.
         self.type_offset = 0
         self.pid_offset = 4
         self._find_common_fields()
@@ -79,7 +79,7 @@ class EventFormats:
         return [self._types[key] for key in keys if key in self._types]
 
     def keep(self, types: Iterable[int]) -> None:
-        """Let go of all others: a kernel has 2,000, of 1 KiB each, and few occur."""
+        """Release all others: a kernel has 2,000 formats of 1 KiB each, and few occur."""
         kept = set(types)
         self._texts = {
             type_id: (system, data[start:end], 0, end - start)
@@ -117,7 +117,7 @@ class EventFormats:
             at = self._add_group(system, data, end + 5, count, order)
 
     def _add_group(self, system: str, data: bytes, at: int, count: int, order: str) -> int:
-        """Add `count` formats from `at` on; where they end."""
+        """Add `count` formats that start at offset `at`; return their end."""
         size_at = struct.Struct(f"{order}Q").unpack_from
         texts, types, last = self._texts, self._types, len(data)
         for _ in range(count):

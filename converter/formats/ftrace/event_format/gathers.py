@@ -1,4 +1,4 @@
-"""Columns gathered from records: of integers, bytes, texts and arrays at their places."""
+"""Columns gathered from records: integers, bytes, texts and arrays at their offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converter.ir.columns import Column, ListColumn
 
 
 class IntegerAt(NamedTuple):
-    """An integer at a fixed place of the record."""
+    """An integer at a fixed offset in the record."""
 
     offset: int
     width: int
@@ -32,7 +32,7 @@ class IntegerAt(NamedTuple):
 
 
 class BytesAt(NamedTuple):
-    """Bytes at a fixed place (`length` -1: to the record's end), or where a data location leads."""
+    """Bytes at a fixed offset (`length` -1: to the record's end), or at a data location."""
 
     offset: int
     length: int
@@ -61,13 +61,13 @@ class BytesAt(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int, int, int]:
-        """As `Segments.gathered_with_texts` takes it."""
+        """The location as `Segments.gathered_with_texts` expects it."""
         if self.location is Location.INLINE:
             return self.offset, self.length, 0, 0
         return self.offset, -1, self.width, self.location is Location.REL_LOC
 
     def copied(self, records: Records, multiple_of: int, *, until_nul: bool) -> ListColumn:
-        """The bytes of each record, cut at the first NUL if asked, and to a multiple."""
+        """Return the bytes of each record, cut to a multiple and, if `until_nul`, at the first NUL."""
         span, length = self.spans(records)
         offsets = np.empty(records.count + 1, np.int64)
         records.segments.measure(span, length, until_nul, multiple_of, offsets)
@@ -81,7 +81,7 @@ class BytesAt(NamedTuple):
 
 
 class StringAt(NamedTuple):
-    """Text up to its first NUL: interned with the integers, by `columns_of`, or, where values hardly repeat, bytes."""
+    """Text up to its first NUL: interned by `columns_of` with the integers or, where values rarely repeat, bytes."""
 
     bytes: BytesAt
     interned: bool = True
@@ -92,7 +92,7 @@ class StringAt(NamedTuple):
 
 
 class ArrayAt(NamedTuple):
-    """An array of integers, of `length` in each record if that is not None: what a record is too short for is zero."""
+    """An array of integers, `length` in each record if not None: elements after the record's end are zero."""
 
     bytes: BytesAt
     dtype: np.dtype[np.generic]
@@ -125,7 +125,7 @@ class MissedCount:
 
 
 class Gather(Protocol):
-    """How the column of a field is made of records."""
+    """Builds the column of a field from records."""
 
     def load(self, records: Records) -> Column:
         """The column."""
@@ -137,9 +137,9 @@ def columns_of(
     long_size: int = 8,
     texts: SymbolLookup | None = None,
 ) -> RecordColumns:
-    """How the columns of a class are made, whose records have a format, if any.
+    """Return a function that builds the columns of a class, whose records may have a format.
 
-    Integers and texts are gathered together: most of the time goes into fetching the records from memory.
+    Integers and texts are gathered in one pass: fetching the records from memory takes most of the time.
     """
     integers = [each for each in gathers if isinstance(each, IntegerAt)]
     interned = [each for each in gathers if isinstance(each, StringAt) and each.interned]

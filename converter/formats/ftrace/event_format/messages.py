@@ -1,6 +1,6 @@
-"""Messages of trace_printk() that the kernel stores as the address of a text and, for bprint, packed arguments.
+"""Messages of trace_printk(), which the kernel stores as the address of a text and, for bprint, packed arguments.
 
-The texts are in section PRINTK, as tracefs/printk_formats spells them.
+The texts are in section PRINTK, in the spelling of tracefs/printk_formats.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from converter.formats.ftrace.symbol_lookup import as_text, printk_text
 from converter.ir.columns import Column, list_of_bytes
 from converter.ir.symbols import SymbolTable
 
-#: Rendered messages that are kept, as most repeat.
+#: The number of rendered messages that are cached, as most repeat.
 _KEPT = 1 << 16
 
 
 class KernelTexts:
-    """What the file says about addresses: functions (KALLSYMS) and printk strings (PRINTK), read when asked for."""
+    """The functions (KALLSYMS) and printk strings (PRINTK) of a file by address, read on demand."""
 
     def __init__(self, file: Recording, symbols: SymbolTable | None) -> None:
         self._file = file
@@ -34,12 +34,12 @@ class KernelTexts:
         self._printk: dict[int, str] | None = None
 
     def function(self, address: int) -> tuple[str, int] | None:
-        """The symbol that covers an address, and the offset in it."""
+        """Return the symbol that covers an address, and the offset in it."""
         found = None if self._symbols is None else self._symbols.lookup(address)
         return None if found is None else (found[0].decode("utf-8", "surrogateescape"), found[1])
 
     def printk(self, address: int) -> str | None:
-        """The string at an address, without its quotes and with its escapes."""
+        """Return the string at an address, without its quotes and with its escapes."""
         if self._printk is None:
             self._printk = self._read()
         return self._printk.get(address)
@@ -60,7 +60,7 @@ class KernelTexts:
 
 
 class BinaryMessage(NamedTuple):
-    """The message of bprint, or with `arguments` None of bputs."""
+    """The message of bprint or, if `arguments` is None, of bputs."""
 
     format: IntegerAt
     arguments: BytesAt | None
@@ -69,7 +69,7 @@ class BinaryMessage(NamedTuple):
     cache: dict[tuple[int, bytes], bytes]
 
     def load(self, records: Records) -> Column:
-        """The column: each message rendered once."""
+        """Return the column. Each distinct message is rendered once."""
         addresses = self.format.load(records)
         assert isinstance(addresses, np.ndarray)
         packed = [b""] * records.count
@@ -96,7 +96,7 @@ class BinaryMessage(NamedTuple):
         elif self.arguments is None:
             rendered = as_text(text)
         else:
-            # Few files have such messages, and printf takes some time to import.
+            # Imported here: few files have such messages, and the printf module takes time to import.
             from converter.formats.ftrace.print_format.binary_printk import render_bprint
 
             rendered = render_bprint(
@@ -106,7 +106,7 @@ class BinaryMessage(NamedTuple):
 
 
 def binary_message(format: EventFormat, texts: KernelTexts, long_size: int) -> BinaryMessage | None:
-    """How to render the events of a format; None when it is neither bprint nor bputs."""
+    """Return the message of a format's events; None if it is neither bprint nor bputs."""
     address = format.field("fmt" if format.name == "bprint" else "str")
     buffer = format.field("buf")
     if format.system != "ftrace" or format.name not in ("bprint", "bputs") or address is None:

@@ -1,6 +1,6 @@
 """Event formats for events that did not come from a kernel's ring buffer.
 
-Events that have the fields of the kernel's own have its format. All others get one made from their class.
+Events with the fields of a kernel event get that event's format. All others get a format generated from their class.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 
-#: Context that every record has, in front of its own fields; type and pid are the record's class and thread.
+#: The context that precedes the fields of every record; type and pid are the record's class and thread.
 COMMON_FIELDS = (
     Field("common_flags", IntegerClass(8), Role.CONTEXT_FLAGS),
     Field("common_preempt_count", IntegerClass(8), Role.CONTEXT_PREEMPT_COUNT),
@@ -36,9 +36,9 @@ _COMMON = (
     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
 )
 _COMMON_SIZE = 8
-#: Of the kernel whose formats these are.
+#: The size of long in the kernel that these formats are from.
 LONG_SIZE: Final = 8
-#: Where ids start that no kernel's schema has.
+#: The first id that no kernel's schema has.
 FIRST_ID = 4096
 _LAST_ID = 0xFFFF
 
@@ -48,25 +48,25 @@ _TAIL_LINE = re.compile(r"(\tfield:[^;]*;\toffset:)(\d+)(;\tsize:0;[^\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class NewFormat:
-    """A format for a class: the text that the file gets, and the same parsed."""
+    """The format of a class: the text that is written to the file, and the parsed text."""
 
     text: bytes
     format: EventFormat
 
 
-#: Bits of memory allocation that the kernel's text names, and the release in which they became those of the schemas
-#: (include/linux/gfp_types.h, enum).
+#: The memory allocation flags that the kernel's text names, and the release since which their bits are those of the
+#: schemas (include/linux/gfp_types.h, enum).
 _ALLOCATION_FLAGS: Final = "__GFP_"
 _SAME_FLAGS_SINCE: Final = (6, 10)
 _RELEASE: Final = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 
 class FormatMaker:
-    """Makes the formats of one file, each with an id of its own.
+    """Makes the formats of one file, each with a unique id.
 
     Args:
-        release: of the kernel whose events they are (`uname -r`), empty if nobody knows. Of an old one, events whose
-            text names flags that had other bits then are printed as numbers.
+        release: the kernel that recorded the events (`uname -r`), empty if unknown. For an old kernel, flags whose bits
+            have changed since are printed as numbers.
 
     """
 
@@ -99,7 +99,7 @@ class FormatMaker:
         return wanted
 
     def _kernel_text(self, event_class: EventClass, format: EventFormat) -> str:
-        """The kernel's text, with fields for arguments behind its own, in front of one without an end."""
+        """Return the kernel's text with further arguments after its own fields, but before a field without an end."""
         data = _ID_LINE.sub(
             b"ID: %d" % self._id(format.id), kernel_text(format.system, format.name)
         )
@@ -116,7 +116,7 @@ class FormatMaker:
         tail = _TAIL_LINE.search(head)
         if tail:
             head = head[: tail.start(2)] + str(-(-end // 8) * 8) + head[tail.end(2) :]
-        # The print fmt stays the kernel's, which other tools parse the text of.
+        # The print fmt stays the kernel's, because other tools parse its output.
         return f"{head}{lines}\nprint fmt:{print_fmt}"
 
     def _text(self, event_class: EventClass) -> str:
@@ -131,13 +131,13 @@ class FormatMaker:
 
 
 def _has_fields_of(event_class: EventClass, format: EventFormat) -> bool:
-    """Whether a class that was fitted to the format's capabilities is held as the kernel's event."""
+    """Return True if a class that was fitted to the format's capabilities is held as the kernel's event."""
     own = fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
     return event_class.fields[: len(own)] == own
 
 
 def _lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:
-    """Lines for fields from offset `at` on, each aligned to its size, and where they end."""
+    """Return lines for fields from offset `at` on, each aligned to its size, and the end offset."""
     lines = []
     for field in fields:
         declared, size, signed = _declared(field)
@@ -150,7 +150,7 @@ def _lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:
 
 
 def _declared(field: Field) -> tuple[str, int, bool]:
-    """C declaration, size and signedness of an argument; what varies in length is behind a data location."""
+    """Return C declaration, size and signedness of an argument; variable lengths use a data location."""
     match field.type:
         case IntegerClass(64, False, Style.POINTER):
             return "void *", 8, False
@@ -170,7 +170,7 @@ def _integer(integer: IntegerClass) -> str:
 
 
 def _print_fmt(fields: tuple[Field, ...]) -> tuple[str, str]:
-    """Format string and arguments that print all fields."""
+    """Return the format string and arguments that print all fields."""
     pieces = [_printed(field.name, field.type) for field in fields]
     directives = " ".join(
         f"{field.name}={directive}" for field, (directive, _) in zip(fields, pieces, strict=True)

@@ -11,8 +11,8 @@ Both are written by the kernel (`kernel/trace/trace_events.c`, `ring_buffer.c`) 
 
     print fmt: "comm=%s", REC->comm
 
-The declaration is free text (`__attribute__((user))`, `enum x`, `struct y *`); `size` and `signed` say what the bytes
-are.
+The declaration is free text (`__attribute__((user))`, `enum x`, `struct y *`); `size` and `signed` describe
+the bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FormatSyntaxError(TraceError):
 
 
 class Location(IntEnum):
-    """Where the bytes of a field are (`TRACE_EVENT` macros `__dynamic_array` and `__rel_dynamic_array`)."""
+    """The location of a field's bytes (`TRACE_EVENT` macros `__dynamic_array` and `__rel_dynamic_array`)."""
 
     #: At `offset`, `size` bytes.
     INLINE = 0
@@ -47,9 +47,9 @@ class Location(IntEnum):
 class FormatField(NamedTuple):
     """One `field:` line of a format file.
 
-    `type` is the declared C type without name, array suffix and location prefix. `array_length` is None for what is not
-    an array, `FLEXIBLE` for `[]`, and 0 where the text has an expression that only the kernel's compiler could evaluate
-    (`char comm[TASK_COMM_LEN]` of old kernels). `size` 0 means: up to the end of the record.
+    `type` is the declared C type without name, array suffix and location prefix. `array_length` is None if the field is
+    not an array, `FLEXIBLE` for `[]`, and 0 where the text has an expression that only the kernel's compiler could
+    evaluate (`char comm[TASK_COMM_LEN]` of old kernels). `size` 0 means up to the end of the record.
     """
 
     name: str
@@ -63,17 +63,17 @@ class FormatField(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Declared with brackets, or a dynamic string of the oldest (16-bit) kind."""
+        """True if declared with brackets, or a dynamic string of the oldest (16-bit) kind."""
         return self.array_length is not None or self._is_old_dynamic_string
 
     @property
     def is_tail(self) -> bool:
-        """From its offset to the end of the record."""
+        """True if the field extends from its offset to the end of the record."""
         return self.size == 0 and self.location is Location.INLINE
 
     @property
     def is_string(self) -> bool:
-        """An array that libtraceevent takes for text: of char, u8 or s8 by the letters of its type."""
+        """True for an array that libtraceevent prints as text: its type's name contains char, u8 or s8."""
         if self._is_old_dynamic_string:
             return True
         repeated = self.is_array or self.is_tail
@@ -81,7 +81,7 @@ class FormatField(NamedTuple):
 
     @property
     def is_bitmask(self) -> bool:
-        """A CPU mask or a `__bitmask`: an array of longs that is one number."""
+        """True for a CPU mask or a `__bitmask`: an array of longs that is one number."""
         if "cpumask" in self.type:
             return True
         return (
@@ -90,16 +90,16 @@ class FormatField(NamedTuple):
 
     @property
     def is_pointer(self) -> bool:
-        """The declared type is a pointer; libtraceevent prints such values in hexadecimal."""
+        """True if the declared type is a pointer; libtraceevent prints such values in hexadecimal."""
         return "*" in self.type
 
     @property
     def is_long(self) -> bool:
-        """The type is `long` or `long long`; libtraceevent prints such unsigned values in hexadecimal."""
+        """True if the type is `long` or `long long`; libtraceevent prints such unsigned values in hexadecimal."""
         return "long" in self.type
 
     def element_bytes(self, long_size: int) -> int:
-        """Size of one element, or of the value when it is no array; 0 when the text does not tell."""
+        """Return the size of one element, or of the value if it is not an array; 0 if the text does not say."""
         if not self.is_array and self.size and self.location is Location.INLINE:
             return self.size
         count = self.array_length or 0
@@ -129,7 +129,7 @@ class EventFormat:
     print_fmt: str
 
     def field(self, name: str) -> FormatField | None:
-        """The field of that name, common fields first (libtraceevent `tep_find_any_field`)."""
+        """Return the field of that name, common fields first (libtraceevent `tep_find_any_field`)."""
         for field in (*self.common_fields, *self.fields):
             if field.name == name:
                 return field
@@ -137,7 +137,7 @@ class EventFormat:
 
 
 class HeaderPage(NamedTuple):
-    """A parsed `events/header_page` file: where the parts of a ring-buffer page are."""
+    """A parsed `events/header_page` file: the offsets of the parts of a ring-buffer page."""
 
     timestamp_offset: int
     timestamp_size: int
@@ -164,7 +164,7 @@ _HEAD = re.compile(rb"\s*+name:([^\n]*+)\n\s*+ID:[ \t]*+([0-9]{1,10})\b")
 _FIELD = re.compile(
     rb"field(?:[ \t]+special)?[ \t]*:([^;]*);"
     rb"\s*offset:\s*([0-9]{1,9})\s*;"
-    # The kernel's own slip in Linux 2.6.30: "tsize".
+    # A typing error of Linux 2.6.30: "tsize".
     rb"\s*t?size:\s*([0-9]{1,9})\s*;"
     rb"(?:\s*signed:\s*(-?[0-9]{1,9})\s*;)?"
 )
@@ -177,7 +177,7 @@ _NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
 
 
 def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tuple[bytes, int]:
-    """The event's name and ID, without reading the rest (tracefs events/*/format), which is between two places.
+    """Return name and ID of the event format (tracefs events/*/format) in text[start:end], without parsing the rest.
 
     Raises `FormatSyntaxError` where the text does not start with both.
     """
@@ -221,7 +221,7 @@ def parse_event_format(text: bytes, system: str) -> EventFormat:
 
 
 def _as_recorded(field: FormatField, event: str) -> FormatField:
-    """The frames of a stack, which are longs whatever the text calls them (`char caller[64]` in some kernels).
+    """Correct the frames of a stack, which are longs whatever the text calls them (`char caller[64]` in some kernels).
 
     The text has eight, which are always reserved; the kernel's own stack is as long as its record.
     """
@@ -263,7 +263,7 @@ def parse_header_page(text: bytes) -> HeaderPage:
     )
 
 
-#: `__str_loc` is what `__data_loc` was called in Linux 2.6.30.
+#: `__str_loc` is the name of `__data_loc` in Linux 2.6.30.
 _LOCATIONS: Final = {
     "__data_loc": Location.DATA_LOC,
     "__str_loc": Location.DATA_LOC,
@@ -308,7 +308,7 @@ def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
         if declaration.startswith(prefix):
             declaration, location = declaration[len(prefix) :].lstrip(), found
             if declaration.isidentifier():
-                # Before Linux 2.6.32 all that varied in length was text.
+                # Before Linux 2.6.32 all fields of variable length were text.
                 declaration = f"char[] {declaration}"
     name, declared, array_length = _parse_declaration(declaration)
     if name is None:
@@ -320,7 +320,7 @@ def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
 
 
 def _parse_declaration(declaration: str) -> tuple[str | None, str, int | None]:
-    """Name, type and array length of `T name`, `T name[n]` and, as dynamic arrays are written, `T[] name`."""
+    """Return name, type and array length of `T name`, `T name[n]` and `T[] name` (a dynamic array)."""
     head, bracket, rest = declaration.partition("[")
     inside, closed, tail = rest.rpartition("]")
     if bracket and not closed:

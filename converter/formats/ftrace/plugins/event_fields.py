@@ -1,4 +1,4 @@
-"""The fields of the events of one class, for what compiles the text of them: what each adds to the program."""
+"""The fields of the events of one class, for compilers of their text: the operations of each field."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from converter.ir.field_classes import ArrayClass, BytesClass, IntegerClass, Str
 from converter.printing import program as op
 from converter.printing.code import Code, Form
 
-#: Adds operations: that print something, or leave a number.
+#: Adds operations that print something, or that leave a number.
 Emit = Callable[[], None]
 
 
 class EventFields:
-    """Fields by their names. Columns have the keys ("field", index), those of lists ("list", ...), ("values", ...)."""
+    """Fields by name. Columns have the keys ("field", index), columns of lists ("list", ...) and ("values", ...)."""
 
     def __init__(self, event_class: EventClass, code: Code, printed: Emit) -> None:
         self.code = code
-        #: What the `print fmt` gives.
+        #: Adds the text of the `print fmt`.
         self.printed = printed
         self.native = event_class.native
         self._places = {field.name: i for i, field in reversed([*enumerate(event_class.fields)])}
         self._classes = [field.type for field in event_class.fields]
 
     def number(self, name: str, *, signed: bool = False) -> Emit | None:
-        """An integer, as an unsigned number of its own size, or of 64 bits with its sign; None where the class has no
-        such field.
+        """Return an integer as an unsigned number of its own size, or sign-extended to 64 bits; None where the class
+        has no such field.
         """
         place = self._places.get(name)
         if place is None or not isinstance(self._classes[place], IntegerClass):
@@ -34,7 +34,7 @@ class EventFields:
         return lambda: self.code.number_of(("field", place), 1, signed=signed)
 
     def bits(self, name: str) -> int:
-        """The size of an integer."""
+        """Return the size of an integer in bits."""
         field_class = self._classes[self._places[name]]
         assert isinstance(field_class, IntegerClass)
         return field_class.bits
@@ -64,31 +64,31 @@ class Elements:
         self._place = place
 
     def count(self) -> None:
-        """How many there are."""
+        """Leave the number of elements."""
         self._code.add(op.COUNT, self._code.column(("list", self._place), op.LISTS), 1)
 
     def one(self) -> None:
-        """The element at hand."""
+        """Leave the current element."""
         self._code.number_of(("values", self._place), 2)
 
     def two_digits(self) -> None:
-        """The element at hand, a byte."""
+        """Print the current element, a byte, in hexadecimal."""
         self.one()
         self._code.add(op.NUMBER, self._code.form(Form("0", 2, conversion="x")))
 
-    def each(self, body: Emit, *, between: bytes = b"", goes_on: Emit | None = None) -> None:
-        """Something for each of them."""
+    def for_each(self, body: Emit, *, between: bytes = b"", goes_on: Emit | None = None) -> None:
+        """Emit `body` for each element."""
         self._code.each(("list", self._place), 1, body, between=between, goes_on=goes_on)
 
 
 def decimal(code: Code, number: Emit, bits: int = 64, *, signed: bool = False) -> None:
-    """A number as C prints one of so many bits."""
+    """Print a number of `bits` bits in decimal as C does."""
     number()
     code.add(op.DECIMAL, bits, int(signed))
 
 
 def hexadecimal(code: Code, number: Emit, prefix: bytes = b"0x", digits: int = 0) -> None:
-    """A number in hexadecimal, with at least so many digits."""
+    """Print a number in hexadecimal, with at least `digits` digits."""
     code.literal(prefix)
     number()
     if digits:
@@ -98,7 +98,7 @@ def hexadecimal(code: Code, number: Emit, prefix: bytes = b"0x", digits: int = 0
 
 
 def switch(code: Code, number: Emit, cases: Sequence[tuple[int, Emit]], otherwise: Emit) -> None:
-    """What stands for one of several numbers."""
+    """Emit the case that matches a number."""
     if not cases:
         otherwise()
         return

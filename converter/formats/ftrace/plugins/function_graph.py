@@ -1,4 +1,4 @@
-"""Calls of functions as trace-cmd draws them: a leaf on one line, others with their ends below."""
+"""Function calls as trace-cmd draws them: a leaf on one line, other calls with their end on a later line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from converter.formats.ftrace.plugins.report_context import ReportContext
 from converter.printing import program as op
 from converter.printing.code import Code, Form
 
-#: Marks of durations from that many nanoseconds on.
+#: The marker of durations of at least a number of nanoseconds.
 _OVERHEADS = (
     (1_000_000_000, b"$ "),
     (1_000_000, b"# "),
@@ -17,16 +17,16 @@ _OVERHEADS = (
 )
 _NO_DURATION = b"             |  "
 _INDENT = 2
-#: What a kernel can nest.
+#: The maximum nesting depth.
 _MOST_NESTED = 1 << 16
 _MICROSECOND = 1000
-#: Microseconds of seven digits have no room for decimals.
+#: From this number of microseconds on, there is no space for decimals.
 _WITH_DECIMALS = 1_000_000
 _DURATION_WIDTH = 11
 
 
 def entry(fields: EventFields, context: ReportContext) -> Emit:
-    """A call, a leaf where the column says that its end follows."""
+    """Return the text of a call: a leaf where the column says that its end follows."""
     code = fields.code
     function, depth = fields.number("func") or _zero(code), fields.number("depth") or _zero(code)
     arguments = fields.elements("args")
@@ -54,7 +54,7 @@ def entry(fields: EventFields, context: ReportContext) -> Emit:
 
 
 def end(fields: EventFields, _: ReportContext) -> Emit:
-    """The end of a call that is not on its line."""
+    """Return the text of the end of a call that is not a leaf."""
     code = fields.code
     depth = fields.number("depth") or _zero(code)
     start, stop = fields.number("calltime"), fields.number("rettime")

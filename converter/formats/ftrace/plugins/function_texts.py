@@ -15,7 +15,7 @@ from converter.formats.ftrace.plugins.report_context import Maker, ReportContext
 from converter.printing import program as op
 from converter.printing.code import Code
 
-#: What stands for an event that lacks the field that its text needs.
+#: The text of an event that lacks a field that its text needs.
 MISSING: Final = b"!"
 _INDENT: Final = 3
 _MOST_NESTED: Final = 1 << 20
@@ -39,10 +39,10 @@ def _function(fields: EventFields, context: ReportContext) -> Emit:
 
 
 def listed(code: Code, arguments: Elements | None) -> None:
-    """The arguments of a call, in parentheses."""
+    """Print the arguments of a call, in parentheses."""
     code.literal(b"(")
     if arguments is not None:
-        arguments.each(lambda: hexadecimal(code, arguments.one, b""), between=b", ")
+        arguments.for_each(lambda: hexadecimal(code, arguments.one, b""), between=b", ")
     code.literal(b")")
 
 
@@ -52,7 +52,7 @@ def _kernel_stack(fields: EventFields, context: ReportContext) -> Emit | None:
         return None
 
     def goes_on() -> None:
-        # What ended the stacks of old kernels.
+        # The end marker of stacks in old kernels.
         stack.one()
         code.keep(_LOW)
         code.constant(_LOW)
@@ -69,7 +69,7 @@ def _kernel_stack(fields: EventFields, context: ReportContext) -> Emit | None:
 
     def text() -> None:
         code.literal(b"<stack trace >")
-        stack.each(frame, goes_on=goes_on)
+        stack.for_each(frame, goes_on=goes_on)
 
     return text
 
@@ -85,7 +85,7 @@ def _raw_data(fields: EventFields, _: ReportContext) -> Emit | None:
 
     def text() -> None:
         hexadecimal(code, number, b"# ")
-        data.each(byte)
+        data.for_each(byte)
 
     return text
 

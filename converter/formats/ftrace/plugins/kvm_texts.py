@@ -1,4 +1,4 @@
-"""Texts of the events of KVM: why a guest was left, and what was emulated.
+"""Texts of the events of KVM: the reason of a VM exit, and the emulated instruction.
 
 The names of the reasons are those of arch/x86/include/uapi/asm/vmx.h and svm.h.
 """
@@ -52,9 +52,9 @@ _SVM: Final = {
     0x402: "EXIT_AVIC_UNACCELERATED_ACCESS",
     0xFFFFFFFF: "EXIT_ERR",
 }
-#: By field `isa`: Intel's and AMD's instructions.
+#: The exit reasons by field `isa`: 1 is Intel's VMX, 2 AMD's SVM.
 _REASONS: Final = {1: _VMX, 2: _SVM}
-#: What an instruction emulator's mode of the CPU does not matter to: at most so many bytes are there.
+#: The longest instruction in bytes.
 _MAX_INSTRUCTION: Final = 15
 
 
@@ -129,7 +129,7 @@ def _emulate_insn(fields: EventFields, _: ReportContext) -> Emit | None:
         hexadecimal(code, base, b"")
         hexadecimal(code, address, b":")
         code.literal(b": ")
-        data.each(data.two_digits, between=b" ", goes_on=goes_on)
+        data.for_each(data.two_digits, between=b" ", goes_on=goes_on)
         failed()
         code.unless_zero(lambda: code.literal(b" FAIL"), None)
 
@@ -140,7 +140,7 @@ _NESTED: Final = ("exit_info1", "exit_info2", "exit_int_info", "exit_int_info_er
 
 
 def _nested(*, with_address: bool) -> Maker:
-    def made(fields: EventFields, _: ReportContext) -> Emit | None:
+    def compile_text(fields: EventFields, _: ReportContext) -> Emit | None:
         code = fields.code
         reason, isa, address = (fields.number(name) for name in ("exit_code", "isa", "rip"))
         details = [(name.removeprefix("exit_"), fields.number(name)) for name in _NESTED]
@@ -158,12 +158,12 @@ def _nested(*, with_address: bool) -> Maker:
 
         return text
 
-    return made
+    return compile_text
 
 
-#: The letters of what a guest may do with a page.
+#: The letters of a guest's access rights to a page.
 _ACCESS: Final = (b"---", b"--x", b"w--", b"w-x", b"-u-", b"-ux", b"wu-", b"wux")
-#: Bits of the role of a page: what is printed where they are set, and where not.
+#: Bits of the role of a page: the texts where they are set, and where not.
 _ROLE: Final = (
     (1 << 11, b" invalid", b""),
     (1 << 4, b" pae", b" !pae"),
@@ -176,7 +176,7 @@ _ROLE: Final = (
 
 
 def _page_role(fields: EventFields) -> Emit | None:
-    """What a page of a guest's page tables is for (`union kvm_mmu_page_role`), and who uses it."""
+    """Return the text of the role of a page of a guest's page tables (`union kvm_mmu_page_role`), and its users."""
     code, role = fields.code, fields.number("role")
     count, unsync = fields.number("root_count"), fields.number("unsync")
     if role is None or count is None or unsync is None:

@@ -1,6 +1,6 @@
-"""Texts that trace-cmd has for events of its own accord, and not by their `print fmt`: those of its plugins.
+"""Texts of events that trace-cmd's plugins print instead of the `print fmt`.
 
-Each function here makes, of the fields of the events of a class, what adds their text to the class's program.
+Each function here takes the fields of a class, and returns a function that adds the text to the class's program.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STATE_LETTER: Final = re.compile(
 def plugin_text(
     event_class: EventClass, fields: EventFields, context: ReportContext
 ) -> Emit | None:
-    """What prints the events of a class; None where their `print fmt` does."""
+    """Return what prints the events of a class; None where their `print fmt` does."""
     maker = _TEXTS.get((event_class.category, event_class.name))
     return None if maker is None else maker(fields, context)
 
@@ -64,7 +64,7 @@ def _sched_switch(fields: EventFields, context: ReportContext) -> Emit:
 
 
 def _named(fields: EventFields, prefix: str, context: ReportContext) -> Emit | None:
-    """A task by name and pid."""
+    """Return the text of a task: name and pid."""
     code, pid, comm = fields.code, fields.number(f"{prefix}pid"), fields.text(f"{prefix}comm")
     task = fields.number(f"{prefix}pid", signed=True)
     if pid is None or task is None:
@@ -81,7 +81,7 @@ def _named(fields: EventFields, prefix: str, context: ReportContext) -> Emit | N
 
 
 def _state(fields: EventFields) -> None:
-    """The letters of the state that a task is left in."""
+    """Print the letters of the previous task's state."""
     code, state = fields.code, fields.number("prev_state")
     if state is None:
         return
@@ -102,7 +102,7 @@ def _state(fields: EventFields) -> None:
 
 
 def _state_letters(native: bytes) -> list[tuple[int, str]]:
-    """The letters of a task's states, which the `print fmt` of the switch tells, as kernels differ."""
+    """Return the letters of task states from the switch's `print fmt`, as kernels differ."""
     _, _, flags = native.partition(b"__print_flags(REC->prev_state")
     flags = flags.partition(b":")[0]
     found = [(int(bit, 0), letter.decode()) for bit, letter in _STATE_LETTER.findall(flags)]
@@ -133,9 +133,9 @@ def _sched_wakeup(fields: EventFields, context: ReportContext) -> Emit:
 
 
 def _hrtimer(*times: str) -> Maker:
-    """`hrtimer=`, then for each name its time, `function` being one of them."""
+    """Return the maker of a text with `hrtimer=` and each of the times by name, one of which may be `function`."""
 
-    def made(fields: EventFields, context: ReportContext) -> Emit | None:
+    def compile_text(fields: EventFields, context: ReportContext) -> Emit | None:
         code, timer = fields.code, fields.number("hrtimer")
         columns = [(name, column) for name in times if (column := fields.number(name)) is not None]
         if timer is None or len(columns) < len(times):
@@ -152,11 +152,11 @@ def _hrtimer(*times: str) -> Maker:
 
         return text
 
-    return made
+    return compile_text
 
 
 def _allocation(fields: EventFields, context: ReportContext) -> Emit | None:
-    """The function that a call is in, in front of what the `print fmt` says."""
+    """Return the text of the function at the call site, followed by the text of the `print fmt`."""
     code, caller = fields.code, fields.number("call_site")
     if caller is None:
         return None

@@ -1,4 +1,4 @@
-"""What the lines of a report share: names of tasks and functions, and how times are printed."""
+"""The shared state of a report's lines: names of tasks and functions, and the format of times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from converter.printing import program as op
 from converter.printing.code import Code
 from converter.printing.directory import Directory
 
-#: What makes, of the fields of the events of a class, what prints them; None where it cannot.
+#: Takes the fields of a class and returns what prints its events; None where it cannot.
 Maker = Callable[[EventFields, "ReportContext"], Emit | None]
 
 _IDLE = "<idle>"
@@ -32,10 +32,10 @@ class ReportContext:
         self._epoch = (clock.epoch_ns or 0) // 1000 * 1000
         self._names = names
         self._symbols = symbols
-        #: What stands in front of a line for its task, by pid: the number is 1 where its name is known. Events that are
-        #: printed name tasks; the first name stays.
+        #: The prefix of a line for its task, by pid: the number is 1 where the name is known. Printed events name
+        #: tasks; the first name stays.
         self.tasks = Directory(self._task, self._front)
-        #: The function that an address is in, and how far.
+        #: The function that contains an address, and the offset in it.
         self.functions = Directory(self.function)
 
     def _task(self, pid: int) -> tuple[bytes, int]:
@@ -45,40 +45,40 @@ class ReportContext:
 
     @staticmethod
     def _front(pid: int, name: bytes) -> tuple[bytes, int]:
-        # Not by bytes: what names are aligned by are characters.
+        # Names are aligned by characters, not by bytes.
         text = name.decode("utf-8", "surrogateescape")
         signed = pid - (1 << 64) if pid >> 63 else pid
         return f"{text:>16}-{signed:<5} ".encode("utf-8", "surrogateescape"), 1
 
     def function(self, address: int) -> tuple[bytes, int] | None:
-        """The name of the function that an address is in, and how far."""
+        """Return the name of the function that contains an address, and the offset in it."""
         return None if self._symbols is None else self._symbols.lookup(address)
 
     def time(self, code: Code, ts: Emit) -> None:
-        """A time in seconds, or as it is where nobody knows what the clock counts."""
+        """Print a time in seconds, or as a plain number where the clock's unit is unknown."""
         ts()
         if not self._in_seconds:
             code.add(op.DECIMAL, 64, 1)
             return
-        # Times are unsigned to trace-cmd.
+        # trace-cmd prints times as unsigned numbers.
         if self._epoch:
             code.constant(self._epoch)
             code.add(op.ADD)
         code.add(op.TIME, 1, 1, 1 + 2 * _TIME_WIDTH)
 
     def learn(self, code: Code, pid: Emit, name: tuple[str, int]) -> None:
-        """The event names a task."""
+        """Record the name that an event gives to a task."""
         pid()
         code.add(op.LEARN, code.directory(self.tasks), code.column(name, op.TEXTS), 1)
 
     def found(self, code: Code, address: Emit, known: Emit, unknown: Emit) -> None:
-        """One or the other, as an address is in a function or not."""
+        """Emit `known` if an address is in a function, else `unknown`."""
         address()
         code.find(self.functions)
         code.unless_zero(known, unknown)
 
     def function_name(self, code: Code, address: Emit, prefix: bytes = b"0x") -> None:
-        """The name alone, or the address."""
+        """Print the function's name, or the address if there is none."""
         self.found(
             code,
             address,
@@ -87,7 +87,7 @@ class ReportContext:
         )
 
     def function_start(self, code: Code, address: Emit) -> None:
-        """The name and, as a 64-bit number, how far the function's start is from the address."""
+        """Print the name and, as a 64-bit number, the distance of the function's start from the address."""
 
         def start() -> None:
             function_found(code)
@@ -100,5 +100,5 @@ class ReportContext:
 
 
 def function_found(code: Code) -> None:
-    """The name of the function that was found."""
+    """Print the name of the function that was found."""
     code.add(op.FOUND_TEXT)

@@ -1,4 +1,4 @@
-"""The text of the event of mac80211 that says what has changed for a network interface."""
+"""The text of mac80211's event about changes of a network interface."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from converter.formats.ftrace.plugins.report_context import Maker, ReportContext
 from converter.printing import program as op
 from converter.printing.code import Form
 
-#: Lines below the first begin where the texts of events do.
+#: Further lines begin at the column of event texts.
 _NEXT_LINE: Final = b"\n" + b" " * 65
-#: The lines below the first; fields in hexadecimal end with `#`.
+#: The lines after the first; fields in hexadecimal end with `#`.
 _LINES: Final = (
     "assoc aid cts shortpre shortslot dtimper ",
     "bcnint assoc_cap# basic_rates# enable_beacon",

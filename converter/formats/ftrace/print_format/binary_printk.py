@@ -1,6 +1,6 @@
 """Events of `trace_printk()` with binary arguments (`ftrace:bprint`).
 
-The record has the address of the format string and the arguments as `vbin_printf()` of the kernel packs them.
+The record has the address of the format string, and the arguments as the kernel's `vbin_printf()` packs them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def render_bprint(
     """Print packed arguments by a format string in the spelling of tracefs `printk_formats` (escapes unresolved).
 
     Numbers are at multiples of 4 bytes: `int` has 4, `long`, `%z` and pointers have the size of a long, `long long` 8;
-    a `char` takes one byte where it is. Strings are in the record up to a NUL, and so is what the kernel printed of a
+    a `char` is one unaligned byte. Strings are in the record up to a NUL, as is the text that the kernel printed for a
     pointer such as `%pI4`. Missing arguments are 0 and empty.
     """
     text = _render(octets(fmt_text), bytes(args), byte_order, long_size, symbols)
@@ -43,7 +43,7 @@ def _parsed(fmt_text: str) -> tuple[str | Directive, ...]:
 
 
 class _Arguments:
-    """Takes one argument after the other."""
+    """Reads the packed arguments one after the other."""
 
     def __init__(self, data: bytes, byte_order: ByteOrder) -> None:
         self._data = data
@@ -95,7 +95,7 @@ def _pointer(
     kind = directive.suffix[:1]
     is_symbol = kind in ("s", "S", "f", "F") and directive.suffix[1:2] != "w"
     if kind and kind != "x" and not is_symbol and arguments.starts_printable():
-        # Since 5.0 the kernel prints what such a pointer points to, when it records.
+        # Since 5.0 the kernel prints the target of such a pointer when it records.
         return arguments.string()
     address = arguments.number(long_size)
     if is_symbol:

@@ -1,9 +1,9 @@
 """Compiles the expressions of a `print fmt` into operations on a record's bytes.
 
 An expression has up to three meanings, as in libtraceevent: a number (`eval_num_arg()`), memory (what `%pI4` and
-`__print_hex` print), and a text (see `print_texts`). An expression is compiled into what adds its operations to the
-program, so that errors come before any operation. None of them fails for a record, however short: a number that is not
-in the record is 0, and memory is cut at the record's end.
+`__print_hex` print), and a text (see `print_texts`). An expression is compiled into a function that adds its operations
+to the program, so that errors come before any operation. No operation fails for a record, however short: a number that
+is not in the record is 0, and memory is cut at the record's end.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from converter.formats.ftrace.print_format.text_sources import TextSources
 from converter.printing import program as op
 from converter.printing.code import Code
 
-#: Adds the operations that leave a number, or a place in the record (where and how many bytes).
+#: Adds the operations that leave a number, or a range of the record (offset and length).
 NumberOf = Callable[[], None]
 MemoryOf = Callable[[], None]
 
@@ -57,7 +57,7 @@ DYNAMIC_ARRAYS: Final = frozenset(
         "__get_sockaddr_rel",
     )
 )
-#: Functions that turn the order of bytes around, of so many.
+#: Functions that reverse the order of bytes, and the number of bytes.
 _SWAPS: Final = {
     f"{prefix}{8 * size}": size for prefix in ("__fswab", "__builtin_bswap") for size in (2, 4, 8)
 }
@@ -83,7 +83,7 @@ _OPERATORS: Final = {
     "!=": op.NOT_EQUAL, "&": op.AND, "^": op.XOR, "|": op.OR, "&&": op.BOTH, "||": op.EITHER,
 }  # fmt: skip
 _UNARY_OPERATORS: Final = {"-": op.NEGATE, "~": op.INVERT, "!": op.NOT}
-#: Functions that give a text; `print_texts` has them.
+#: Functions that return a text; `print_texts` implements them.
 TEXT_CALLS: Final = frozenset(
     (
         "__print_hex",
@@ -118,7 +118,7 @@ class Evaluator:
         }
 
     def number(self, node: Node) -> NumberOf:
-        """The value of an expression as an unsigned 64-bit number."""
+        """Compile an expression's value as an unsigned 64-bit number."""
         match node:
             case Number(value):
                 return self._constant(value)
@@ -136,9 +136,11 @@ class Evaluator:
             case Unary("+", operand):
                 return self.number(operand)
             case Unary(operator, operand) if operator in _UNARY_OPERATORS:
-                return self.then(self.number(operand), _UNARY_OPERATORS[operator])
+                return self.append(self.number(operand), _UNARY_OPERATORS[operator])
             case Binary(operator, left, right):
-                return self.then(_both(self.number(left), self.number(right)), _OPERATORS[operator])
+                return self.append(
+                    _both(self.number(left), self.number(right)), _OPERATORS[operator]
+                )
             case Conditional(condition, then, otherwise):
                 return self.chosen(
                     self.number(condition), self.number(then), self.number(otherwise)
@@ -152,10 +154,10 @@ class Evaluator:
         address = self.memory(node)
         if address is None:
             raise FormatSyntaxError("an expression is not a number")
-        return self.then(address, op.DROP)
+        return self.append(address, op.DROP)
 
-    def then(self, operands: NumberOf, operation: int, *given: int) -> NumberOf:
-        """An operation behind what leaves its numbers."""
+    def append(self, operands: NumberOf, operation: int, *given: int) -> NumberOf:
+        """Append an operation to the operations that leave its operands."""
 
         def emit() -> None:
             operands()
@@ -164,7 +166,7 @@ class Evaluator:
         return emit
 
     def chosen(self, test: NumberOf, yes: NumberOf, no: NumberOf) -> NumberOf:
-        """One of two, as a number says."""
+        """Compile a conditional: `yes` where the number `test` is not 0, else `no`."""
 
         def emit() -> None:
             test()
@@ -184,17 +186,17 @@ class Evaluator:
 
     def _number_call(self, name: str, arguments: tuple[Node, ...]) -> NumberOf:
         if name in _LENGTHS:
-            return self.then(self.extent(self.named_field(arguments)), op.LENGTH)
+            return self.append(self.extent(self.named_field(arguments)), op.LENGTH)
         if name in _IRQ_FLAGS:
             return self._kept(self.number(Field("common_flags")), _IRQ_FLAGS[name])
         if name in ("__le16_to_cpup", "__le32_to_cpup"):
             return self._little_endian(arguments, 2 if "16" in name else 4)
         if name in ("__print_ns_to_secs", "__print_ns_without_secs"):
             operation = op.DIVIDE if name == "__print_ns_to_secs" else op.REMAINDER
-            return self.then(
+            return self.append(
                 _both(self.only(name, arguments), self._constant(_NANOSECONDS)), operation
             )
-        # As libtraceevent's plugins have it: HZ is not in the trace, so jiffies stay jiffies.
+        # As in libtraceevent's plugins: HZ is not in the trace, so jiffies stay jiffies.
         if name in ("jiffies_to_msecs", "jiffies_to_usecs"):
             return self.only(name, arguments)
         if name == "is_writable_pte":
@@ -207,11 +209,11 @@ class Evaluator:
             return self._constant(0)
         memory = self.memory(Call(name, arguments))
         if memory is not None:
-            return self.then(memory, op.DROP)
+            return self.append(memory, op.DROP)
         raise FormatSyntaxError(f"function {name} is not defined")
 
     def only(self, name: str, arguments: tuple[Node, ...]) -> NumberOf:
-        """The value of a function's only argument."""
+        """Compile the value of a function's only argument."""
         if len(arguments) != 1:
             raise FormatSyntaxError(f"{name} takes one argument")
         return self.number(arguments[0])
@@ -220,11 +222,11 @@ class Evaluator:
         memory = self.memory(arguments[0]) if len(arguments) == 1 else None
         if memory is None:
             raise FormatSyntaxError("an argument is not memory")
-        place = _both(self.then(memory, op.DROP), self._constant(size))
-        return self.then(place, op.READ, 1)
+        place = _both(self.append(memory, op.DROP), self._constant(size))
+        return self.append(place, op.READ, 1)
 
     def _swapped(self, number: NumberOf, size: int) -> NumberOf:
-        """The lowest bytes of a number, in the other order."""
+        """Compile the lowest bytes of a number in reverse order."""
 
         def emit() -> None:
             self._code.constant(0)
@@ -248,7 +250,7 @@ class Evaluator:
         return size
 
     def reader(self, field: FormatField) -> NumberOf:
-        """The bytes at a field's offset as a number, if their size is one that a number has."""
+        """Compile the bytes at a field's offset as a number, if their size is that of a number."""
         offset, size = field.offset, field.size
         if size not in (1, 2, 4, 8):
             return self._constant(0)
@@ -259,18 +261,18 @@ class Evaluator:
         place = self._element_place(base, index)
         if place is None:
             raise FormatSyntaxError("an index into what is not an array of the record")
-        return self.then(_both(place, self._constant(self._pointed_size(base))), op.READ)
+        return self.append(_both(place, self._constant(self._pointed_size(base))), op.READ)
 
     def _element_place(self, base: Node, index: Node) -> NumberOf | None:
-        """Where an element begins."""
+        """Compile the offset of an element."""
         memory, number = self.memory(base), self.number(index)
         if memory is None:
             return None
-        operands = _both(self.then(memory, op.DROP), number)
-        return self.then(operands, op.ELEMENT, self._pointed_size(base))
+        operands = _both(self.append(memory, op.DROP), number)
+        return self.append(operands, op.ELEMENT, self._pointed_size(base))
 
     def _pointed_size(self, node: Node) -> int:
-        """Size of what a pointer expression points to; a long where nothing says (as libtraceevent does)."""
+        """Return the size of a pointer expression's target; a long where it is unknown (as in libtraceevent)."""
         size = 0
         match node:
             case Cast(declared, operand):
@@ -292,7 +294,7 @@ class Evaluator:
         return size or self._long_size
 
     def memory(self, node: Node) -> MemoryOf | None:
-        """Where an expression points to in the record; None where it is no pointer into it."""
+        """Compile the range of the record that an expression points to; None if it does not point into the record."""
         match node:
             case Record():
                 return _both(self._constant(0), lambda: _added(self._code, op.RECORD_SIZE))
@@ -304,14 +306,14 @@ class Evaluator:
                 return self.memory(operand)
             case Unary("&", Index(base, index)):
                 element = self._element_place(base, index)
-                return None if element is None else self.then(element, op.REST)
+                return None if element is None else self.append(element, op.REST)
             case Unary("&", operand):
                 return self.memory(operand)
             case Binary("+", left, right):
                 if isinstance(left, Field) and not self.field(left.name).is_array:
                     return None
                 element = self._element_place(left, right)
-                return None if element is None else self.then(element, op.REST)
+                return None if element is None else self.append(element, op.REST)
             case Conditional(condition, then, otherwise):
                 test, yes, no = self.number(condition), self.memory(then), self.memory(otherwise)
                 return None if yes is None or no is None else self.chosen(test, yes, no)
@@ -331,14 +333,14 @@ class Evaluator:
         return self.field(arguments[0].name)
 
     def extent(self, field: FormatField) -> MemoryOf:
-        """Where the bytes of a field are; an empty extent where its location word points out of the record."""
+        """Compile the range of a field's bytes; it is empty where the location word points out of the record."""
         offset, size = field.offset, field.size
         if field.location is not Location.INLINE:
             relative = int(field.location is Location.REL_LOC)
             return lambda: _added(self._code, op.DYNAMIC, offset, size, relative)
         if size:
             return _both(self._constant(offset), self._constant(size))
-        return self.then(self._constant(offset), op.REST)
+        return self.append(self._constant(offset), op.REST)
 
 
 def _both(first: NumberOf, second: NumberOf) -> NumberOf:

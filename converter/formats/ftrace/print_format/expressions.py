@@ -63,7 +63,7 @@ _FIELD_HELPERS: Final = frozenset(
 def parse_print_fmt(text: str) -> tuple[str, tuple[Node, ...]]:
     """Split the text after `print fmt:` into its format string (escapes unresolved) and its arguments.
 
-    Raises `FormatSyntaxError` where the text is not C, or is C that a trace file does not define the meaning of.
+    Raises `FormatSyntaxError` where the text is not C, or is C whose meaning a trace file does not define.
     """
     parser = _Parser(tokenize(text))
     if parser.kind not in ("string", "name"):
@@ -80,7 +80,7 @@ def parse_print_fmt(text: str) -> tuple[str, tuple[Node, ...]]:
 
 
 class _Parser:
-    """Recursive descent; `kind` and `text` are the token at hand."""
+    """A recursive descent parser; `kind` and `text` are those of the current token."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -211,7 +211,7 @@ class _Parser:
             return node
         if self.accept("("):
             return self._call(name)
-        # Types can be operands where the macro was not meant for the trace (`sizeof` apart).
+        # Types can be operands where the macro was not written for the trace (apart from `sizeof`).
         words = [name]
         while self.kind == "name":
             words.append(self._name())
@@ -327,7 +327,7 @@ class _Parser:
         return text, tuple(arguments)
 
     def _declaration_ahead(self) -> str | None:
-        """Step over `type name =` and give the name."""
+        """Skip `type name =` and return the name."""
         position, words = self._position, 0
         while position < len(self._tokens):
             kind, text = self._tokens[position]
@@ -343,9 +343,9 @@ class _Parser:
         return self._tokens[position - 1][1]
 
     def _cast_ahead(self) -> str | None:
-        """Step over `(type)` where it is a cast, and give the type.
+        """Skip `(type)` where it is a cast, and return the type.
 
-        `(name)` alone is a cast when the name is a known type, or when an operand follows (as libtraceevent has it).
+        `(name)` alone is a cast when the name is a known type, or when an operand follows (as in libtraceevent).
         """
         tokens, start = self._tokens, self._position
         if self._peek() != ("operator", "("):

@@ -1,4 +1,4 @@
-"""Functions of the kernel's that formats call for the name of a number."""
+"""Kernel functions that formats call for the name of a number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 #: `enum hw_event_mc_err_type` (include/linux/edac.h), for `mc_event_error_type()` of ras_event.h.
 _MC_ERRORS: Final = ("Corrected", "Uncorrected", "Deferred", "Fatal")
-#: Xen's hypercalls in the order of their numbers (xen/include/public/xen.h), of which 11 is none.
+#: Xen's hypercalls in the order of their numbers (xen/include/public/xen.h), of which 11 is unused.
 _HYPERCALLS: Final = (
     "set_trap_table", "mmu_update", "set_gdt", "stack_switch", "set_callbacks", "fpu_taskswitch", "sched_op_compat",
     "dom0_op", "set_debugreg", "get_debugreg", "update_descriptor", "", "memory_op", "multicall", "update_va_mapping",
@@ -15,7 +15,7 @@ _HYPERCALLS: Final = (
     "vm_assist", "update_va_mapping_otherdomain", "iret", "vcpu_op", "set_segment_base", "mmuext_op", "acm_op",
     "nmi_op", "sched_op", "callback_op", "xenoprof_op", "event_channel_op", "physdev_op", "hvm_op",
 )  # fmt: skip
-#: Those of processors.
+#: The numbers of architecture-specific hypercalls: first and count.
 _FIRST_OF_ARCH, _OF_ARCH = 48, 8
 
 

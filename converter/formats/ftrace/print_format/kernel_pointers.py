@@ -17,7 +17,7 @@ _ONES = re.compile("1+")
 
 
 def is_memory_suffix(suffix: str) -> bool:
-    """Whether `%p` with this suffix prints the memory that the argument points to."""
+    """Return True if `%p` with this suffix prints the memory that the argument points to."""
     return suffix[:1] in ("M", "m", "U", "h") or suffix[:2] in _MEMORY_PAIRS
 
 
@@ -29,7 +29,7 @@ def format_memory(
 ) -> str:
     """Print memory by a `%p` suffix; `count` is the field width, which `%*ph` and `%*pb` use as a length.
 
-    A length other than the suffix asks for gives libtraceevent's INVALIDMAC, INVALIDIPv4, INVALIDIPv6, INVALIDUUID.
+    A length that does not match the suffix prints libtraceevent's INVALIDMAC, INVALIDIPv4, INVALIDIPv6, INVALIDUUID.
     """
     kind = suffix[0]
     if kind in "Mm":

@@ -1,6 +1,6 @@
-"""The parts of the expressions of a `print fmt`, and what C's operators and casts do to numbers.
+"""The nodes of the expressions of a `print fmt`, and the effect of C's operators and casts on numbers.
 
-Arithmetic is libtraceevent's: everything is an unsigned 64-bit number, also where C would compare signed ones.
+Arithmetic is libtraceevent's: all numbers are unsigned 64-bit numbers, even where C would compare signed ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from converter.formats.ftrace.event_format.syntax import FormatSyntaxError
 
 MASK: Final = (1 << 64) - 1
 
-#: Walks of a tree recurse to its height, which a long chain of operators makes larger than its nesting.
+#: Functions that walk a tree recurse to its height, which a long chain of operators increases without nesting.
 _MAX_HEIGHT: Final = 120
 
 
@@ -112,7 +112,7 @@ class SizeOf:
 class Choice:
     """`__print_flags` (with `delimiter`) and `__print_symbolic` (without), and their _u64 variants.
 
-    The value of a pair is None where it is a name that nothing defines.
+    The value of a pair is None where it is an undefined name.
     """
 
     value: Node
@@ -122,14 +122,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """What a statement expression writes with `trace_seq_printf()`: format strings and their arguments."""
+    """The output of a statement expression with `trace_seq_printf()`: format strings and their arguments."""
 
     parts: tuple[tuple[str, tuple[Node, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """`trace_seq_buffer_ptr(p)`: the place from which a statement expression writes."""
+    """`trace_seq_buffer_ptr(p)`: the position at which a statement expression writes."""
 
 
 Node = (

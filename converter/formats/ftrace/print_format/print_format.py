@@ -26,7 +26,7 @@ from converter.printing import program as op
 from converter.printing.code import Code, Form
 from converter.printing.printer import Printer
 
-#: A record of 64 KiB printed as an array of bytes has five characters for each.
+#: A record of 64 KiB printed as an array of bytes has five characters for each byte.
 _MAX_TEXT = 1 << 20
 _AT_THE_START = np.zeros(1, np.int64)
 
@@ -34,9 +34,10 @@ _AT_THE_START = np.zeros(1, np.int64)
 def add_print_format(
     code: Code, fmt: EventFormat, sources: TextSources, byte_order: ByteOrder, long_size: int
 ) -> str | None:
-    """Add what prints an event's records, of that byte order and size of `long`, without newlines at the end.
+    """Add the operations that print an event's records, without newlines at the end.
 
-    Why its records print as `[FAILED TO PARSE] field=value ...`, if they do: its `print fmt` cannot be evaluated.
+    Return the reason if the `print fmt` cannot be evaluated: records then print as
+    `[FAILED TO PARSE] field=value ...`.
     """
     evaluator = TextEvaluator(fmt, sources, byte_order, long_size, code)
     pieces, reason = _pieces(fmt, evaluator, sources, byte_order, long_size)
@@ -52,7 +53,7 @@ def add_print_format(
 class PrintFormat:
     """The compiled `print fmt` of an event, for single records.
 
-    `parsable` is False, and `reason` says why, where records print as `[FAILED TO PARSE] field=value ...`.
+    If `parsable` is False, records print as `[FAILED TO PARSE] field=value ...` for `reason`.
     """
 
     __slots__ = ("_printer", "_program", "event", "parsable", "reason")
@@ -68,7 +69,7 @@ class PrintFormat:
         self._printer = Printer(StringTable())
 
     def render(self, record: bytes | memoryview) -> str:
-        """The text of one record, which starts with `common_type`. Bytes that are not UTF-8 become surrogates."""
+        """Return the text of a record, which starts with `common_type`. Bytes that are not UTF-8 become surrogates."""
         size = np.array([len(record)], np.uint32)
         self._program.bind((), (Segments([record]), _AT_THE_START, size))
         return self._printer.text(self._program, 0, 0).decode("utf-8", "surrogateescape")
@@ -88,7 +89,7 @@ def _pieces(
     try:
         format_string, arguments = parse_print_fmt(octets(fmt.print_fmt))
         if not arguments and fmt.system == "ftrace":
-            # The oldest ftrace formats had no arguments: the fields are meant, in their order.
+            # The oldest ftrace formats had no arguments: they print the fields in order.
             fields: list[Node] = [Field(field.name) for field in fmt.fields]
             arguments = tuple(fields)
         return evaluator.pieces(format_string, arguments), None
@@ -122,7 +123,7 @@ def _bprint_piece(
 
 
 def _raw_piece(field: FormatField, evaluator: TextEvaluator) -> PieceOf:
-    """` name=value` (libtraceevent `print_field_raw()`)."""
+    """Return the text ` name=value` (libtraceevent `print_field_raw()`)."""
     name = evaluator.literal(f" {octets(field.name)}=")
     value = _raw_array(field, evaluator) if field.is_array else _raw_number(field, evaluator)
 
@@ -154,7 +155,7 @@ def _raw_number(field: FormatField, evaluator: TextEvaluator) -> PieceOf:
     if field.is_pointer or (field.is_long and (not field.signed or size == 4)):
         return evaluator.hexadecimal(number)
     if not field.signed or size not in (1, 2, 4, 8):
-        return evaluator.then(number, op.DECIMAL, 64, 0)
+        return evaluator.append(number, op.DECIMAL, 64, 0)
     if size == 2:
         return evaluator.formed_number(number, Form(width=2, bits=16, conversion="d"))
-    return evaluator.then(number, op.DECIMAL, bits, 1)
+    return evaluator.append(number, op.DECIMAL, bits, 1)

@@ -14,7 +14,7 @@ from typing import Final
 #: A width or precision that is an argument (`*`).
 ARGUMENT: Final = -1
 
-#: No kernel format has more; beyond it is a text made to fill the memory.
+#: No kernel format has a larger width; a larger one is an attempt to exhaust memory.
 _MAX_WIDTH: Final = 4096
 
 _SIGNED: Final = "di"
@@ -23,7 +23,7 @@ _UNSIGNED: Final = "uxXo"
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """One conversion. `suffix` is what follows `%p` (`S`, `I6c`, `bl`); the kernel takes every alphanumeric for it."""
+    """One conversion. `suffix` is what follows `%p` (`S`, `I6c`, `bl`); the kernel includes every alphanumeric."""
 
     flags: str
     width: int | None
@@ -39,7 +39,7 @@ class Directive:
 
     @property
     def stars(self) -> int:
-        """How many arguments come before the converted one."""
+        """The number of arguments before the converted one."""
         return (self.width == ARGUMENT) + (self.precision == ARGUMENT)
 
 
@@ -88,9 +88,7 @@ def parse_format_string(text: str) -> list[str | Directive]:
                 )
             )
         elif conversion:
-            literal.append(
-                f">{conversion}<"
-            )  # libtraceevent's mark for a conversion it does not know
+            literal.append(f">{conversion}<")  # libtraceevent's marker of an unknown conversion
     if literal:
         pieces.append("".join(literal))
     return pieces
@@ -107,7 +105,7 @@ def _size(text: str | None) -> int | None:
 
 
 def with_sizes(directive: Directive, sizes: list[int]) -> Directive:
-    """The directive with the arguments of its `*` (32-bit numbers) put in."""
+    """Return the directive with the arguments of its `*` (32-bit numbers) filled in."""
     flags, width, precision = directive.flags, directive.width, directive.precision
     numbers = iter(sizes)
     if width == ARGUMENT:
@@ -125,14 +123,14 @@ def with_sizes(directive: Directive, sizes: list[int]) -> Directive:
 
 @lru_cache(maxsize=1024)
 def number_formatter(directive: Directive) -> Callable[[int], str]:
-    """What prints an unsigned 64-bit number by a directive of conversion d i u x X o or c."""
+    """Return a function that prints an unsigned 64-bit number by a directive of conversion d i u x X o or c."""
     flags, bits, conversion = directive.flags, directive.bits, directive.conversion
     mask = (1 << bits) - 1
     if conversion == "c":
         pad = _padding(directive)
         return lambda value: pad(chr(value & 0xFF) if value & 0xFF else "")
     if not directive.precision and "#" not in flags and directive.precision is None:
-        # Python prints such as C does.
+        # Python formats these as C does.
         keep = "-0 +" if conversion in _SIGNED else "-0"
         kept = "".join(flag for flag in flags if flag in keep)
         width = "" if directive.width is None else str(directive.width)
@@ -146,7 +144,7 @@ def number_formatter(directive: Directive) -> Callable[[int], str]:
 
 @lru_cache(maxsize=1024)
 def string_formatter(directive: Directive) -> Callable[[str], str]:
-    """What prints a string by a directive of conversion s."""
+    """Return a function that prints a string by a directive of conversion s."""
     if directive.width is None and directive.precision is None:
         return str
     pad, precision = _padding(directive), directive.precision
@@ -163,7 +161,7 @@ def _padding(directive: Directive) -> Callable[[str], str]:
 
 
 def _format_number(directive: Directive, value: int) -> str:
-    """C's rules for `#` and for a precision, which Python's operator does not share."""
+    """Format a number by C's rules for `#` and for a precision, from which Python's operator differs."""
     flags, width, precision = directive.flags, directive.width or 0, directive.precision
     prefix = ""
     if directive.conversion in _SIGNED:

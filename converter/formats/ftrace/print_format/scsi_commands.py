@@ -1,11 +1,11 @@
-"""What a command of SCSI reads or writes, from its descriptor block (T10, SCSI Block Commands)."""
+"""The block addresses and lengths of SCSI commands, from their descriptor blocks (T10, SCSI Block Commands)."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _READ_WRITE: Final = {
-    # Where a block address, its size, and a length, its size, stand in the commands of these codes.
+    # The offset and size of the block address, and those of the length, in the commands of these codes.
     **dict.fromkeys((0x28, 0x2A, 0x2F, 0x41), (2, 4, 7, 2)),
     **dict.fromkeys((0xA8, 0xAA, 0xAF), (2, 4, 6, 4)),
     **dict.fromkeys((0x88, 0x8A, 0x8F, 0x93), (2, 8, 10, 4)),
@@ -18,7 +18,7 @@ _LONGEST: Final = 32
 
 
 def command_text(block: bytes) -> str:
-    """The addresses and lengths of a command, "-" of one that has none."""
+    """Return the addresses and lengths of a command, "-" if it has none."""
     data = block.ljust(_LONGEST, b"\0")
 
     def number(start: int, size: int) -> int:

@@ -1,4 +1,4 @@
-"""What programs that print records look up: names of functions, and strings of the kernel's."""
+"""The lookups of programs that print records: names of functions, and strings of the kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TextSources:
 
 
 def found_offset(code: Code) -> None:
-    """How far an address is in the function that was found."""
+    """Print the offset of an address in the function that was found."""
     code.literal(b"+0x")
     code.add(op.FOUND_NUMBER)
     code.add(op.HEXADECIMAL, 64)

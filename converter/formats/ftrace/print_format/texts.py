@@ -1,6 +1,6 @@
-"""Compiles what `%s` and `%p` print, and with them whole format strings, into operations on a record's bytes.
+"""Compiles whole format strings, with the output of `%s` and `%p`, into operations on a record's bytes.
 
-Like libtraceevent's `print_str_arg()`, `%-8s` is applied to each name that `__print_flags` prints and not to the whole.
+As in libtraceevent's `print_str_arg()`, `%-8s` applies to each name that `__print_flags` prints, not to their whole.
 Texts have one character per byte (see `symbol_lookup`).
 """
 
@@ -57,7 +57,7 @@ from converter.printing.directory import Directory
 
 #: Adds the operations that print something.
 PieceOf = Callable[[], None]
-#: Adds those that print a text, given those that state the form of texts; None where it is printed as it is.
+#: Adds the operations that print a text, given those that set the format of texts, or None for no formatting.
 TextOf = Callable[[PieceOf | None], None]
 
 _HEX_DELIMITERS: Final = {"__print_hex": ord(" "), "__print_hex_str": -1}
@@ -67,7 +67,7 @@ class TextEvaluator(Evaluator):
     """Compiles the format strings and the texts of one event."""
 
     def pieces(self, format_string: str, arguments: tuple[Node, ...]) -> list[PieceOf]:
-        """One for each literal text and each directive of a format string."""
+        """Return one item for each literal text and each directive of a format string."""
         remaining = iter(arguments)
         compiled: list[PieceOf] = []
         for piece in parse_format_string(format_string):
@@ -82,7 +82,7 @@ class TextEvaluator(Evaluator):
         return compiled
 
     def literal(self, text: str) -> PieceOf:
-        """A text that is always the same."""
+        """Return a constant text."""
         data = text.encode("latin-1")
         return lambda: self._code.literal(data)
 
@@ -137,7 +137,7 @@ class TextEvaluator(Evaluator):
         return self.chosen(number, self.hexadecimal(number), self.literal("(nil)"))
 
     def formed_number(self, number: NumberOf, form: Form) -> PieceOf:
-        """A number in a form."""
+        """Return a number in a format."""
 
         def printed() -> None:
             number()
@@ -146,7 +146,7 @@ class TextEvaluator(Evaluator):
         return printed
 
     def hexadecimal(self, number: NumberOf, prefix: str = "0x") -> PieceOf:
-        """A number behind 0x."""
+        """Return a number in hexadecimal after a prefix."""
 
         def printed() -> None:
             self._code.literal(prefix.encode())
@@ -156,7 +156,7 @@ class TextEvaluator(Evaluator):
         return printed
 
     def symbol(self, address: NumberOf, *, with_offset: bool) -> PieceOf:
-        """The function that an address is in."""
+        """Return the function that contains an address."""
         code = self._code
 
         def name() -> None:
@@ -177,7 +177,7 @@ class TextEvaluator(Evaluator):
         return emit
 
     def called(self, function: Callable[..., str], *numbers: NumberOf, count: int = 0) -> PieceOf:
-        """What a function makes of the record and of numbers, `count` of them if they leave more than one each."""
+        """Return the text of a function called with the record and numbers (`count` of them, if some leave several)."""
 
         def text(record: bytes, *given: int) -> bytes:
             return function(record, *given).encode("latin-1")
@@ -205,7 +205,7 @@ class TextEvaluator(Evaluator):
         return self.called(piece, memory, *sizes, count=2 + len(sizes))
 
     def text(self, node: Node) -> TextOf:
-        """What `%s` prints."""
+        """Return the output of `%s`."""
         match node:
             case String(text):
                 return self._formed(self.literal(text))
@@ -229,10 +229,10 @@ class TextEvaluator(Evaluator):
         if memory is None:
             self.number(node)  # for its errors
             return lambda _: None
-        return self._formed(self.then(memory, op.STRING))
+        return self._formed(self.append(memory, op.STRING))
 
     def _formed(self, piece: PieceOf) -> TextOf:
-        """A text that has the form of texts."""
+        """Apply the format of texts to a text."""
         code = self._code
 
         def emit(form: PieceOf | None) -> None:
@@ -257,7 +257,7 @@ class TextEvaluator(Evaluator):
             for piece in pieces:
                 piece()
             if form is not None:
-                # What is inside has had forms of its own.
+                # The parts have had their own formats.
                 form()
                 code.add(op.FIT)
 
@@ -265,7 +265,7 @@ class TextEvaluator(Evaluator):
 
     def _field_text(self, field: FormatField) -> TextOf:
         if not field.is_array and field.size == self._long_size:
-            # A pointer: to a string of the kernel's, if it is one of those that the trace keeps.
+            # A pointer to a string of the kernel, if the trace has it.
             address = self.reader(field)
             pointed = self._found(
                 address,
@@ -274,7 +274,7 @@ class TextEvaluator(Evaluator):
                 self.hexadecimal(address, ""),
             )
             return lambda _: pointed()
-        return self._formed(self.then(self.extent(field), op.STRING))
+        return self._formed(self.append(self.extent(field), op.STRING))
 
     def _choice(self, node: Choice) -> TextOf:
         number, code = self.number(node.value), self._code
@@ -290,7 +290,7 @@ class TextEvaluator(Evaluator):
             operation = op.CHOOSE
         else:
             flags = [(value, name) for value, name in node.pairs if value]
-            # libtraceevent takes a name that nothing defines (and -1) for the one that 0 has.
+            # libtraceevent treats an undefined name (and -1) as the name of 0.
             unset = [name for value, name in node.pairs if value in (None, MASK)][:1]
             entries = [(value, value, name.encode("latin-1")) for value, name in flags]
             entries += [(0, 0, name.encode("latin-1")) for name in unset]
@@ -308,7 +308,7 @@ class TextEvaluator(Evaluator):
         return emit
 
     def _signed_width(self, node: Node) -> int:
-        """The mask of a signed field narrower than 64 bits, whose -1 is read as an unsigned number."""
+        """Return the mask of a signed field narrower than 64 bits, whose -1 is read as an unsigned number."""
         if isinstance(node, Field):
             field = self.field(node.name)
             if field.signed and field.size < 8:
@@ -334,17 +334,17 @@ class TextEvaluator(Evaluator):
             return self._formed(
                 self.called(lambda _, value: function(value), self.only(name, arguments))
             )
-        return self._formed(self.then(self.number(node), op.DECIMAL, 64, 0))
+        return self._formed(self.append(self.number(node), op.DECIMAL, 64, 0))
 
     def _string(self, extent: MemoryOf) -> TextOf:
-        """A string of the record; one of no bytes at all has no form."""
-        text = self._formed(self.then(extent, op.STRING))
+        """Return a string of the record; one without any bytes is not formatted."""
+        text = self._formed(self.append(extent, op.STRING))
 
         def emit(form: PieceOf | None) -> None:
             if form is None:
                 text(None)
                 return
-            self.chosen(self.then(extent, op.LENGTH), lambda: text(form), lambda: None)()
+            self.chosen(self.append(extent, op.LENGTH), lambda: text(form), lambda: None)()
 
         return emit
 
@@ -416,7 +416,7 @@ class TextEvaluator(Evaluator):
 
 
 def _form(directive: Directive) -> Form:
-    """What a directive says of numbers and texts; what are arguments is not in it."""
+    """Return the format of numbers and texts that a directive states, without widths that are arguments."""
     width, precision = directive.width, directive.precision
     return Form(
         directive.flags,

@@ -12,7 +12,7 @@ from converter.formats.ftrace.print_format.nodes import MASK
 Token = tuple[str, str]
 END: Final[Token] = ("end", "")
 
-#: Macros that mac80211 of some kernels left in its formats; the values are those of libtraceevent.
+#: Macros that mac80211 left in the formats of some kernels; the values are those of libtraceevent.
 STRING_MACROS: Final = {
     "LOCAL_PR_FMT": "%s",
     "STA_PR_FMT": " sta:%pM",

@@ -21,13 +21,13 @@ from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowCol
 
 #: The events of a window of pages.
 Events = EventWindow[Pages]
-#: Windows that are decoded ahead, of all streams for each thread, and of one stream at most.
+#: Windows that are decoded ahead: of all streams per thread, and of one stream at most.
 _AHEAD_FOR_A_THREAD: Final = 2
 _AHEAD_OF_A_STREAM: Final = 4
 
 
 class Decoding(NamedTuple):
-    """All that turns pages into batches, as the survey has settled it."""
+    """All that is needed to decode pages into batches, as determined by the prescan."""
 
     formats: EventFormats
     classes: EventClasses
@@ -40,10 +40,10 @@ class Decoding(NamedTuple):
     def scan(
         self, stream: PageStream, window: Window, spare: Events | None
     ) -> tuple[Events, list[TraceError]]:
-        """The events of a window, in `spare` if there is room, and what was damaged."""
+        """Return the events of a window, in `spare` if they fit, and the damage."""
         pages, errors = stream.load(window)
         page_size = stream.buffer.page_size
-        # Of the pages that are there: the window's size is what damaged chunks claim.
+        # For the pages that exist: the window's size is what damaged chunks claim.
         room = most_records_in(len(pages), page_size)
         events = spare if spare is not None and len(spare.ts) >= room else Events(room)
         timestamps = self.timestamps
@@ -102,7 +102,7 @@ class StreamReader:
             self._pending.append(work)
 
     def next(self, done: Events | None) -> Events | None:
-        """The next window's events, None after the last. `done` is used again."""
+        """Return the next window's events, None after the last. `done` is reused."""
         while self._pending:
             pending = self._pending.popleft()
             if isinstance(pending, TraceError):
@@ -122,14 +122,14 @@ class StreamReader:
 
 
 class ReadyEvents:
-    """A stream whose events are all at hand."""
+    """A stream whose events are all in memory."""
 
     def __init__(self, events: Events) -> None:
         self._events: Events | None = events
         self.errors: list[TraceError] = []
 
     def next(self, done: Events | None) -> Events | None:
-        """The events, then None."""
+        """Return the events, then None."""
         events, self._events = self._events, None
         return events
 
@@ -143,11 +143,11 @@ def batches(
     report: Callable[[list[TraceError]], None],
     trace: Trace,
 ) -> Iterator[Batch]:
-    """Merge all streams, those of pages before those at hand, and yield batches in stream order.
+    """Merge all streams, those of pages before those in memory, and yield batches in stream order.
 
-    `cpus` and `tracks` are those of each stream; damage goes to `report` before the batch after it.
+    `cpus` and `tracks` are those of each stream; damage is passed to `report` before the batch that follows it.
     """
-    # What is at hand when a thread has nothing else to do.
+    # Windows to decode when a thread has nothing else to do.
     ahead = _AHEAD_FOR_A_THREAD * workers() // max(len(streams), 1)
     ahead = max(1, min(ahead, _AHEAD_OF_A_STREAM))
     with Workers() as pool:

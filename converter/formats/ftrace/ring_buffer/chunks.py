@@ -1,4 +1,4 @@
-"""Chunks of compressed pages: each has whole pages, in a header with its sizes."""
+"""Chunks of compressed pages: each has whole pages, after a header with its sizes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from converter.limits import limit as limit_of
 
 _BLOCK: Final = 1 << 20
 _SMALL_BLOCK: Final = 1 << 14
-#: What compressed data begins with.
+#: The magic number of compressed data.
 _COMPRESSED_MAGIC = {b"zstd": b"\x28\xb5\x2f\xfd", b"zlib": b"\x78"}
 
 
 def chunk_magic(file: Recording) -> bytes:
-    """What the data of a chunk begins with."""
+    """Return the magic number of a chunk's data."""
     return _COMPRESSED_MAGIC.get(file.compression, b"")
 
 
 def chunk_at(file: Recording, place: int, page_size: int) -> bool:
-    """Whether a chunk of whole pages begins here."""
+    """Return True if a chunk of whole pages begins at this offset."""
     head = file.source.read(place, 12)
     if len(head) < 12:
         return False
@@ -35,7 +35,7 @@ def chunk_at(file: Recording, place: int, page_size: int) -> bool:
 
 
 def next_chunk(file: Recording, offset: int, limit: int, page_size: int) -> int | None:
-    """Where the next chunk of whole pages begins that ends in front of the limit."""
+    """Return the offset of the next chunk of whole pages that ends before the limit."""
     magic = chunk_magic(file)
     if not magic:
         return None

@@ -1,4 +1,4 @@
-"""Decompression of sections and chunks. Trusts no size: neither the header's nor that inside the compressed data."""
+"""Decompression of sections and chunks. No size is trusted, neither the header's nor that inside compressed data."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from converter.errors import TraceError, UnsupportedError
 if TYPE_CHECKING:
     from converter.formats.ftrace.ring_buffer.zstd_chunks import ChunkDecompressor
 
-#: ``decompress(data, uncompressed_size)``: exactly that many bytes, or a TraceError at offset 0, the data's start.
+#: ``decompress(data, uncompressed_size)`` returns exactly that many bytes, or raises a TraceError at offset 0.
 #: Thread-safe, releases the GIL.
 Decompress = Callable[[bytes | memoryview, int], bytes]
-#: ``fill(data, chunks, first, room)``: as `ChunkDecompressor.fill`. Thread-safe.
+#: ``fill(data, chunks, first, room)`` is like `ChunkDecompressor.fill`. Thread-safe.
 FillChunks = Callable[
     [memoryview, NDArray[np.int64], int, NDArray[np.uint8]],
     tuple[int, int],
@@ -40,7 +40,7 @@ def decompressor(name: bytes) -> Decompress | None:
 
 
 def chunk_decompressor(name: bytes) -> FillChunks | None:
-    """What decompresses many chunks at once, where the system can; what it leaves is for `decompressor`."""
+    """Return a function that decompresses many chunks at once, where available; `decompressor` handles the rest."""
     if name != b"zstd":
         return None
     from converter.formats.ftrace.ring_buffer.zstd_chunks import has_library
@@ -84,7 +84,7 @@ def _zstd() -> Decompress:
         except AttributeError:
             own = local.decompress = zstandard.ZstdDecompressor().decompress
         try:
-            # Frames mostly lack their content's size; one that has it is allocated whole.
+            # Frames mostly lack their content's size; one with a size is allocated in full.
             if content_size(data) > size:
                 raise TraceError("zstd: the frame is larger than its header says", offset=0)
             made: bytes = own(data, size)

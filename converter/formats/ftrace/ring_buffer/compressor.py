@@ -11,7 +11,7 @@ from converter.errors import UnsupportedError
 #: Thread-safe, releases the GIL.
 Compress = Callable[[bytes | memoryview], bytes]
 
-#: Levels that cost less time than reading does: the ring buffer's pages shrink tenfold with them.
+#: Levels that cost less time than reading: they shrink the ring buffer's pages tenfold.
 _ZSTD_LEVEL = 3
 _ZLIB_LEVEL = 6
 
@@ -28,7 +28,7 @@ def compressor(name: bytes) -> Compress | None:
 
 
 def library_version(name: bytes) -> bytes:
-    """What the header says about the library; readers refuse zlib of a later major version than their own."""
+    """Return the header's version of the library; readers refuse a zlib of a later major version than their own."""
     if name == b"zstd":
         import zstandard
 

@@ -1,6 +1,6 @@
-"""The pages of one CPU as they will stand in the file: copied from another file, or from a temporary one.
+"""The pages of one CPU as they will be in the file: copied from another file, or from a temporary one.
 
-All are asked for their size first and for their bytes when everything in front of them is written.
+The size of all is requested first, and the bytes once everything before them is written.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 _IN_MEMORY = 64 << 20
 #: Pieces of this size are written at once.
 _PIECE = 1 << 20
-#: Chunks that may wait for each thread that compresses.
+#: The number of chunks that may be queued for each compressing thread.
 _PENDING = 4
 
 
 class PageData(Protocol):
-    """Pages in the form in which the file holds them; `size` is that of all parts together."""
+    """Pages in the encoding of the file; `size` is that of all parts together."""
 
     @property
     def size(self) -> int:
-        """What the pages take in the file."""
+        """The size of the pages in the file."""
 
     def parts(self) -> Iterator[Buffer]:
         """The bytes, from the first to the last."""
 
 
 class CopiedChunks:
-    """The compressed chunks of another file, as they are."""
+    """The compressed chunks of another file, unchanged."""
 
     def __init__(self, source: Source, stream: PageStream, byte_order: str) -> None:
         self._source = source
@@ -87,7 +87,7 @@ class SpooledPages:
 
     @property
     def size(self) -> int:
-        """What the pages take in the file."""
+        """The size of the pages in the file."""
         data = sum(size for _, size, _ in self.extents)
         return 4 + 8 * len(self.extents) + data if self._spool.compress else data
 
@@ -104,10 +104,10 @@ class SpooledPages:
 
 
 class PageSpool:
-    """A temporary file that takes pages of many streams as they come, compressed by threads in chunks."""
+    """A temporary file for the pages of many streams in order of arrival, compressed by threads in chunks."""
 
     def __init__(self, compress: Compress | None, byte_order: str, chunk_size: int) -> None:
-        import tempfile  # which pages that are copied do without
+        import tempfile  # not needed for copied pages
 
         self.compress = compress
         self.byte_order = byte_order
@@ -129,7 +129,7 @@ class PageSpool:
                 self._settle()
 
     def settle(self) -> None:
-        """Wait until all that was added is in the file."""
+        """Wait until everything that was added is in the file."""
         while self._pending:
             self._settle()
 

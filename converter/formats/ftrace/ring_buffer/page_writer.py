@@ -1,4 +1,4 @@
-"""Events into the pages of a buffer: a stream of pages for each CPU, spooled as they fill."""
+"""Writes events to the pages of a buffer: a stream of pages for each CPU, spooled as they fill."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from converter.kernels.tables.strings import StringTable
 #: A chunk has at least ten pages, as many as trace-cmd puts in one (lib/trace-cmd, PAGES_IN_CHUNK), and this size.
 _PAGES_IN_CHUNK = 10
 _CHUNK_SIZE = 1 << 17
-#: The kernel's largest sub-buffer has fewer bytes; readers take pages up to this size.
+#: The kernel's largest sub-buffer has fewer bytes; readers accept pages up to this size.
 _LARGEST_PAGE = 1 << 20
 
 
@@ -31,7 +31,7 @@ def chunk_size(page_size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Events as records: columns of a batch in the order of their streams, one entry each.
+    """Events as records: columns of a batch in the order of their streams, one entry per event.
 
     ts int64 in the buffer's clock; class_id and row as in the batch, cpu (never -1) and pid int32.
     """
@@ -43,7 +43,7 @@ class Records:
     pid: NDArray[np.int32]
 
     def select(self, which: NDArray[Any]) -> Records:
-        """Some of the events, or all in another order."""
+        """Return some of the events, or all in another order."""
         return Records(
             self.ts[which],
             self.class_id[which],
@@ -54,7 +54,7 @@ class Records:
 
 
 class PageWriter:
-    """The pages of one buffer under construction. They grow, all of them, when an event needs larger ones."""
+    """The pages of one buffer under construction. All of them grow when an event needs larger ones."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class PageWriter:
             self._start_over(page_size)
 
     def finish(self) -> dict[int, SpooledPages]:
-        """End all streams: the pages by CPU."""
+        """End all streams and return the pages by CPU."""
         for number, pages in self._streams.values():
             self._emitter.finish(number)
             taken = self._emitter.take(number, 1)
@@ -128,7 +128,7 @@ class PageWriter:
         return {cpu: pages for cpu, (_, pages) in sorted(self._streams.items())}
 
     def _streams_of(self, cpu: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The number of each event's stream; CPUs are added as they come."""
+        """Return the number of each event's stream; new CPUs are added."""
         if len(cpu) == 0:
             return cpu
         highest = int(cpu.max())
@@ -162,7 +162,7 @@ class PageWriter:
         self._start_over(1 << (needed - 1).bit_length())
 
     def _start_over(self, page_size: int) -> None:
-        """Go on with larger pages, which take over the records of those made so far."""
+        """Continue with larger pages, into which the records so far are copied."""
         old_size, old_streams, old_emitter = self.page_size, self._streams, self._emitter
         old_spool = self._spool
         for number, pages in old_streams.values():
@@ -175,7 +175,7 @@ class PageWriter:
         self._spool = self._new_spool(chunk_size(self.page_size))
         self._emitter = self._new_emitter()
         self._streams = {}
-        # In the order of their numbers, which therefore stay the same.
+        # In the order of their numbers, so that these stay the same.
         for cpu, (_, pages) in old_streams.items():
             self._stream(cpu)
             for offset, size, plain_size in pages.extents:
@@ -197,7 +197,7 @@ class SpoolMaker:
         self._made: list[PageSpool] = []
 
     def __call__(self, chunk_size: int) -> PageSpool:
-        """A spool whose chunks have this size before compression."""
+        """Return a spool whose chunks have this size before compression."""
         spool = PageSpool(self._compress, self._byte_order, chunk_size)
         self._made.append(spool)
         return spool

@@ -20,33 +20,33 @@ from converter.formats.ftrace.ring_buffer.scan import find_chunks
 from converter.limits import limit as limit_of
 from converter.storage.window_memory import WindowMemory
 
-#: Windows of all streams together, and of one.
+#: The size of the windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST_WINDOW = 1 << 20
 _SMALLEST_WINDOW = 1 << 16
-#: Chunks are whole pages; those that are not are joined up to this size, in search of the end of a page.
+#: Chunks are whole pages; others are joined up to this size to find the end of a page.
 _MOST_ODD = 1 << 24
 #: Compressed data is read in blocks of this size, a window at least.
 _BLOCK = 1 << 19
-#: What is looked at piece by piece is decompressed in pieces of this size, which stay in a processor's own cache.
+#: Data that is scanned piecewise is decompressed in blocks of this size, which fit into a core's own cache.
 _PIECE = 1 << 18
-#: Chunks of a window for which there is room at first.
+#: The initial capacity for a window's chunks.
 _CHUNKS = 1 << 10
-#: What `find_chunks` says that it needs.
+#: The results of `find_chunks` for an incomplete search.
 _NONE_FOLLOWS, _MORE_ROOM = -1, -2
 
 
-#: What records lie in.
+#: Memory that holds records.
 Pages = bytes | NDArray[np.uint8]
 
 
 @dataclass(slots=True)
 class Window:
-    """A run of pages: either a stretch of the file, or chunks to decompress and join.
+    """A run of pages: either a range of the file, or chunks to decompress and join.
 
-    `data` is the stretch of chunks, with their sizes in front of each. A row of `chunks` is the place of one in it, its
-    size there and decompressed. `counted` says as what they count among all that is unpacked, and how much that is with
-    them: an entry for each chunk would be memory that grows with the file.
+    `data` is the range of chunks, each preceded by its sizes. A row of `chunks` is the offset of one in it, its size
+    there and decompressed. `counted` is the key of the window in the decompression budget, and the total size with it:
+    an entry for each chunk would need memory that grows with the file.
     """
 
     offset: int
@@ -57,12 +57,12 @@ class Window:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether it consists of chunks."""
+        """True if the window consists of chunks."""
         return len(self.chunks) > 0
 
 
 class PageStream:
-    """The pages of one CPU in one buffer, of a file that has so many streams in all."""
+    """The pages of one CPU in one buffer of a file that has `streams` streams."""
 
     def __init__(
         self, file: Recording, buffer: Buffer, data: CpuData, streams: int, memory: WindowMemory
@@ -73,34 +73,34 @@ class PageStream:
         self._data = data
         self._memory = memory
         self._fill = chunk_decompressor(file.compression) if buffer.compressed else None
-        #: How many chunks there are from the offset on, where the data does not say that itself.
+        #: The number of chunks from the offset on, where the data does not contain it.
         self._chunks: int | None = None
         self._streams = max(streams, 1)
         self.share(1)
 
     @property
     def offset(self) -> int:
-        """Where the stream's data begins in the file."""
+        """The offset of the stream's data in the file."""
         return self._data.offset
 
     @property
     def end(self) -> int:
-        """Where it ends; of compressed data, where it must have ended."""
+        """The end of the stream's data; for compressed data, an upper bound."""
         return self._data.limit if self.buffer.compressed else self._data.offset + self._data.size
 
     def share(self, readers: int) -> None:
-        """Windows are as large as they may be where so many files are read at once."""
+        """Set the size of windows to what is allowed when `readers` files are read at once."""
         in_all = _WINDOWS_IN_ALL // (self._streams * readers)
         target = max(_SMALLEST_WINDOW, min(_LARGEST_WINDOW // readers, in_all))
         self._target = max(target // self.buffer.page_size, 1) * self.buffer.page_size
 
     def restrict(self, offset: int, end: int, chunks: int | None) -> None:
-        """From now on give only the pages from here to there in the file, of compressed data so many chunks."""
+        """Limit the stream to the pages between two file offsets; for compressed data, to a number of chunks."""
         self._data = self._data._replace(offset=offset, size=end - offset)
         self._chunks = chunks
 
     def windows(self) -> Iterator[Window | TraceError]:
-        """Plan window after window; an error where the rest cannot be found."""
+        """Yield window after window; an error where the rest cannot be found."""
         return self._compressed() if self.buffer.compressed else self._plain()
 
     def _plain(self) -> Iterator[Window]:
@@ -110,7 +110,7 @@ class PageStream:
             yield Window(offset, min(self._target, end - offset))
 
     def _compressed(self) -> Iterator[Window | TraceError]:
-        """Chunks are a count, then each its two sizes and its data. The count rules, not the size of it all."""
+        """Yield windows of chunks: a count, then each chunk's sizes and data. The count decides, not the total size."""
         counted = self.chunk_count()
         if counted is None:
             yield self._cut(self._data.offset)
@@ -138,7 +138,7 @@ class PageStream:
                 chunks = np.empty((2 * len(chunks), 3), np.int64)
                 continue
             if needed > 0:
-                # A window lies in one block.
+                # A window is within one block.
                 size = min(max(needed, 2 * (len(block) + start - at), _BLOCK), limit - at)
                 block, start = self._memory.take(size).data, at
                 count = self._file.source.read_into(at, block)
@@ -156,7 +156,7 @@ class PageStream:
             left -= found
             if needed != _NONE_FOLLOWS:
                 continue
-            # A piece is lost here, or was in the chunk in front, within which the next then begins.
+            # Data is lost here or in the previous chunk, in which case the next one begins within that.
             page_size = self.buffer.page_size
             place = next_chunk(self._file, behind, limit, page_size)
             if place is not None and holes == limit_of("holes"):
@@ -178,7 +178,7 @@ class PageStream:
             self._file.extents[self._data.offset] = first, at, count
 
     def extent(self) -> tuple[int, int, int]:
-        """Where the chunks begin and end, and how many there are, none of which is damaged."""
+        """Return start, end and number of the chunks, none of which is damaged."""
         known = self._file.extents
         if self._data.offset not in known:
             for window in self.windows():
@@ -187,7 +187,7 @@ class PageStream:
         return known[self._data.offset]
 
     def chunk_count(self) -> tuple[int, int] | None:
-        """Where the first chunk is, and how many there are; None where the data does not say."""
+        """Return the offset of the first chunk and the number of chunks; None where the data does not contain it."""
         if self._chunks is not None:
             return self._data.offset, self._chunks
         head = self._file.source.read(self._data.offset, 4)
@@ -196,10 +196,10 @@ class PageStream:
         order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
         left = int.from_bytes(head, order)
         if left > (self._data.limit - self._data.offset) // 8:
-            # So many do not fit: trace-cmd has converted the file on a machine of the other byte order.
+            # This many do not fit: trace-cmd has converted the file on a machine of the other byte order.
             left = int.from_bytes(head, "little" if self._file.big_endian else "big")
         if not left:
-            # A CPU without data is not in the file: as many as there may be.
+            # A CPU without data is not in the file, so this is an unknown number: allow as many as fit.
             left = (self._data.limit - self._data.offset) // 8
         return self._data.offset + 4, left
 
@@ -220,11 +220,11 @@ class PageStream:
         )
 
     def load(self, window: Window) -> tuple[NDArray[np.uint8], list[TraceError]]:
-        """The pages of a window, without those of chunks that are damaged, which the errors name."""
+        """Return the pages of a window, without those of damaged chunks, and an error for each of these."""
         if not window.is_compressed:
             return self._load_plain(window)
         sizes = window.chunks[:, 2]
-        # What a chunk claims beyond this is refused below.
+        # A chunk that claims more is refused below.
         pages = self._memory.take(int(sizes[sizes <= limit_of("trace_cmd.section")].sum()))
         errors: list[TraceError] = []
         next_chunk, filled = 0, 0
@@ -243,9 +243,9 @@ class PageStream:
         return pages[:filled], errors
 
     def pieces(self, window: Window) -> Iterator[Pages | TraceError]:
-        """The pages of a window in pieces that end where a page does, which takes no room for all of them.
+        """Yield the pages of a window in blocks of whole pages, which needs no memory for all of them.
 
-        The next piece may lie where the one before has lain.
+        A block may reuse the memory of the previous one.
         """
         if not window.is_compressed or (window.chunks[:, 2] % self.buffer.page_size).any():
             pages, errors = self.load(window)
@@ -265,16 +265,16 @@ class PageStream:
             yield from self._unpacked(window, done, may_unpack)
 
     def _may_unpack(self, window: Window) -> bool:
-        """Whether none of the chunks of a window is refused for what it would become."""
+        """Return True if no chunk of a window is refused because of its decompressed size."""
         return self._file.may_unpack(*window.counted, int(window.chunks[:, 2].max()))
 
     def _unpacked(
         self, window: Window, first: int, may_unpack: bool
     ) -> Iterator[bytes | TraceError]:
-        """What each chunk of a window becomes, from the first on."""
+        """Yield the decompressed chunks of a window, starting at the chunk `first`."""
         data, offset = window.data, window.offset
         chunks: list[list[int]] = window.chunks[first:].tolist()
-        # There are many chunks, and hardly ever one that is too large.
+        # Checked once, as there are many chunks and hardly ever one that is too large.
         decompress = self._file.decompress if may_unpack else None
         for start, packed, size in chunks:
             chunk = data[start : start + packed]
@@ -287,13 +287,13 @@ class PageStream:
                 yield error.within(field=f"buffer.cpu {self.cpu}", base=offset + start)
 
     def damage(self, window: Window, pages: int, first: int) -> list[TraceError]:
-        """What is wrong with a window that has so many damaged pages, from this byte on."""
+        """Return an error for a window with this number of damaged pages, the first at an offset."""
         if not pages:
             return []
         return [
             TraceError(
                 f"{pages} damaged pages, each read up to the damage",
-                # Within compressed data there is no offset in the file.
+                # A position within compressed data has no file offset.
                 offset=window.offset + (0 if window.is_compressed else first),
                 field=f"buffer.cpu {self.cpu}",
             )

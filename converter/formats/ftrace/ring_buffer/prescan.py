@@ -1,6 +1,6 @@
-"""The first pass over the pages: which types occur, how often, and what the records say about tasks.
+"""The first pass over the pages: it counts records by type and collects what they say about tasks.
 
-It decides the event classes and threads before the first batch.
+It determines the event classes and threads before the first batch.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ TYPES = 1 << 16
 
 
 @dataclass(slots=True)
-class Survey:
-    """What the pages hold: records by type (int64, 65,536), pages before which events were lost, tasks, damage."""
+class PagePrescan:
+    """The contents of pages: records by type (int64, 65,536), pages before which events were lost, tasks, damage."""
 
     counts: NDArray[np.int64]
     missed: int
@@ -43,13 +43,13 @@ class Survey:
     errors: list[TraceError]
 
 
-def survey(
+def prescan_pages(
     streams: Sequence[PageStream],
     formats: EventFormats,
     long_size: int,
     *,
     big_endian: bool,
-) -> Survey:
+) -> PagePrescan:
     """Walk all pages of all streams once."""
 
     def look_at(mine: Surveyor, place: tuple[PageStream, Window | TraceError]) -> list[TraceError]:
@@ -70,7 +70,7 @@ def survey(
         return errors + stream.damage(window, damaged, first_damage)
 
     steps = _steps(formats)
-    # Each thread counts for itself.
+    # Each thread has its own counts.
     surveyors = [
         Surveyor(long_size, big_endian, formats.type_offset, formats.pid_offset, *steps)
         for _ in range(workers())
@@ -87,11 +87,11 @@ def survey(
     for other in others:
         first.tasks.absorb(other.tasks)
     counts = sum((other.counts for other in others), first.counts)
-    return Survey(counts, sum(each.missed for each in surveyors), first.tasks, errors)
+    return PagePrescan(counts, sum(each.missed for each in surveyors), first.tasks, errors)
 
 
 def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The steps that a `Surveyor` takes for each type that says something about tasks."""
+    """Return the steps of a `Surveyor` for each type that says something about tasks."""
     first_step = np.full(TYPES, -1, np.int32)
     rows: list[list[int]] = []
     for type_id in formats.about_tasks():

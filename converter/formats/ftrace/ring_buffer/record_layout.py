@@ -1,6 +1,6 @@
-"""Records from columns: for an event class and its format, what is copied where in a record.
+"""Records from columns: the copy operations for an event class and its format.
 
-The reverse of `fields`: each field of the format takes the column of the class's field of the same name.
+The reverse of `fields`: each field of the format is filled from the class's field of the same name.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ Packer = Callable[[Column, StringTable], ListColumn]
 
 @dataclass(frozen=True, slots=True)
 class RecordProgram:
-    """The layout of a class's records, and which columns of its tables its operations take."""
+    """The layout of a class's records, and the columns of its tables that its operations read."""
 
     layout: RecordLayout
     columns: tuple[int, ...]
     widths: tuple[int, ...]
-    #: By column: what makes bytes of its texts.
+    #: By column: the conversion of its texts to bytes.
     packers: Mapping[int, Packer] = field(default_factory=dict)
 
     def bind(self, table: Table, strings: StringTable) -> RecordColumns:
-        """The columns of a table, decoded, for the emitter."""
+        """Return the decoded columns of a table for the emitter."""
         columns = [
             _flat(self._column(index, table, strings), width)
             for index, width in zip(self.columns, self.widths, strict=True)
@@ -75,7 +75,7 @@ def _flat(
     return column
 
 
-#: Classes of lost events start a page; those of records without a format are the record as it is.
+#: Lost events start a page; records without a format are copied unchanged.
 MISSED_PROGRAM = RecordProgram(
     RecordLayout(b"", np.array([[MISSED, 0, 8, 0, 0]], np.int32), -1), (0,), (8,)
 )
@@ -87,10 +87,10 @@ UNKNOWN_PROGRAM = RecordProgram(
 def record_program(
     format: EventFormat, event_class: EventClass, *, big_endian: bool
 ) -> RecordProgram:
-    """How to make the records of a class that has this format; fields that the class lacks are zero.
+    """Return the program that builds the records of a class with this format; fields that the class lacks are zero.
 
     Raises:
-        UnsupportedError: the format describes no record that there can be.
+        UnsupportedError: the format describes a record that cannot exist.
 
     """
     fields = (*format.common_fields, *format.fields)
@@ -112,7 +112,7 @@ def record_program(
         if operation is not None:
             operations.append(operation)
             columns.append(index)
-    # Tails lie in front of what data locations lead to.
+    # Tails come before the targets of data locations.
     order = sorted(range(len(operations)), key=lambda i: operations[i][0] in (DATA_LOC, REL_LOC))
     try:
         template = bytearray(min(size, 0x10000))
@@ -141,9 +141,9 @@ def record_program(
 def _matched(
     fields: tuple[FormatField, ...], declared: tuple[Field, ...]
 ) -> Iterator[tuple[FormatField, int]]:
-    """Each field of the format with the number of the class's field of its name; of equal names in their order."""
+    """Yield each field of the format with the index of the class's field of its name; equal names match in order."""
     free = list(range(len(declared)))
-    # The class has the common fields behind the others.
+    # The class has the common fields after the others.
     for item in sorted(fields, key=lambda item: item.common):
         if item.common and item.name in (TYPE_FIELD, PID_FIELD):
             continue

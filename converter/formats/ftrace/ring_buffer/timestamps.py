@@ -1,4 +1,4 @@
-"""Raw timestamps of records as times of the trace's clock."""
+"""Converts raw timestamps of records to times of the trace's clock."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class HostTime(NamedTuple):
     ]
 
     def apply(self, ts: NDArray[np.int64], cpu: int) -> NDArray[np.int64]:
-        """The host's times of guest times `ts` of a CPU, as trace-cmd computes them (trace-input.c,
-        timestamp_host_sync): between two samples with the earlier one's scaling, all in 64 bits.
+        """Convert guest times `ts` of a CPU to the host's, as trace-cmd does (trace-input.c, timestamp_host_sync):
+        between two samples with the earlier one's scaling, all in 64 bits.
         """
         if cpu >= len(self.cpus):
             return ts
@@ -48,7 +48,7 @@ class HostTime(NamedTuple):
 
 @dataclass(slots=True)
 class Timestamps:
-    """How to scale raw timestamps: ``(raw * multiplier >> shift) + time_offset`` (multiplier 0: raw)."""
+    """The scaling of raw timestamps: ``(raw * multiplier >> shift) + time_offset`` (multiplier 0: raw)."""
 
     multiplier: int = 0
     shift: int = 0
@@ -56,7 +56,7 @@ class Timestamps:
     host_time: HostTime | None = None
 
     def scale(self, ts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What `scan_pages` does to raw times, for times that are first changed in another way."""
+        """Scale raw times as `scan_pages` does, for times that need another conversion first."""
         raw = ts.view(np.uint64)
         if self.multiplier:
             factor, shift = np.uint64(self.multiplier), np.uint64(self.shift)

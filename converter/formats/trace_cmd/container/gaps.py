@@ -1,7 +1,7 @@
-"""Files that a piece was lost of: what stood behind it stands earlier than the file says.
+"""Files with gaps: data after a gap is at a lower offset than the file says.
 
-Sections of version 7 follow each other, and marks introduce the parts of version 6: both are found again. How much
-earlier they stand than is stated tells by how much the CPUs' pages may have moved; pages tell that they are pages.
+Sections of version 7 follow each other, and markers introduce the parts of version 6, so both can be found again. The
+difference to the stated offsets shows how far the CPUs' pages may have moved; pages can be recognised as such.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from converter.formats.trace_cmd.layout import SECTION_HEADER_SIZE, OptionId
 from converter.limits import limit
 from converter.storage.source import Source
 
-#: Kinds that are unknown have numbers near to those that are known.
+#: Unknown kinds have numbers near those of known ones.
 _KINDS = range(0x100)
 _KNOWN_KINDS = frozenset(map(int, SectionId))
 _LARGEST_SECTION = 1 << 48
 _BLOCK = 1 << 20
 _SMALL_BLOCK = 1 << 14
-#: Pages of more bytes are not looked for: each place would have to be walked that far.
+#: Larger pages are not searched for: each offset would have to be walked that far.
 _LARGEST_PAGE = 1 << 16
-#: Distances by which data may have moved.
+#: The maximum number of distances by which data may have moved.
 _MOST_MOVES = 8
 
 
 def kernel_long(file: TraceFile) -> int:
-    """The size of the kernel's longs, which the description of a page tells, and the recorder's own where none does."""
+    """Return the size of the kernel's longs from the description of a page, or the recorder's own without one."""
     section = file.section(SectionId.HEADER_INFO)
     try:
         if section is None:
@@ -47,13 +47,13 @@ def kernel_long(file: TraceFile) -> int:
             raise TraceError(str(error), offset=section.offset, field="HEADER_INFO") from error
     except TraceError as error:
         if not file.buffers:
-            raise  # nothing is there that could be read all the same
+            raise  # there is nothing else to read
         file.warn(error)
         return file.long_size
 
 
 def leads_on(file: TraceFile, section: Section, kinds: Container[int] = _KINDS) -> bool:
-    """Whether a section ends at another one, of one of some kinds, or with the file."""
+    """Return True if a section ends at another one of these kinds, or with the file."""
     end = section.offset + section.size
     if end >= file.source.size:
         return end == file.source.size
@@ -61,14 +61,14 @@ def leads_on(file: TraceFile, section: Section, kinds: Container[int] = _KINDS) 
     if len(head) < SECTION_HEADER_SIZE or not any(head):
         return False
     header = file.layout.section_header.parse(head)
-    # Of a large one more may be lost than its size leaves room for.
+    # A large section may have lost more than its size allows for.
     room = file.source.size - end - SECTION_HEADER_SIZE
     most = room if header.id == SectionId.OPTIONS else _LARGEST_SECTION
     return bool(header.id in kinds and header.flags <= COMPRESSED and header.size <= most)
 
 
 def next_section(file: TraceFile, offset: int) -> int | None:
-    """Where the next section begins that leads on to another one, or to the end of the file."""
+    """Return the offset of the next section that leads to another one, or to the end of the file."""
     order = ">" if file.big_endian else "<"
     known = np.zeros(1 << 16, bool)
     known[list(_KNOWN_KINDS)] = True
@@ -102,7 +102,7 @@ def next_section(file: TraceFile, offset: int) -> int | None:
 
 
 def _ends_as_options(file: TraceFile, section: Section) -> bool:
-    """Whether a section is one of options, whose number, zero, is anywhere in data: the last leads to more of them."""
+    """Return True if a section has options and its last one leads to more. Its id, zero, is common in data."""
     layout = file.layout
     if section.flags & COMPRESSED:
         head = file.source.read(section.offset, layout.compressed_header.sizeof())
@@ -116,7 +116,7 @@ def _ends_as_options(file: TraceFile, section: Section) -> bool:
 
 
 def find_mark(source: Source, marks: Iterable[bytes], offset: int) -> int | None:
-    """Where the first of some marks stands from a place on."""
+    """Return the offset of the first of some markers at or after an offset."""
     longest = max(map(len, marks))
     for start in range(offset, source.size, _BLOCK):
         block = source.read(start, _BLOCK + longest - 1)
@@ -127,7 +127,7 @@ def find_mark(source: Source, marks: Iterable[bytes], offset: int) -> int | None
 
 
 def settle_moved(file: TraceFile) -> None:
-    """Find where the CPUs' data has moved to."""
+    """Find the actual offsets of the CPUs' data."""
     if not file.moved:
         return
     long_size = kernel_long(file)
@@ -141,10 +141,10 @@ def settle_moved(file: TraceFile) -> None:
 def _moved(
     file: TraceFile, buffer: Buffer, data: CpuData, long_size: int, before: int | None
 ) -> CpuData:
-    """Data of a CPU where it is, `before` being where that of the CPU in front is."""
+    """Relocate a CPU's data; `before` is the actual offset of the previous CPU's data."""
     if not data.size or _begins(file, buffer, data.offset, long_size):
         return data
-    # What has moved stands behind all that has not: sections, and the pages of the CPU in front.
+    # Data that has moved comes after all that has not: sections, and the pages of the previous CPU.
     if before is None:
         front = _metadata_end(file)
     elif buffer.compressed:
@@ -158,38 +158,38 @@ def _moved(
             return data._replace(offset=place)
     if buffer.compressed:
         return data
-    # It may be damaged right behind its beginning.
+    # The data may be damaged right after its beginning.
     places = [data.offset, *moved]
     for place in places:
         page = file.source.read(place, buffer.page_size)
         if len(page) == buffer.page_size and page_begins(page, long_size, file.big_endian):
             return data._replace(offset=place)
-    # What it began with was lost, too: it goes on behind the pages of the CPU in front.
+    # Its beginning was lost, too: it continues after the pages of the previous CPU.
     return data._replace(offset=max(front, places[-1]))
 
 
 def _metadata_end(file: TraceFile) -> int:
-    """Where sections end that stand in front of all data, as those of version 6 do."""
+    """Return the end of sections that precede all data, as those of version 6 do."""
     if file.version == 7 or not file.sections:
         return 0
     return file.sections[-1].offset + file.sections[-1].size
 
 
 def _begins(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
-    """Whether data of a CPU begins here."""
+    """Return True if data of a CPU begins at this offset."""
     if buffer.compressed:
         return _chunks_begin(file, buffer, place)
     return _pages_begin(file, buffer, place, long_size)
 
 
 def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
-    """Whether compressed data begins here: the number of its chunks, and the first of them."""
+    """Return True if compressed data begins at this offset: the number of its chunks, and the first of them."""
     count = file.source.read(place, 4)
     return any(count) and chunk_at(file, place + 4, buffer.page_size)
 
 
 def _pages_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
-    """Whether the first page of a CPU is here: a page, in front of which none of an earlier time is."""
+    """Return True if a CPU's first page is at this offset: a page that does not follow one of an earlier time."""
     if not _is_page(file, buffer, place, long_size):
         return False
     before = place - buffer.page_size
@@ -207,7 +207,7 @@ def _is_page(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> boo
 
 
 def split_moved(file: TraceFile) -> None:
-    """Take apart the data of CPUs out of the midst of which a piece was lost, where pages begin at other places."""
+    """Split the data of CPUs at gaps inside it, after which pages begin at other offsets."""
     if not file.moved:
         return
     long_size = kernel_long(file)
@@ -218,20 +218,20 @@ def split_moved(file: TraceFile) -> None:
 
 
 def _parts(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int) -> Iterator[CpuData]:
-    """Stretches of whole pages, each with the damaged ones behind it."""
+    """Yield ranges of whole pages, each with the damaged ones that follow it."""
     start, end = data.offset, data.offset + data.size
     size = buffer.page_size
     after = 1
     at = start
-    holes = 0
+    gaps = 0
     while True:
         at, after = _follow(file, size, long_size, at, end, after)
         if at >= end:
             break
-        # The page in front of this one may be the damaged one, and the next begin within it.
+        # The page before this one may be the damaged one, so that the next begins within it.
         found = _find(file, size, long_size, max(at - size + 1, start), end, after)
         if found is None:
-            # What is behind the damaged page is none of the CPU's.
+            # Data after the damaged page does not belong to the CPU.
             end = min(at + size, end)
             break
         if (found - start) % size:
@@ -239,8 +239,8 @@ def _parts(file: TraceFile, buffer: Buffer, data: CpuData, long_size: int) -> It
                 yield data._replace(offset=start, size=found - start, limit=found)
             start = found
         at = found
-        holes += 1
-        if holes > limit("holes"):
+        gaps += 1
+        if gaps > limit("holes"):
             file.warn(too_many_holes(found).within(field=f"buffer.cpu {data.cpu}"))
             break
     if end > start:
@@ -263,7 +263,7 @@ def _follow(
 def _find(
     file: TraceFile, page_size: int, long_size: int, at: int, end: int, after: int
 ) -> int | None:
-    # Pages stand so that the last of them ends with the data, unless that has more than one hole.
+    # Pages are aligned so that the last one ends with the data, unless there is more than one gap.
     for place in range(at + (end - at) % page_size, end, page_size):
         page = file.source.read(place, page_size)
         if follow_pages(page, page_size, long_size, file.big_endian, 0, after)[0]:

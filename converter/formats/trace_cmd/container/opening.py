@@ -1,4 +1,4 @@
-"""Opening a trace.dat file of either version: everything of it but its events."""
+"""Opens a trace.dat file of either version, without its events."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from converter.storage.source import Source
 
 
 def open_file(source: Source) -> TraceFile:
-    """The file in a source.
+    """Open the file in a source.
 
     Raises:
-        TraceError: the source is no trace.dat file, or nothing of it is usable.
+        TraceError: the source is not a trace.dat file, or nothing of it is usable.
         UnsupportedError: it is compressed in an unknown way, or of another version.
 
     """

@@ -1,4 +1,4 @@
-"""What the options say about the trace as a whole: its clock, its host, its recorder."""
+"""The options about the trace as a whole: its clock, its host, its recorder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Metadata(Timestamps):
 
 
 def interpret(file: TraceFile) -> Metadata:
-    """Read the options that concern all events; a damaged one is left out with a warning."""
+    """Read the options that concern all events; a damaged one is omitted with a warning."""
     metadata = Metadata()
     clock = b""
     date: int | None = None
@@ -38,7 +38,7 @@ def interpret(file: TraceFile) -> Metadata:
             if id == OptionId.TRACECLOCK:
                 clock = _current_clock(data)
             elif id == OptionId.DATE:
-                # Microseconds, so that times plus it are the time of day. Several are added up.
+                # Microseconds to add to times for the time of day. Several are summed.
                 date = (date or 0) + _number(data) * 1000
             elif id == OptionId.OFFSET:
                 metadata.time_offset = (metadata.time_offset + _number(data)) & _U64
@@ -60,7 +60,7 @@ def interpret(file: TraceFile) -> Metadata:
         except TraceError as error:
             file.warn(error)
     if not clock:
-        # Version 6 has the same text as in the option in front of the pages, version 7 the bare name.
+        # Version 6 has the option's text before the pages, version 7 the bare name.
         clock = next((_current_clock(buffer.clock) for buffer in file.buffers if buffer.clock), b"")
     name = clock.decode("utf-8", "replace") or "local"
     nanoseconds = name in NANOSECOND_CLOCKS or metadata.multiplier != 0
@@ -73,13 +73,13 @@ def interpret(file: TraceFile) -> Metadata:
 
 
 def _current_clock(data: bytes) -> bytes:
-    """The clock in brackets: "[local] global counter ..."; older files have the bare name."""
+    """Return the clock in brackets: "[local] global counter ..."; older files have the bare name."""
     found = re.search(rb"\[([^\]]*)\]", data)
     return found[1] if found else data.strip(b"\0 \n")
 
 
 def _number(data: bytes) -> int:
-    """A number as C's strtoll reads it with base 0: leading digits of decimal, 0x or octal, 0 if there is none."""
+    """Parse a number like C's strtoll with base 0: leading digits of decimal, 0x or octal, 0 if there are none."""
     found = re.match(rb"\s*([+-]?)(0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,22}|[1-9][0-9]{0,18})", data)
     if not found:
         return 0
@@ -92,7 +92,7 @@ def _number(data: bytes) -> int:
 def _describe_guest(
     environment: dict[str, str | int], file: TraceFile, data: bytes, prefix: str
 ) -> None:
-    """A guest that was recorded with this host: its recording, and the tasks that its CPUs are here."""
+    """Describe a guest that was recorded with this host: its recording, and the host tasks of its CPUs."""
     option = parse(file.layout.guest_option, data, 0, "options.GUEST")
     environment[f"{prefix}_name"] = option.name.decode("utf-8", "surrogateescape")
     environment[f"{prefix}_trace_id"] = option.trace_id
@@ -111,7 +111,7 @@ def _host_time(file: TraceFile, data: bytes) -> HostTime:
             for column in (samples.times, samples.offsets, samples.scalings)
         ]
         columns.append(np.array([next(fractions, 0) for _ in samples.times], np.int64))
-        # In order of time; of samples at one time the first.
+        # In order of time; the first of samples at one time.
         _, order = np.unique(columns[0], return_index=True)
         times, offsets, scalings, bits = (column[order] for column in columns)
         cpus.append((times, offsets, scalings, bits))
@@ -119,7 +119,7 @@ def _host_time(file: TraceFile, data: bytes) -> HostTime:
 
 
 def stated_cpus(data: bytes, *, big_endian: bool) -> int:
-    """Option CPUCOUNT; one that is too large has the byte order of a machine that has converted the file.
+    """Return option CPUCOUNT. A value that is too large has the byte order of a machine that converted the file.
 
     Raises:
         TraceError: it is damaged.
@@ -134,7 +134,7 @@ def stated_cpus(data: bytes, *, big_endian: bool) -> int:
 def _describe(environment: dict[str, str | int], file: TraceFile, id: int, data: bytes) -> None:
     text = data.split(b"\0")[0].decode("utf-8", "surrogateescape").strip()
     if id == OptionId.UNAME:
-        # "sysname nodename release machine", the release without blanks in all known kernels.
+        # "sysname nodename release machine"; no known kernel has a release with spaces.
         words = text.split()
         if len(words) >= 4:
             environment["sysname"], environment["hostname"] = words[0], words[1]

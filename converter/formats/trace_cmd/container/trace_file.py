@@ -1,4 +1,4 @@
-"""The parts of a trace.dat file, of whichever version: header, options, sections, and where each CPU's data is."""
+"""The parts of a trace.dat file of any version: header, options, sections, and the location of each CPU's data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converter.limits import limit as limit_of
 
 @dataclass(slots=True, kw_only=True)
 class TraceFile(Recording):
-    """An opened file: everything that is not events, the large parts still unread.
+    """An opened file: everything except events; the large parts are still unread.
 
     `options` are (id, data) in the order of the file, over all options sections, without the DONEs.
     """
@@ -23,9 +23,9 @@ class TraceFile(Recording):
     compression_version: bytes = b""
     options: list[tuple[int, bytes]] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
-    #: The number of CPUs that version 6 states in front of its options.
+    #: The number of CPUs that version 6 states before its options.
     cpu_count: int | None = None
-    #: By how much things stand earlier than the file says, behind pieces of it that were lost.
+    #: The distances by which data after gaps has moved to lower offsets.
     moved: set[int] = field(default_factory=set)
     _strings: bytes | None = None
 
@@ -35,7 +35,7 @@ class TraceFile(Recording):
         return layouts(self.big_endian)
 
     def string(self, string_id: int) -> bytes:
-        """A string of the STRINGS sections, which are taken as one."""
+        """Return a string of the STRINGS sections, which count as one."""
         if self._strings is None:
             parts = []
             for section in self.sections:
@@ -50,14 +50,14 @@ class TraceFile(Recording):
 
 
 def settle_cpu_data(file: TraceFile) -> None:
-    """Set each CPU's limit to where the data after it begins, and leave out what is empty or not in the file.
+    """Set each CPU's limit to the start of the data after it, and drop data that is empty or not in the file.
 
-    Data that overlapped would let a small file describe endless pages.
+    Overlapping data would let a small file describe endless pages.
     """
     spans = [data for buffer in file.buffers for data in buffer.cpus if data.size]
     places = {data.offset for data in spans}
     if file.moved:
-        # Of sections it is known where they have moved to.
+        # The actual offsets of sections are known.
         places.update(section.offset - SECTION_HEADER_SIZE for section in file.sections)
     starts = sorted(place for place in places if place < file.source.size)
     limits = dict(zip(starts, [*starts[1:], file.source.size], strict=True)) if starts else {}

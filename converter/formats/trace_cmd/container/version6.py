@@ -39,12 +39,12 @@ class _Cursor:
         self._u64 = struct.Struct(order + "Q")
 
     def go_to(self, at: int) -> None:
-        """Walk on from another place."""
+        """Continue at another offset."""
         self.at = self._start = at
         self._block = b""
 
-    def take(self, size: int, field: str) -> bytes:
-        """The next `size` bytes."""
+    def read(self, size: int, field: str) -> bytes:
+        """Return the next `size` bytes."""
         inside = self.at - self._start
         if inside + size > len(self._block):
             self._block = self.source.read(self.at, max(size, _BLOCK))
@@ -56,7 +56,7 @@ class _Cursor:
         return self._block[inside : inside + size]
 
     def skip(self, size: int, field: str) -> None:
-        """Pass over `size` bytes, which must be there."""
+        """Skip `size` bytes, which must exist."""
         if size > self.source.size - self.at:
             raise TraceError(
                 offset=self.at,
@@ -71,21 +71,21 @@ class _Cursor:
             self._start = self.at
 
     def u16(self, field: str) -> int:
-        value: int = self._u16.unpack(self.take(2, field))[0]
+        value: int = self._u16.unpack(self.read(2, field))[0]
         return value
 
     def u32(self, field: str) -> int:
-        value: int = self._u32.unpack(self.take(4, field))[0]
+        value: int = self._u32.unpack(self.read(4, field))[0]
         return value
 
     def u64(self, field: str) -> int:
-        value: int = self._u64.unpack(self.take(8, field))[0]
+        value: int = self._u64.unpack(self.read(8, field))[0]
         return value
 
     def text(self, field: str) -> bytes:
-        """Bytes up to a NUL, which is passed too."""
+        """Return the bytes up to a NUL, and skip the NUL."""
         parts = []
-        while (byte := self.take(1, field)) != b"\0":
+        while (byte := self.read(1, field)) != b"\0":
             parts.append(byte)
             if len(parts) > 4096:
                 raise TraceError(offset=self.at, field=field, expected="a name that ends")
@@ -95,7 +95,7 @@ class _Cursor:
 def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: int) -> TraceFile:
     """Walk the metadata from `start` on, reading only what leads to the next part.
 
-    Metadata that is cut off leaves nothing usable; from the options on, what precedes the damage is kept.
+    Without its complete metadata a file is not usable; from the options on, everything before the damage is kept.
     """
     cursor = _Cursor(source, start, big_endian=big_endian)
     file = TraceFile(
@@ -110,12 +110,12 @@ def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: i
         if not _walk(file, cursor, id, skip):
             break
     file.cpu_count = cursor.u32("cpus")
-    mark = cursor.take(MARK_SIZE, "mark")
+    mark = cursor.read(MARK_SIZE, "mark")
     if mark not in _MARKS:
-        # A size among the sections led here that was another one's.
+        # A wrong size among the sections led here.
         _go_to_mark(file, cursor, cursor.at, "mark")
         file.cpu_count = cursor.u32("cpus")
-        mark = cursor.take(MARK_SIZE, "mark")
+        mark = cursor.read(MARK_SIZE, "mark")
     try:
         if mark == OPTIONS_MARK:
             mark = _read_options(file, cursor)
@@ -132,7 +132,7 @@ def open_version_6(source: Source, start: int, *, big_endian: bool, long_size: i
 
 
 def _walk(file: TraceFile, cursor: _Cursor, id: SectionId, skip: Callable[[_Cursor], None]) -> bool:
-    """Pass over a section, or to the mark behind all sections, when False is returned."""
+    """Skip a section; after damage, go to the marker after all sections and return False."""
     start = cursor.at
     try:
         skip(cursor)
@@ -147,8 +147,8 @@ def _walk(file: TraceFile, cursor: _Cursor, id: SectionId, skip: Callable[[_Curs
 def _go_to_mark(
     file: TraceFile, cursor: _Cursor, start: int, field: str, error: TraceError | None = None
 ) -> None:
-    """Go to the number of CPUs in front of what follows the sections; what is between is damaged."""
-    # Sizes may have led past it.
+    """Go to the number of CPUs before the part that follows the sections; the data in between is damaged."""
+    # Wrong sizes may have led past it.
     first = min((section.offset for section in file.sections), default=start)
     found = find_mark(file.source, _MARKS, first)
     if found is None:
@@ -163,7 +163,7 @@ def _go_to_mark(
 
 
 def _note_missing(file: TraceFile) -> None:
-    """The CPUs' data ends with the file: by as much as it would end later a piece may be missing in front of it."""
+    """Note the size of a possible gap: the CPUs' data should end with the file, but would end later."""
     ends = [data.offset + data.size for buffer in file.buffers for data in buffer.cpus]
     missing = max(ends, default=0) - file.source.size
     if missing > 0:
@@ -171,7 +171,7 @@ def _note_missing(file: TraceFile) -> None:
 
 
 def _instance(file: TraceFile, offset: int) -> int:
-    """Where an instance is described: where its option says, or as much earlier as a piece of the file is lost."""
+    """Return the offset of an instance's description: the one in its option, or a lower one after a gap."""
     for by in (0, *file.moved):
         if by <= offset and file.source.read(offset - by, MARK_SIZE) in _MARKS:
             return offset - by
@@ -180,7 +180,7 @@ def _instance(file: TraceFile, offset: int) -> int:
 
 def _skip_header_info(cursor: _Cursor) -> None:
     for name in (b"header_page\0", b"header_event\0"):
-        found = cursor.take(len(name), "HEADER_INFO")
+        found = cursor.read(len(name), "HEADER_INFO")
         if found != name:
             raise TraceError(
                 offset=cursor.at - len(name), field="HEADER_INFO", expected=repr(name), found=found
@@ -200,7 +200,7 @@ def _skip_event_formats(cursor: _Cursor) -> None:
             cursor.skip(cursor.u64("EVENT_FORMATS"), "EVENT_FORMATS")
 
 
-#: The sections in front of the number of CPUs, with what passes over them.
+#: The sections before the number of CPUs, with the functions that skip them.
 _SECTIONS: tuple[tuple[SectionId, Callable[[_Cursor], None]], ...] = (
     (SectionId.HEADER_INFO, _skip_header_info),
     (SectionId.FTRACE_EVENTS, _skip_ftrace_events),
@@ -212,7 +212,7 @@ _SECTIONS: tuple[tuple[SectionId, Callable[[_Cursor], None]], ...] = (
 
 
 def _read_options(file: TraceFile, cursor: _Cursor) -> bytes:
-    """Take in the options; the mark behind them."""
+    """Read the options; return the marker after them."""
     start = cursor.at
     try:
         while (id := cursor.u16("options")) != OptionId.DONE:
@@ -221,8 +221,8 @@ def _read_options(file: TraceFile, cursor: _Cursor) -> bytes:
                 raise TraceError(
                     offset=cursor.at, field="options", expected="an option in the file", found=size
                 )
-            file.options.append((id, cursor.take(size, "options")))
-        mark = cursor.take(MARK_SIZE, "mark")
+            file.options.append((id, cursor.read(size, "options")))
+        mark = cursor.read(MARK_SIZE, "mark")
         if mark not in _MARKS:
             raise TraceError(
                 offset=cursor.at - MARK_SIZE,
@@ -236,7 +236,7 @@ def _read_options(file: TraceFile, cursor: _Cursor) -> bytes:
             raise
         file.warn(error)
         cursor.go_to(found)
-        mark = cursor.take(MARK_SIZE, "mark")
+        mark = cursor.read(MARK_SIZE, "mark")
     return mark
 
 
@@ -263,11 +263,11 @@ def _add_buffer(file: TraceFile, cursor: _Cursor, mark: bytes, name: bytes, cpu_
     )
     clock = b""
     first = min((data.offset for data in cpus if data.offset >= cursor.at), default=0)
-    # The clock is written since trace-cmd 2.x, for readers that saw a TRACECLOCK option.
+    # Since trace-cmd 2.x the clock is here if there is a TRACECLOCK option.
     if any(id == OptionId.TRACECLOCK for id, _ in file.options) and first - cursor.at >= 8:
         size = cursor.u64("flyrecord.clock")
         if size <= first - cursor.at:
-            clock = cursor.take(size, "flyrecord.clock").rstrip(b"\0")
+            clock = cursor.read(size, "flyrecord.clock").rstrip(b"\0")
     file.buffers.append(Buffer(name, clock, file.page_size, False, cpus))
 
 
@@ -284,6 +284,6 @@ def _add_instances(file: TraceFile) -> None:
                 count = parse(layout.u32, file.options[i + 1][1], 0, "options.CPUCOUNT")
             place = _instance(file, option.offset)
             cursor = _Cursor(file.source, place, big_endian=file.big_endian)
-            _add_buffer(file, cursor, cursor.take(MARK_SIZE, "mark"), option.name, count)
+            _add_buffer(file, cursor, cursor.read(MARK_SIZE, "mark"), option.name, count)
         except TraceError as error:
             file.warn(error)

@@ -88,7 +88,7 @@ def _section_at(file: TraceFile, offset: int) -> Section:
 
 
 def _scan_sections(file: TraceFile, offset: int) -> bool:
-    """List the sections in the order of the file, and where one does not lead on, the next that does: False then."""
+    """List the sections in file order. Return False if one does not lead to the next, and some had to be skipped."""
     holes = 0
     while offset < file.source.size:
         try:
@@ -133,7 +133,7 @@ def _scan_sections(file: TraceFile, offset: int) -> bool:
 
 
 def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
-    """Follow the chain of options sections. Without any, the sections that were found may still do."""
+    """Follow the chain of options sections. Without any, the sections that were found may suffice."""
     seen: set[int] = set()
     following: int | None = offset
     while following:
@@ -166,7 +166,7 @@ def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
         following = _parse_options(file, section, data)
     if following is not None and any(id == OptionId.BUFFER for id, _ in file.options):
         return
-    # The chain is broken: the sections in the order of the file may include what it should have led to.
+    # The chain is broken: the sections in file order may include those that it should have led to.
     for section in file.sections:
         if section.id == SectionId.OPTIONS and section.offset - SECTION_HEADER_SIZE not in seen:
             try:
@@ -176,7 +176,7 @@ def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
 
 
 def _parse_options(file: TraceFile, section: Section, data: bytes) -> int | None:
-    """Add the options of one section; the offset of the next section, 0 if this is the last, None if it has no end."""
+    """Add a section's options; return the offset of the next section, 0 if it is the last, None if it has no end."""
     layout = file.layout
     at = 0
     while len(data) - at >= _OPTION_HEADER_SIZE:
@@ -187,7 +187,7 @@ def _parse_options(file: TraceFile, section: Section, data: bytes) -> int | None
         body = data[at : at + head.size]
         at += head.size
         if head.id == OptionId.DONE:
-            # Here, unlike in version 6, DONE has data.
+            # Unlike in version 6, DONE has data.
             return int(layout.u64.parse(body)) if len(body) == 8 else 0
         file.options.append((head.id, body))
     file.warn(
@@ -197,7 +197,7 @@ def _parse_options(file: TraceFile, section: Section, data: bytes) -> int | None
 
 
 def _compare_places(file: TraceFile, options: int) -> None:
-    """Compare where options say that sections are with where they are."""
+    """Compare the offsets of sections in options with the actual ones."""
     found: dict[int, list[int]] = {}
     for section in file.sections:
         found.setdefault(section.id, []).append(section.offset - SECTION_HEADER_SIZE)
@@ -218,7 +218,7 @@ def _compare_places(file: TraceFile, options: int) -> None:
 
 
 def _buffer_section(file: TraceFile, offset: int) -> Section:
-    """The section of a buffer, or what stands where it was, of which only the header is lost."""
+    """Return the section of a buffer, or the data at its offset if only its header is lost."""
     for by in (0, *sorted(file.moved)):
         for section in file.sections:
             if (
@@ -236,12 +236,12 @@ def _buffer_section(file: TraceFile, offset: int) -> Section:
 
 
 def _add_buffer(file: TraceFile, data: bytes) -> int:
-    """Add the buffer of an option; where its section is."""
+    """Add the buffer of an option and return the offset of its section."""
     layout = file.layout
     other = layouts(not file.big_endian)
     size = file.source.size
     if len(data) >= 8 and layout.u64.parse(data[:8]) >= size > other.u64.parse(data[:8]):
-        # Where trace-cmd converts a file of the other byte order, this option is in that of its own machine.
+        # Where trace-cmd has converted a file of the other byte order, this option has that of its own machine.
         layout = other
     option = parse(layout.buffer_option, data, 0, "options.BUFFER")
     section = _buffer_section(file, option.offset)
@@ -273,9 +273,9 @@ def _add_text_buffer(file: TraceFile, data: bytes) -> None:
 
 
 def _recover_buffers(file: TraceFile, described: set[int]) -> None:
-    """Find the CPUs' data of buffers that no option describes, as of a file that ends before the BUFFER options.
+    """Find the CPUs' data of buffers that no option describes, as in a file that ends before the BUFFER options.
 
-    CPUs without data leave no trace, so the numbers are those of the CPUs that have some.
+    CPUs without data cannot be detected, so the CPUs with data are numbered consecutively.
     """
     for section in file.sections:
         if section.id != SectionId.BUFFER or section.offset in described:
@@ -302,14 +302,14 @@ def _next_page(file: TraceFile, offset: int) -> int:
 
 
 def _compressed_spans(file: TraceFile, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Offset and size of each CPU's data: it tells where it ends, and the next begins at the next page."""
+    """Yield offset and size of each CPU's data: its end is known, and the next begins at the next page."""
     while (at := _end_of_chunks(file, start, end)) > start:
         yield start, at - start
         start = _next_page(file, at)
 
 
 def _spans(file: TraceFile, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Likewise of data that is not compressed: a CPU's pages, which begin with their time, are in its order."""
+    """Yield offset and size of each CPU's uncompressed data: its pages begin with their time and are in order."""
     before = 0
     first = start
     for at in range(start, end, file.page_size):
@@ -324,7 +324,7 @@ def _spans(file: TraceFile, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_chunks(file: TraceFile, start: int, end: int) -> int:
-    """Where the chunks that begin at `start` end, or `start` if there are none."""
+    """Return the end of the chunks that begin at `start`, or `start` if there are none."""
     layout = file.layout
     head = file.source.read(start, 4) if start + 4 <= end else b""
     left = layout.u32.parse(head) if len(head) == 4 else 0

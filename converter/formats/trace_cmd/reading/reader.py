@@ -1,4 +1,4 @@
-"""Reading trace.dat."""
+"""Reads trace.dat."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace.recording import Buffer
 from converter.formats.ftrace.ring_buffer.batches import Decoding, Events, batches
 from converter.formats.ftrace.ring_buffer.pages import PageStream
-from converter.formats.ftrace.ring_buffer.prescan import survey
+from converter.formats.ftrace.ring_buffer.prescan import prescan_pages
 from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.ftrace.tasks import add_tasks, saved_command_lines
 from converter.formats.ftrace.text_buffers import TextEvents, read_text
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 
 
 def read(source: Source) -> Trace:
-    """Open a trace.dat file. Its events are decoded by `Trace.batches`, everything large when it is asked for.
+    """Open a trace.dat file. Its events are decoded by `Trace.batches`, large parts on demand.
 
     Raises:
-        TraceError: the source is no trace.dat file, or nothing of it is usable.
+        TraceError: the source is not a trace.dat file, or nothing of it is usable.
         UnsupportedError: it is compressed in an unknown way, or of another version.
 
     """
@@ -58,7 +58,7 @@ def _names_functions(event_classes: Sequence[EventClass]) -> bool:
 
 
 class _Reader:
-    """A file being read. The survey is made when batches are first asked for."""
+    """A file being read. The prescan runs when batches are first requested."""
 
     def __init__(self, file: TraceFile) -> None:
         self._file = file
@@ -69,7 +69,7 @@ class _Reader:
         self._decoding: Decoding | None = None
         self._texts: RecordTexts | None = None
         self._ready: list[Events] = []
-        # For progress, which counts events here: what the survey has found, and what has been delivered of it.
+        # For progress, which counts events here: events found by the prescan, and events returned so far.
         self._surveyed = self._batched = 0
         self.trace = Trace(
             "trace_cmd",
@@ -89,13 +89,13 @@ class _Reader:
         self.trace.check = self._check
         self.trace.in_time_order = True
         self.trace.decodes_in_parallel = True
-        # The survey learns them; tables of another trace may lack some.
+        # The prescan learns names; the side table of another trace may lack some.
         self.trace.names_from_events = self._side_table is None
         if self._side_table is not None:
             self.trace.clock = self._side_table.clock
             self.trace.clock_domains = self._side_table.clock_domains
             self.trace.environment = self._side_table.environment
-        # Streams in the order of merging: at equal times trace-cmd takes the earlier buffer, then the lower CPU.
+        # Streams in the order of merging: at equal times trace-cmd prints the earlier buffer, then the lower CPU first.
         pages = [
             (order, data.cpu, buffer, data)
             for order, buffer in enumerate(file.buffers)
@@ -119,7 +119,7 @@ class _Reader:
         )
 
     def _read_side_table(self) -> SideTable | None:
-        """What a file that was converted says about its trace beyond what its format has a place for."""
+        """Return the side table of a converted file, which describes what the format has no place for."""
         try:
             return read_side_table(self._file.options)
         except TraceError as error:
@@ -142,11 +142,11 @@ class _Reader:
         }
 
     def _prepare(self) -> Decoding:
-        """Survey the pages, read text buffers, and settle classes, threads and processes."""
+        """Prescan the pages, read text buffers, and determine classes, threads and processes."""
         file = self._file
         trace = self.trace
         formats = EventFormats(file)
-        found = survey(self._streams, formats, self._kernel_long, big_endian=file.big_endian)
+        found = prescan_pages(self._streams, formats, self._kernel_long, big_endian=file.big_endian)
         texts = KernelTexts(file, trace.symbols)
         classes = EventClasses(trace, formats, texts, self._kernel_long)
         types = found.counts.nonzero()[0].tolist()
@@ -197,7 +197,7 @@ class _Reader:
         tasks: TaskTable,
         counts: dict[int, int],
     ) -> None:
-        """Make a stream of each CPU of a text buffer."""
+        """Add a stream for each CPU of a text buffer."""
         for cpu, lines in text.lines.items():
             events = Events(len(lines))
             events.count = len(lines)
@@ -215,7 +215,7 @@ class _Reader:
             self._tracks.append(self._track_of[buffer.name])
 
     def _decoded_by(self) -> Decoding:
-        """How pages are decoded, known from the survey of all."""
+        """The decoding of pages, known from the prescan."""
         for stream in self._streams:
             stream.share(self.trace.readers)
         if self._decoding is None:
@@ -223,7 +223,7 @@ class _Reader:
         return self._decoding
 
     def _check(self, _events: bool) -> None:
-        """The survey finds what is damaged."""
+        """Run the prescan, which finds all damage."""
         self._decoded_by()
 
     def _batches(self) -> Iterator[Batch]:
@@ -246,17 +246,17 @@ class _Reader:
         self._memory.clear()
 
     def _describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """How the kernel prints the events of a batch."""
+        """Return a function that prints the events of a batch as the kernel does."""
         assert self._decoding is not None, "there is no batch before"
         if self._texts is None:
-            # Nothing else needs what evaluates the formats' C.
+            # Only this needs the parser of the formats' C.
             from converter.formats.trace_cmd.reading.record_text import RecordTexts
 
             self._texts = RecordTexts(self._decoding, KernelTexts(self._file, self.trace.symbols))
-        return self._texts.of(batch)
+        return self._texts.texts_of(batch)
 
     def _report(self, errors: list[TraceError]) -> None:
-        """Keep damage as warnings; the second pass finds what the first did."""
+        """Keep damage as warnings, once: the second pass finds the same as the first."""
         for error in errors:
             warning = error.within(format="trace_cmd", path=self._file.source.name).to_warning()
             note(self._file.warnings, warning)

@@ -1,4 +1,4 @@
-"""What the kernel, and `trace-cmd report -N`, print of an event: the `print fmt` of its format, given its record."""
+"""The text of an event as the kernel and `trace-cmd report -N` print it: its `print fmt` applied to its record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.ir.events import Batch
 
 
 class RecordTexts:
-    """Texts of a file's records; each format is compiled when an event of it is first asked for."""
+    """Texts of a file's records; each format is compiled when the text of one of its events is first requested."""
 
     def __init__(self, decoding: Decoding, texts: KernelTexts) -> None:
         self._decoding = decoding
@@ -26,13 +26,13 @@ class RecordTexts:
         }
         self._compiled: dict[int, PrintFormat | None] = {}
 
-    def of(self, batch: Batch) -> Callable[[int], str | None]:
-        """The text of the event at a position of the batch.
+    def texts_of(self, batch: Batch) -> Callable[[int], str | None]:
+        """Return a function that returns the text of the event at a position of the batch.
 
-        None for what has no `print fmt`: lines of text buffers, lost events, unknown types. Without the newlines at its
-        end, as trace-cmd.
+        It returns None for events without a `print fmt`: lines of text buffers, lost events, unknown types. Newlines at
+        the end are removed, as in trace-cmd.
         """
-        # The batch alone does not keep its records when its columns are decoded.
+        # The batch alone does not keep its records once its columns are decoded.
         held = {
             id: table.records
             for id, table in batch.tables.items()
@@ -50,7 +50,7 @@ class RecordTexts:
         return text
 
     def _format(self, id: int) -> PrintFormat | None:
-        """The compiled format of an event class."""
+        """Return the compiled format of an event class."""
         if id not in self._compiled:
             decoding = self._decoding
             number = self._type_of.get(id)

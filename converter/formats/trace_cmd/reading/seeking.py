@@ -1,6 +1,6 @@
-"""Finding the pages of a time: each page says when its first event was, and the pages of a CPU are in order.
+"""Finds the pages of a time: each page has the time of its first event, and the pages of a CPU are in order.
 
-What is compressed is found by the first page of each chunk: a search decompresses few of them.
+Compressed pages are found by the first page of each chunk: a search decompresses few chunks.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.ir.trace import Narrowed
 from converter.kernels.tables.tasks import TaskTable
 
-#: Bytes of pages in front of a time that are read, too: what they say holds when it begins.
+#: Bytes of pages before a time that are also read: they determine the state at that time.
 _LEAD = 1 << 16
-#: Of what is needed of a page to know its time: the first field of its header.
+#: The size of a page's time, the first field of its header.
 _TIME_SIZE = 8
-#: How much is read of chunks at once, for their sizes.
+#: Bytes of chunks that are read at once, for their sizes.
 _HEADERS: Final = 1 << 16
-#: Events that say nothing but their time.
+#: A table that ignores the type of events: only times are read.
 _ANY_TYPE = np.zeros(1 << 16, np.int32)
 
 
@@ -35,7 +35,7 @@ _NOTHING: Final = Narrowed(leaves_out=False, goes_on=False)
 
 
 class PageSeeking:
-    """The pages of the streams of a file by their times."""
+    """The pages of a file's streams by their times."""
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class PageSeeking:
         self._indices = [_PageIndex(file, stream, timestamps) for stream in streams]
 
     def first(self) -> int | None:
-        """The time of the first event of the first pages."""
+        """Return the time of the first event of the first pages."""
         return min(self._edges(0), default=None)
 
     def last(self) -> int | None:
-        """The time of the last event of the last pages."""
+        """Return the time of the last event of the last pages."""
         return max(self._edges(-1), default=None)
 
     def _edges(self, which: int) -> list[int]:
-        """The time of the first or last event of each stream, none where pages at that edge do not say it."""
+        """Return the time of the first or last event of each stream; streams whose pages do not show it are omitted."""
         edges: list[int] = []
         for index in self._indices if self._can_seek() else ():
             if len(index):
@@ -71,20 +71,20 @@ class PageSeeking:
         return edges
 
     def narrow(self, start: int, end: int) -> Narrowed:
-        """Leave out pages that are of other times, but for some right before."""
+        """Skip pages of other times, except some right before."""
         if not self._can_seek() or not self._unprepared():
             return _NOTHING
         left = [index.restrict(start, end) for index in self._indices]
         return Narrowed(*(any(one) for one in zip(*left, strict=True))) if left else _NOTHING
 
     def _can_seek(self) -> bool:
-        # The times of guests are changed in a way of their own; text has no pages.
+        # The times of guests need their own conversion; text has no pages.
         return self._timestamps.host_time is None and all(
             buffer.text is None for buffer in self._file.buffers
         )
 
     def _times(self, index: _PageIndex, number: int) -> NDArray[np.int64]:
-        """The times of the events of a page, or chunk."""
+        """Return the times of the events of a page or chunk."""
         stream, timestamps = index.stream, self._timestamps
         pages, errors = stream.load(index.window(number))
         if errors or not len(pages):
@@ -116,7 +116,7 @@ class PageSeeking:
 
 
 class _PageIndex:
-    """The pages of a stream, or its chunks, as a sequence of the times at which they begin."""
+    """The pages or chunks of a stream, as a sequence of their start times."""
 
     def __init__(self, file: TraceFile, stream: PageStream, timestamps: Timestamps) -> None:
         self.stream = stream
@@ -126,7 +126,7 @@ class _PageIndex:
 
     @property
     def places(self) -> Sequence[int]:
-        """Where each begins in the file."""
+        """The file offset of each entry."""
         if self._places is None:
             stream = self.stream
             self._places = (
@@ -141,7 +141,7 @@ class _PageIndex:
         counted = self.stream.chunk_count()
         at, left = counted if counted is not None else (0, 0)
         order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
-        # Chunks are smaller than what is read for the sake of many of their headers.
+        # Chunks are small, so that one read covers many of their headers.
         start, window = at, b""
         while left:
             if at + 8 > start + len(window):
@@ -160,7 +160,7 @@ class _PageIndex:
         return len(self.places)
 
     def __getitem__(self, number: int) -> int:
-        """The time of the first page of entry `number`, for `bisect`."""
+        """Return the time of the first page of entry `number`, for `bisect`."""
         if self.stream.buffer.compressed:
             pages, errors = self.stream.load(self.window(number))
             head = pages[:_TIME_SIZE].tobytes()
@@ -172,7 +172,7 @@ class _PageIndex:
         return int(self._timestamps.scale(np.array([raw], np.uint64).view(np.int64))[0])
 
     def window(self, number: int) -> Window:
-        """The pages of an entry."""
+        """Return the pages of an entry."""
         at = self.places[number]
         if not self.stream.buffer.compressed:
             return Window(at, min(self.stream.buffer.page_size, self.stream.end - at))
@@ -184,11 +184,11 @@ class _PageIndex:
         return Window(at, size, memoryview(data), chunk, (at + 8, size))
 
     def restrict(self, start: int, end: int) -> Narrowed:
-        """Leave out what is not needed from the stream."""
+        """Restrict the stream to what is needed."""
         if not len(self):
             return _NOTHING
         try:
-            # The page before the first that begins at the time, and what leads up to it.
+            # Start with the page before the first one that begins at the time, less the lead.
             first = max(bisect_left(self, start) - 1, 0)
             behind = max(bisect_right(self, end), first + 1)
         except TraceError:

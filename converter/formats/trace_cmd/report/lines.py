@@ -40,7 +40,7 @@ _CALLED: Final = {"ip", "parent_ip"}
 
 
 def _letters(bits: int) -> bytes:
-    """trace-cmd has fewer letters than the kernel for its flags (`latency.latency_letters`)."""
+    """Return the letters of flags, of which trace-cmd has fewer than the kernel (`latency.latency_letters`)."""
     off = "d" if bits & IRQS_OFF else "."
     reschedule = "N" if bits & NEED_RESCHED else "L" if bits & NEED_RESCHED_LAZY else "."
     within = ".hsH"[bool(bits & HARDIRQ) + 2 * bool(bits & SOFTIRQ)]
@@ -52,13 +52,13 @@ def _wide_depths(_: bytes, depths: int) -> bytes:
     return "".join(counts).encode()
 
 
-#: By the number that they are in a record.
+#: The letters of flags by their value in a record.
 _FLAGS: Final = [_letters(bits) for bits in range(256)]
 _DEPTHS: Final = [_wide_depths(b"", depths) for depths in range(256)]
 
 
 def print_report(trace: Trace, write: Write) -> bool:
-    """Write the report in pieces; False for a trace that is not read from such a file."""
+    """Write the report in parts; return False for a trace that was not read from such a file."""
     if "trace_cmd" not in trace.sidecar or trace.describe is None:
         return False
     _Report(trace).print(write)
@@ -71,7 +71,7 @@ class _Report:
         kept = trace.sidecar["trace_cmd"]
         names = command_lines(kept["sections"], big_endian=kept["big_endian"])
         self._context = ReportContext(names, trace.symbols, trace.clock)
-        #: Those of threads in records, where the file tells them apart from tids.
+        #: The numbers of threads in records, where the file has numbers other than tids.
         self._numbers: list[int] = []
         with suppress(TraceError):
             tables = read_side_table(kept["options"])
@@ -79,19 +79,19 @@ class _Report:
         self._instances = Directory(self._instance)
         self._cpus = Directory(_cpu)
         buffers = [buffer.name.decode("utf-8", "surrogateescape") for buffer in self._buffers()]
-        #: Of the names of instances, which stand in front of lines where there are any.
+        #: The width of instance names, which precede lines where there are instances.
         self._width = max(map(len, buffers), default=0)
         self._printer = Printer(trace.strings, escapes=True)
-        #: By class, and whether its events have records.
+        #: By class, and by whether its events have records.
         self._programs: dict[tuple[int, bool], Printed] = {}
         self._sources: TextSources | None = None
         self._tids = np.zeros(0, np.int64)
-        #: Names of functions by number, for how deep they are nested.
+        #: Numbers of function names, to determine nesting depths.
         self._names: dict[bytes, int] = {b"": 0}
         self._depths = CallDepths()
 
     def print(self, write: Write) -> None:
-        """All lines."""
+        """Print all lines."""
         write(f"cpus={self._cpu_count()}\n".encode())
         calls = PendingCalls(self._trace.event_classes)
         for batch in self._trace.batches():
@@ -139,16 +139,16 @@ class _Report:
         self._printer.print(bound, settled.class_id, batch.row, write)
 
     def _pids(self, batch: Batch) -> NDArray[np.int64]:
-        """The number of each event's task, -1 without one, as in records."""
+        """Return the number of each event's task as in records, -1 without one."""
         threads = self._trace.threads
         if len(self._tids) != len(threads) + 1:
             others = (thread.tid for thread in threads[len(self._numbers) :])
-            # That of index -1 stands last.
+            # The last entry is for index -1.
             self._tids = np.array([*self._numbers, *others, -1], np.int64)
         return self._tids[batch.thread]
 
     def _call_depths(self, batch: Batch) -> NDArray[np.int64]:
-        """How deep the function of each event is nested, as far as names tell; nothing where there are no functions."""
+        """Return the nesting depth of each event's function, as far as names show it; nothing without functions."""
         classes = self._trace.event_classes
         found = []
         for number, table in batch.tables.items():
@@ -166,7 +166,7 @@ class _Report:
         return depths
 
     def _names_of(self, table: Table, place: int) -> NDArray[np.int32]:
-        """A number for the name of the function that each address is in, -1 of none."""
+        """Return a number for the name of the function that contains each address, -1 without one."""
         column = table.column(place)
         assert isinstance(column, np.ndarray)
         addresses = np.ascontiguousarray(column).view(f"u{column.itemsize}")
@@ -180,7 +180,7 @@ class _Report:
     # Programs
 
     def _program(self, number: int, records: Records | None) -> Printed:
-        """What prints the events of a class, made when it is first met."""
+        """Return the program that prints the events of a class, compiled when first needed."""
         key = number, records is not None
         if key not in self._programs:
             self._programs[key] = self._compiled(self._trace.event_classes[number], records)
@@ -193,19 +193,19 @@ class _Report:
         if event_class.kind is Kind.DISCARDED:
             self._lost(fields)
         else:
-            self._instance_in_front(code)
-            self._front(fields, event_class)
+            self._instance_prefix(code)
+            self._prefix(fields, event_class)
             self._text(fields, event_class)
             code.literal(b"\n")
         return code.finish()
 
-    def _instance_in_front(self, code: Code) -> None:
+    def _instance_prefix(self, code: Code) -> None:
         if self._width:
             code.number_of(("batch", "track"), 0, signed=True)
             code.name(self._instances)
 
     def _lost(self, fields: EventFields) -> None:
-        """A line for events that were lost, with their number where it is known; none for none."""
+        """Print a line for lost events, with their number where it is known; no line if there are none."""
         code = fields.code
         count = fields.number("count")
         assert count is not None
@@ -215,7 +215,7 @@ class _Report:
             code.literal(b" ")
 
         def line() -> None:
-            self._instance_in_front(code)
+            self._instance_prefix(code)
             code.literal(b"CPU:")
             code.number_of(("batch", "cpu"), 0, signed=True)
             code.add(op.DECIMAL, 64, 1)
@@ -229,8 +229,8 @@ class _Report:
         count()
         code.unless_zero(line, None)
 
-    def _front(self, fields: EventFields, event_class: EventClass) -> None:
-        """Task, CPU, flags, time and name."""
+    def _prefix(self, fields: EventFields, event_class: EventClass) -> None:
+        """Print task, CPU, flags, time and name."""
         code = fields.code
         code.number_of(("batch", "pid"), 0, signed=True)
         code.name(self._context.tasks)
@@ -249,7 +249,7 @@ class _Report:
         if event_class.kind is Kind.NATIVE:
             data = fields.elements("payload")
             if data is not None:
-                data.each(data.two_digits)
+                data.for_each(data.two_digits)
         elif not event_class.native:
             # A line of a text buffer.
             message = fields.text("message")
@@ -259,10 +259,10 @@ class _Report:
             (plugin_text(event_class, fields, self._context) or fields.printed)()
 
     def _print_format(self, code: Code, records: Records | None) -> None:
-        """What the `print fmt` gives; nothing where there are no records."""
+        """Print the text of the `print fmt`; nothing where there are no records."""
         if records is None or records.format is None or not records.format.print_fmt:
             return
-        # Only where there is such an event.
+        # Imported only where there is such an event.
         from converter.formats.ftrace.print_format.print_format import add_print_format
 
         if self._sources is None:
@@ -273,7 +273,7 @@ class _Report:
 
 
 class _Columns:
-    """The columns of a batch by their keys; those of fields are of the table at hand."""
+    """The columns of a batch by their keys; those of fields are of the current table."""
 
     table: Table
 
@@ -292,7 +292,7 @@ class _Columns:
         }
 
     def get(self, key: tuple[str, Any]) -> Any:
-        """The column of a key, as programs take it."""
+        """Return the column of a key as programs expect it."""
         what, which = key
         if what == "batch":
             return self._of_batch[which]
@@ -309,7 +309,7 @@ def _cpu(cpu: int) -> tuple[bytes, int]:
 
 
 def _flags(fields: EventFields, event_class: EventClass) -> None:
-    """Interrupts off, reschedule, context, and how often preemption and migration are disabled, as letters."""
+    """Print interrupts off, reschedule, context, and the depths of disabled preemption and migration, as letters."""
     code = fields.code
     bits, _ = _context(fields, event_class, Role.CONTEXT_FLAGS)
     depths, size = _context(fields, event_class, Role.CONTEXT_PREEMPT_COUNT)
@@ -329,7 +329,7 @@ def _flags(fields: EventFields, event_class: EventClass) -> None:
 
 
 def _context(fields: EventFields, event_class: EventClass, role: Role) -> tuple[Emit | None, int]:
-    """The field of a role, an integer, and its size."""
+    """Return the integer field of a role, and its size."""
     index = event_class.index_of(role)
     name = "" if index is None else event_class.fields[index].name
     number = fields.number(name)

@@ -1,4 +1,4 @@
-"""Calls of the function graph, each settled by the next event of its buffer: if that is its end, it is a leaf."""
+"""Calls of the function graph. A call is a leaf if the next event of its buffer is its end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _NONE: NDArray[Any] = np.zeros(0, np.uint8)
 
 
 class Settled(NamedTuple):
-    """A batch of which all calls are settled.
+    """A batch with all its calls settled.
 
-    By position: whether the event is a leaf, and how long that took; the class of the event, or -1 of an end that is on
-    the line of its call. `records` are those of the tables that have any.
+    By position: True for a leaf, and its duration; the class of the event, or -1 for an end that is on the line of its
+    call. `records` are those of the tables that have any.
     """
 
     batch: Batch
@@ -40,7 +40,7 @@ class _Open(NamedTuple):
 
 
 class PendingCalls:
-    """Batches in their order, each given back when no call in it waits any more."""
+    """Batches in order, each returned once no call in it is pending."""
 
     def __init__(self, classes: list[EventClass]) -> None:
         self._classes = classes
@@ -49,8 +49,8 @@ class PendingCalls:
         self._open: dict[int, _Open] = {}
 
     def add(self, batch: Batch, records: dict[int, Records]) -> Iterator[Settled]:
-        """Another batch; those that are settled now."""
-        entries, exits = self._of(batch, _ENTRY), self._of(batch, _EXIT)
+        """Add a batch and yield those that are settled now."""
+        entries, exits = self._classes_named(batch, _ENTRY), self._classes_named(batch, _EXIT)
         if not entries and not self._open:
             yield Settled(batch, records, batch.class_id, _NONE, _NONE.view(np.uint64))
             return
@@ -67,7 +67,7 @@ class PendingCalls:
         yield from self._ready()
 
     def end(self) -> Iterator[Settled]:
-        """The rest: nothing follows the calls that wait."""
+        """Yield the rest: nothing follows the pending calls."""
         self._open.clear()
         yield from self._ready()
 
@@ -76,7 +76,7 @@ class PendingCalls:
         while self._waiting and id(self._waiting[0]) not in held:
             yield self._waiting.pop(0)
 
-    def _of(self, batch: Batch, point: tuple[str, str]) -> list[int]:
+    def _classes_named(self, batch: Batch, point: tuple[str, str]) -> list[int]:
         return [
             number
             for number in batch.tables
@@ -130,7 +130,7 @@ class PendingCalls:
     def _calls(
         self, batch: Batch, entries: list[int], exits: list[int]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """By position: the function of calls and of their ends, and how long these took."""
+        """Return by position the function of calls and of their ends, and the durations of these."""
         functions, times = (np.zeros(len(batch), np.uint64) for _ in range(2))
         for number in (*entries, *exits):
             at = batch.positions(number)
@@ -142,7 +142,7 @@ class PendingCalls:
         return functions, times
 
     def _numbers(self, batch: Batch, number: int, name: str) -> NDArray[np.uint64]:
-        """An integer field of each row, 0 where the class has none."""
+        """Return an integer field of each row, 0 where the class has none."""
         place = self._place(number, name)
         table = batch.tables[number]
         if place < 0:

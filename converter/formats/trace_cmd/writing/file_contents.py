@@ -1,4 +1,4 @@
-"""What a file to be written consists of, whichever its version; the two containers arrange the parts differently."""
+"""The contents of a file to be written, for either version; the two containers arrange the parts differently."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ METADATA = (
 
 @dataclass(slots=True)
 class SectionContents:
-    """A section's data, uncompressed, and what its header says about it.
+    """A section's data, uncompressed, and the fields of its header.
 
-    `packed` is the data as a file of the same compression and byte order has it; it must go where `data` changes.
+    `packed` is the data as stored in a file of the same compression and byte order; remove it if `data` changes.
     """
 
     id: int
@@ -37,7 +37,7 @@ class SectionContents:
 class BufferContents:
     """A buffer: its pages by CPU, or its text. The top buffer has no name.
 
-    `clock` is the name that version 7 gives, `clock_text` what version 6 has in its place, "[name]" if it is empty.
+    `clock` is the name in version 7, `clock_text` its text in version 6, "[name]" if it is empty.
     """
 
     name: bytes = b""
@@ -51,7 +51,7 @@ class BufferContents:
 
 @dataclass(slots=True)
 class OptionContents:
-    """An option: its data, or the section or buffer whose place it gives in version 7."""
+    """An option: its data, or the section or buffer whose offset it has in version 7."""
 
     id: int
     data: bytes = b""
@@ -63,7 +63,7 @@ class OptionContents:
 class FileContents:
     """All of a file. `options` are in their order, with one for each section and buffer that version 7 has options for.
 
-    `sections` are all sections but options, strings and buffers, in their order; `cpu_count` is what version 6 states.
+    `sections` are all sections but options, strings and buffers, in their order; `cpu_count` is written in version 6.
     """
 
     big_endian: bool

@@ -1,6 +1,6 @@
-"""The contents of a trace.dat file that is written again: what its reader left in the sidecar.
+"""The contents of a trace.dat file that is written again, from the sidecar of its reader.
 
-Its pages are copied where the trace has the batches that its reader makes, and made anew from columns otherwise.
+Its pages are copied if the trace has the batches of its reader, and otherwise encoded again from columns.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from converter.storage.opening import open_source
 from converter.storage.source import spooled
 from converter.storage.window_memory import WindowMemory
 
-#: The entry of a sidecar that is a whole file, compressed.
+#: The entry of a sidecar with a complete file, compressed.
 WHOLE: Final = "file"
-#: Of the top buffer, where nothing says otherwise.
+#: The default page size of the top buffer.
 _PAGE_SIZE = 4096
 _SECTION_HEADER_SIZE = 16
-#: The description of a page that has a size in it: that of the data behind its header.
+#: The size in the description of a page: that of the data after its header.
 _DATA_SIZE = re.compile(rb"(field:\s*char data;\s*offset:\s*\d+;\s*size:)\d+")
-#: CPUs that are not there take room in version 6; kernels support no more than these.
+#: Missing CPUs need space in version 6; kernels support no more than these.
 _MOST_CPUS = 8192
 #: Version 6 has no options for its parts; version 7 has one for each.
 _METADATA_OPTIONS = frozenset(range(OptionId.HEADER_INFO, OptionId.CMDLINES + 1))
@@ -65,9 +65,9 @@ def native_contents(
     *,
     copy: bool,
 ) -> FileContents:
-    """The contents of a trace that was read from a trace.dat file, for a file of that version and compression.
+    """Return the contents of a trace that was read from a trace.dat file, for a file of that version and compression.
 
-    With `copy` its pages are those of the source; otherwise its events are read, and made into pages again.
+    With `copy` its pages are those of the source; otherwise its events are read and encoded as pages again.
 
     Raises:
         UnsupportedError: an event class is not one of the file's formats.
@@ -78,7 +78,7 @@ def native_contents(
 
 
 def source_file(trace: Trace) -> TraceFile | None:
-    """The file that a trace was read from, if it is a trace.dat file, or what has travelled of it."""
+    """Return the trace.dat file that a trace was read from, or the embedded part of it; None without one."""
     sidecar = trace.sidecar.get("trace_cmd", {})
     travelled = travelled_file(sidecar)
     if travelled is not None:
@@ -89,7 +89,7 @@ def source_file(trace: Trace) -> TraceFile | None:
 
 
 def travelled_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
-    """The file that has travelled, whole or without its pages, if any.
+    """Return the embedded file, complete or without its pages, if any.
 
     Raises:
         TraceError: it is damaged.
@@ -120,7 +120,7 @@ class _NativeContents:
         self._contents = FileContents(
             big_endian=file.big_endian,
             long_size=file.long_size,
-            # No pages are of a size that there cannot be, but version 6 ends with one of zeros.
+            # No pages can have an invalid size, but version 6 ends with a page of zeros, which needs a valid one.
             page_size=file.page_size if is_page_size(file.page_size) else _PAGE_SIZE,
             compression=compression,
             compression_version=(
@@ -204,7 +204,7 @@ class _NativeContents:
             contents.options.append(OptionContents(section.id, section=section))
         previous = None
         for id, data in file.options:
-            # What follows a BUFFER is the number of its CPUs.
+            # A CPUCOUNT after a BUFFER is the number of its CPUs.
             of_buffer = previous == OptionId.BUFFER and id == OptionId.CPUCOUNT
             if id != OptionId.BUFFER and not of_buffer:
                 contents.options.append(OptionContents(id, data))
@@ -217,7 +217,7 @@ class _NativeContents:
             contents.add_buffer(self._buffers[_key(buffer)])
 
     def _leave_out_sections(self) -> None:
-        """Version 6 has no place for sections that it does not know."""
+        """Drop sections that version 6 does not know, as it has no place for them."""
         contents = self._contents
         for option in contents.options:
             section = option.section
@@ -253,11 +253,11 @@ class _NativeContents:
         return f"buffer {kind} {name}".strip().encode("utf-8", "surrogateescape")
 
     def _set_page_size(self, page_size: int) -> None:
-        """The page size of the header, and that which the description of a page gives."""
+        """Set the page size in the header and in the description of a page."""
         self._contents.page_size = page_size
         section = self._contents.section(SectionId.HEADER_INFO)
         if section is None:
-            return  # the reader has warned, as it has of one that is damaged
+            return  # the reader has warned, as about a damaged one
         try:
             header = parse(self._file.layout.header_info, section.data, 0, "HEADER_INFO")
             data_size = page_size - parse_header_page(header.page).data_offset
@@ -277,7 +277,7 @@ class _NativeContents:
         return [PageStream(self._file, buffer, data, count, memory) for data in buffer.cpus]
 
     def _copy_pages(self) -> None:
-        """The pages as they are, their compression included where it is the same."""
+        """Copy the pages unchanged, including their compression where it is the same."""
         order = ">" if self._file.big_endian else "<"
         for buffer in self._file.buffers:
             contents = self._buffers[_key(buffer)]
@@ -296,7 +296,7 @@ class _NativeContents:
                 contents.cpus[stream.cpu] = pages
 
     def _join_pages(self, page_size: int) -> None:
-        """All buffers with pages of one size, into which the records of smaller ones are put together."""
+        """Give all buffers pages of one size, into which the records of smaller ones are merged."""
         for buffer in self._file.buffers:
             if buffer.text is not None:
                 continue
@@ -311,7 +311,7 @@ class _NativeContents:
     def _writer(self, page_size: int) -> PageWriter:
         return PageWriter(
             self._trace.strings,
-            # All buffers have pages of a power of two; a damaged header may say anything.
+            # The size of pages is a power of two; a damaged header may have any value.
             page_size=1 << (page_size - 1).bit_length(),
             long_size=self._kernel_long,
             big_endian=self._file.big_endian,

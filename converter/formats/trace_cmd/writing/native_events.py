@@ -1,4 +1,4 @@
-"""Events of a trace as records of the formats that the file has which it was read from."""
+"""Events of a trace as records, in the event formats of the file that it was read from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from converter.ir.trace import Trace
 
 
 def task_numbers(trace: Trace, file: TraceFile) -> TaskNumbers:
-    """The numbers of a file's threads, which are their tids unless it says something else."""
+    """Return the numbers of a file's threads, which are their tids unless the file has others."""
     try:
         tables = read_side_table(file.options)
     except TraceError:
@@ -61,7 +61,7 @@ class NativeEvents:
             batch.class_id,
             batch.row,
             np.maximum(batch.cpu, 0),
-            self._numbers.of(batch.thread),
+            self._numbers.numbers_of(batch.thread),
         )
         buffer = self._buffer_of(batch.track, names)
         if len(tables) < len(programs):
@@ -104,7 +104,7 @@ class NativeEvents:
         return np.array([*numbers, top], np.int32)[track]
 
     def _raw_times(self, ts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What `Metadata.scale` makes these times of; exact for times that it made."""
+        """Return raw times, the inverse of `Metadata.scale`; exact for times that come from it."""
         metadata = self._metadata
         raw = ts.view(np.uint64) - np.uint64(metadata.time_offset)
         if metadata.multiplier:

@@ -1,7 +1,7 @@
 """The contents of a trace.dat file for a trace that came from another format.
 
-Its events become records of the kernel's formats or of formats made for them. Those of tracks, which the projection has
-left where they are buffers, are in instances.
+Its events become records of the kernel's formats or of generated formats. Events on tracks, which the projection has
+kept only where these are buffers, are in instances.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from converter.formats.trace_cmd.writing.file_contents import (
 from converter.ir.distinct_values import values_of
 from converter.ir.trace import Trace
 
-#: What 64-bit little-endian kernels have.
+#: The page size of 64-bit little-endian kernels.
 _PAGE_SIZE = 4096
 _LONG_SIZE = 8
 _FTRACE = "ftrace"
 #: The clocks that the kernel lists (kernel/trace/trace.c, trace_clocks), in its order.
 _CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
-#: trace-cmd prints "boot" as a bare number, and has no list entry for the one that it makes of a TSC.
+#: trace-cmd prints "boot" as a bare number, and has no list entry for the one that it derives from a TSC.
 _UNPRINTED_CLOCKS = frozenset({"boot", "tsc2nsec"})
 
 
 def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileContents:
-    """The contents of a file for a trace that was projected to the format's capabilities.
+    """Return the contents of a file for a trace that was projected to the format's capabilities.
 
     Raises:
         UnsupportedError: there are too many event classes.
@@ -55,7 +55,7 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         )
 
     records = KernelEvents(trace, TaskNumbers(trace))
-    #: By track: that of the top buffer has none.
+    #: By track; the top buffer has track -1.
     writers = {-1: new_writer()}
     cpu_count = 1
     for batch in trace.batches():
@@ -66,7 +66,7 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
         cpu_count = max(cpu_count, int(batch.cpu.max(initial=0)) + 1)
     page_size = max(writer.page_size for writer in writers.values())
     for writer in writers.values():
-        # The header says it for all.
+        # The header has one page size for all.
         writer.enlarge(page_size)
     contents = FileContents(
         big_endian=False,
@@ -79,7 +79,7 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
     _add_metadata(contents, records)
     clock = trace.clock.name
     if clock not in NANOSECOND_CLOCKS - _UNPRINTED_CLOCKS:
-        # Times are nanoseconds whatever the clock is called.
+        # Times are nanoseconds whatever the clock's name.
         clock = "local"
     _add_options(contents, trace, clock, cpu_count)
     from converter.formats.side_table import print_side_table
@@ -134,7 +134,7 @@ def _add_options(contents: FileContents, trace: Trace, clock: str, cpu_count: in
     environment = {name: str(value) for name, value in trace.environment.items()}
     _add_text(contents, OptionId.TRACECLOCK, f"{clocks}\n")
     if trace.clock.epoch_ns is not None and trace.clock.epoch_ns >= 0:
-        # In microseconds; the tables have all of it.
+        # In microseconds; the side table has the exact time.
         _add_text(contents, OptionId.DATE, f"{trace.clock.epoch_ns // 1000:#x}")
     uname = [environment.get(name, "") for name in _UNAME]
     if all(uname):
@@ -146,7 +146,7 @@ def _add_options(contents: FileContents, trace: Trace, clock: str, cpu_count: in
 
 
 _LINE_ENDS = re.compile(rb"[\0\r\n]")
-#: The words of option UNAME.
+#: The environment entries that make up option UNAME.
 _UNAME = ("sysname", "hostname", "kernel_release", "machine")
 
 

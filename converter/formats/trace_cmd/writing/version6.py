@@ -1,4 +1,4 @@
-"""Writing version 6 of the container: the metadata in fixed order, the options, the CPUs' pages."""
+"""Writes version 6 of the container: the metadata in fixed order, the options, the CPUs' pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from converter.storage.sink import Sink
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
 
-#: What a file holds that has none of a part: no formats, no systems, empty texts.
+#: The encoding of missing parts: no formats, no systems, empty texts.
 _EMPTY = {
     SectionId.FTRACE_EVENTS: bytes(4),
     SectionId.EVENT_FORMATS: bytes(4),
@@ -43,7 +43,7 @@ class _Output:
         self._cpus = max(
             [contents.cpu_count, *(cpu + 1 for each in contents.buffers for cpu in each.cpus)]
         )
-        #: Readers expect the clock in front of the pages where there is an option of that name.
+        #: Readers expect the clock before the pages if there is a TRACECLOCK option.
         self._has_clock = any(o.id == OptionId.TRACECLOCK for o in contents.options)
 
     def write(self) -> None:
@@ -61,10 +61,10 @@ class _Output:
         metadata += layout.u32.build(self._cpus)
         top = next((each for each in contents.buffers if not each.name), BufferContents())
         instances = [each for each in contents.buffers if each.name and each.text is None]
-        # Options name the instances' places, which follow from the options' size: place them with empty ones first.
+        # Options have the offsets of instances, which depend on the options' size: lay them out with zeros first.
         end = len(metadata) + len(self._options(instances, [0] * len(instances)))
         if top.text is not None:
-            # Text takes the rest of the file, so that nothing can follow it.
+            # Text extends to the end of the file, so that nothing can follow it.
             self._sink.write(metadata + self._options([], []) + LATENCY_MARK + top.text)
             return
         places = []
@@ -78,7 +78,7 @@ class _Output:
             self._put_zeros(offset)
             self._put_buffer(buffer, found)
         if all(pages is None for found in places for _, pages in found):
-            # trace-cmd dump looks behind the last header for another, and fails at the end of the file.
+            # trace-cmd dump looks for another header after the last one, and fails at the end of the file.
             self._put(bytes(self._contents.page_size))
 
     def _options(self, instances: list[BufferContents], offsets: list[int]) -> bytes:
@@ -92,7 +92,7 @@ class _Output:
                 if option.section is None and option.buffer is None
             ),
         ]
-        # Behind all others: a CPUCOUNT right behind one of these would be that of its buffer.
+        # Last, because a CPUCOUNT right after one of these would be that of its buffer.
         for buffer, offset in zip(instances, offsets, strict=True):
             data = layout.buffer_option_6.build({"offset": offset, "name": buffer.name})
             parts.append(
@@ -105,7 +105,7 @@ class _Output:
     def _place(
         self, buffer: BufferContents, start: int
     ) -> tuple[list[tuple[int, PageData | None]], int]:
-        """Where each CPU's pages start, with those that have any, and where the buffer ends."""
+        """Return the start of each CPU's pages, with the pages of CPUs that have any, and the end of the buffer."""
         end = start + len(FLYRECORD_MARK) + 16 * self._cpus
         if self._has_clock:
             end += 8 + len(_clock_text(buffer))

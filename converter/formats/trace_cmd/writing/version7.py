@@ -1,4 +1,4 @@
-"""Writing version 7 of the container: sections one after the other, the strings and options last."""
+"""Writes version 7 of the container: sections one after the other, the strings and options last."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_version_7(contents: FileContents, sink: Sink) -> None:
 
 
 class _Output:
-    """One file: places are settled first, so that it is written from its beginning to its end."""
+    """One file: offsets are determined first, so that it is written from its beginning to its end."""
 
     def __init__(self, contents: FileContents, sink: Sink) -> None:
         self._contents = contents
@@ -40,7 +40,7 @@ class _Output:
         self._compress = compressor(contents.compression)
         self._strings = bytearray()
         self._string_ids: dict[bytes, int] = {}
-        #: What is written, in order: a function's pieces fill exactly the bytes that were set aside.
+        #: The output in order: the parts of an iterator fill exactly the bytes that were reserved.
         self._pieces: list[bytes | Iterator[Buffer]] = []
         self._at = 0
 
@@ -72,7 +72,7 @@ class _Output:
             self._add(self._section_header(SectionId.STRINGS, 0, _NO_STRING, len(self._strings)))
             self._add(bytes(self._strings))
         header["options_offset"] = self._at
-        # Unlike in version 6, the last option has data: where the next options are, 0 for nowhere.
+        # Unlike in version 6, the last option has data: the offset of the next options, 0 if there are none.
         options += self._packed_option(OptionId.DONE, bytes(8))
         self._add(self._section_header(SectionId.OPTIONS, 0, description, len(options)))
         self._add(options)
@@ -95,7 +95,7 @@ class _Output:
         return built
 
     def _string(self, text: bytes) -> int:
-        """The place of a string among the strings, added when new."""
+        """Return the offset of a string among the strings; a new one is added."""
         if not text:
             return _NO_STRING
         if text not in self._string_ids:
@@ -121,7 +121,7 @@ class _Output:
         return header + packed
 
     def _add_buffer(self, buffer: BufferContents) -> bytes:
-        """Place a buffer; the data of its option."""
+        """Lay out a buffer and return the data of its option."""
         if buffer.text is not None:
             return self._add_text(buffer, buffer.text)
         offset = self._at

@@ -1,4 +1,4 @@
-"""Writing trace.dat."""
+"""Writes trace.dat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converter.lossless import travelling
 from converter.storage.sink import Sink
 from converter.storage.source_files import parts_of
 
-#: Version and compression by variant; the empty one keeps those of the source.
+#: Version and compression by variant; the empty variant keeps those of the source.
 _VARIANTS = {
     "v7": (7, b"zstd"),
     "v7_zlib": (7, b"zlib"),
@@ -26,7 +26,7 @@ _VARIANTS = {
 
 
 def write(trace: Trace, sink: Sink, variant: str) -> None:
-    """Write a trace.dat file: of any trace that was projected to the format, or of one that was read from it.
+    """Write a trace.dat file from a trace that was projected to the format, or that was read from it.
 
     Raises:
         UnsupportedError: an event is larger than any page, or of a class that the format cannot have.
@@ -41,7 +41,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     if file is not None and (version, compression) == (file.version, file.compression):
         travelled = _travelled(trace, file)
         if travelled is not None and trace.is_as_read:
-            # Byte for byte, whatever wrote it.
+            # The same bytes, whichever program wrote them.
             for part in travelled:
                 sink.write(part)
             return
@@ -62,7 +62,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 
 def _travelled(trace: Trace, file: TraceFile) -> Iterator[bytes] | None:
-    """The file, part after part, that has travelled with a trace, or in its place; None where none has."""
+    """Return the parts of the complete file that is embedded in a trace or replaces it; None without one."""
     kept = trace.sidecar["trace_cmd"].get(WHOLE)
     if kept is not None:
         return travelling.parts_of(WHOLE, kept)
@@ -71,8 +71,8 @@ def _travelled(trace: Trace, file: TraceFile) -> Iterator[bytes] | None:
 
 
 def _is_whole(trace: Trace) -> bool:
-    """Whether a trace has all events of its undamaged source as they are there, so that the pages can be copied."""
-    # What has travelled without its pages has none.
+    """Return True if a trace has all events of its undamaged source unchanged, so that the pages can be copied."""
+    # A file that was embedded without its pages has none.
     if not trace.is_as_read or "skeleton" in trace.sidecar["trace_cmd"]:
         return False
     assert trace.check is not None, "its reader looks for damage"

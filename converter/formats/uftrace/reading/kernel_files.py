@@ -32,7 +32,7 @@ from converter.formats.ftrace.recording import (
 )
 from converter.formats.ftrace.ring_buffer.batches import Decoding, StreamReader
 from converter.formats.ftrace.ring_buffer.pages import PageStream
-from converter.formats.ftrace.ring_buffer.prescan import Survey, survey
+from converter.formats.ftrace.ring_buffer.prescan import PagePrescan, prescan_pages
 from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.uftrace.directory import DataDirectory
@@ -190,7 +190,7 @@ class KernelFiles:
         self.symbols: SymbolTable | None = kernel_symbols(self._file)
         self._streams = list(self._page_streams(header.page_size))
         self.classes: EventClasses | None = None
-        self._survey: Survey | None = None
+        self._prescan: PagePrescan | None = None
 
     def _page_streams(self, page_size: int) -> Iterator[PageStream]:
         names = sorted(
@@ -212,23 +212,23 @@ class KernelFiles:
             file = replace(self._file, source=source, sections=[])
             yield PageStream(file, buffer, data, len(names), memory)
 
-    def survey(self) -> TaskTable:
+    def prescan(self) -> TaskTable:
         """Walk all pages once; the tasks that they tell of."""
-        self._survey = survey(
+        self._prescan = prescan_pages(
             self._streams, self.formats, self._long_size, big_endian=self._file.big_endian
         )
-        return self._survey.tasks
+        return self._prescan.tasks
 
     def add_classes(self, trace: Trace) -> None:
         """Declare the classes of the records that there are."""
-        assert self._survey is not None, "the pages have not been walked"
+        assert self._prescan is not None, "the pages have not been walked"
         self.classes = EventClasses(
             trace, self.formats, KernelTexts(self._file, self.symbols), self._long_size
         )
-        self.classes.add_types(self._survey.counts.nonzero()[0].tolist())
-        if self._survey.missed:
+        self.classes.add_types(self._prescan.counts.nonzero()[0].tolist())
+        if self._prescan.missed:
             self.classes.add_missed()
-        self.report(self._survey.errors, None)
+        self.report(self._prescan.errors, None)
         for warning in self._file.warnings:
             self._directory.warn(warning.to_error())
 

@@ -224,7 +224,7 @@ class _Reader:
                     directory.warn(error)
         names = {task[0]: task[1] for task in self._task_table.tasks() if task[1]}
         if self._kernel is not None:
-            kernel_tasks = self._kernel.survey()
+            kernel_tasks = self._kernel.prescan()
             for pid, task_name, *_ in kernel_tasks.tasks():
                 if task_name:
                     names.setdefault(pid, task_name)

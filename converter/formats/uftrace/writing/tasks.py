@@ -44,8 +44,8 @@ class Tasks(TaskNumbers):
         #: Set when it was asked for.
         self.no_thread: int | None = None
 
-    def of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
-        numbers = super().of(thread)
+    def numbers_of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
+        numbers = super().numbers_of(thread)
         if len(thread) and int(thread.min()) < 0:
             numbers = np.where(thread < 0, np.int32(self.number(-1)), numbers)
         return numbers

@@ -249,7 +249,7 @@ class _Output:
     def _note_tasks(self, batch: Batch) -> None:
         """Count records that stay as they are though their tasks have other numbers here."""
         for name, table, here in self._unknown(batch):
-            numbers = self._tasks.of(batch.thread[here])
+            numbers = self._tasks.numbers_of(batch.thread[here])
             count = other_tasks(table, batch.row[here], numbers)
             what = f"thread of native records of uftrace ({name})"
             self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))

@@ -20,7 +20,7 @@ def _capabilities(variant: str) -> Capabilities:
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a directory has uftrace's files at its top, or a file is the `info` of such a directory."""
+    """Return True if a directory has uftrace's files at its top, or a file is the `info` of such a directory."""
     if head.startswith(b"dir:"):
         names = set(head[4:].split(b"\n"))
         return b"info" in names and (

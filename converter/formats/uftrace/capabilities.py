@@ -1,7 +1,7 @@
-"""What a data directory holds of the events of other formats, in the shape in which its reader delivers them.
+"""The capabilities of a data directory: how it holds events of other formats, as its reader returns them.
 
 Slices are entries and exits of functions, instants without arguments are named events of the program; all other events
-are tracepoints in the kernel's files, which hold what a trace.dat file holds.
+are tracepoints in the kernel's files, which have the capabilities of trace.dat.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from converter.projection.engine.pieces import Piece
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 
-#: uftrace reads the format of a kernel event, its fields' names included, into 4,096 bytes.
+#: uftrace reads the format of a kernel event, including its fields' names, into 4,096 bytes.
 _MAX_FIELD_NAME: Final = 48
 
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
-    """What a directory holds."""
+    """Return the capabilities of a data directory."""
     kernel, functions = _kernel(), _functions()
     kinds = {
         kind: replace(support, holds=kernel, of_class=_of_kernel if support.of_class else None)
@@ -80,7 +80,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         lowerings={
             kind: _lower_to_typed
             for kind in Kind
-            # A complete slice is a begin and an end.
+            # A complete slice becomes a begin and an end.
             if kind is not Kind.SLICE_COMPLETE and (kind not in kinds or kind is Kind.INSTANT)
         },
         adapters=adapters,
@@ -119,18 +119,18 @@ def _field_name(name: str) -> str:
 
 
 def _of_kernel(event_class: EventClass) -> KindSupport | None:
-    """How the kernel's files hold a class."""
+    """Return how the kernel's files hold a class."""
     support = held_by_kernel(event_class)
     return None if support is None else replace(support, holds=_kernel())
 
 
 def _call_support(event_class: EventClass) -> KindSupport | None:
-    """The tracer's calls are in the kernel's files, whose symbols are the kernel's; calls in programs are slices."""
+    """Return how calls are held: the kernel tracer's in the kernel's files with its symbols, others as slices."""
     return _of_kernel(event_class) if event_class.category == "ftrace" else None
 
 
 def _end_support(event_class: EventClass) -> KindSupport:
-    """A function returns one value, beside which its text stands."""
+    """Return how an end is held: with one return value and, after it, its text."""
     support = KindSupport(optional=(NAME, CATEGORY))
     fields = tuple(field for field in event_class.fields if field not in (NAME, CATEGORY))
     most = 2 if len(fields) == 2 and recorded_fields(event_class.kind, fields) != fields else 1
@@ -138,7 +138,7 @@ def _end_support(event_class: EventClass) -> KindSupport:
 
 
 def _instant_support(event_class: EventClass) -> KindSupport | None:
-    """A named event has no data; an instant with arguments is a tracepoint."""
+    """Return how an instant is held: as a named event without data or, with arguments, as a tracepoint."""
     roles = [field.role for field in event_class.fields]
     if set(roles) <= {Role.NAME, Role.CATEGORY} and len(set(roles)) == len(roles):
         return KindSupport((NAME, CATEGORY), arguments=False)
@@ -150,7 +150,7 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
 
 
 def _adapt_end(piece: Piece, projection: Projection) -> Piece:
-    """An end has both name and category or neither, and no CPU, which its begin has."""
+    """Give an end both name and category or neither, and remove its CPU, which its begin has."""
     piece = _without_text(piece, projection)
     cpus = projection.cpus_of(piece)
     on_cpus = int(np.count_nonzero(cpus >= 0))
@@ -177,7 +177,7 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
 
 
 def _without_text(piece: Piece, projection: Projection) -> Piece:
-    """The text beside a value that is returned is what uftrace shows of it, if it says so of what uftrace recorded."""
+    """Remove the text of a return value if it is the one that uftrace shows and uftrace recorded the value."""
     event_class = piece.event_class
     kept = recorded_fields(event_class.kind, event_class.fields)
     if kept == event_class.fields or projection.is_own:

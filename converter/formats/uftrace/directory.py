@@ -15,7 +15,7 @@ INFO_FILE = "info"
 
 
 class DataDirectory:
-    """An open data directory: what the same format's writer copies.
+    """An open data directory, which the same format's writer copies.
 
     `names` are those of all its files, sorted.
     """
@@ -23,22 +23,22 @@ class DataDirectory:
     def __init__(self, source: Source, header: Header, warnings: list[TraceWarning]) -> None:
         self.source = source
         self.header = header
-        # What travelled here for another format has been left behind.
+        # The embedded payload of another format is not part of it.
         self.names = [name for name in source.walk() if name != HIDDEN_FILE]
         self._known = frozenset(self.names)
         self._warnings = warnings
-        #: Whether exits that the recorder has estimated are put behind the switches of their task, as replay puts them.
+        #: True if exits that the recorder has estimated are moved after the switches of their task, as in replay.
         self.moves_estimated = False
 
     def __contains__(self, name: str) -> bool:
         return name in self._known
 
     def open(self, name: str) -> Source:
-        """A file; TraceError for names that lead out of the directory."""
+        """Open a file; TraceError for names that lead out of the directory."""
         return self.source.open(name)
 
     def read(self, name: str) -> bytes:
-        """All of a text file.
+        """Return the content of a text file.
 
         Raises:
             TraceError: it cannot be read, or is larger than such a file ever is.
@@ -51,7 +51,7 @@ class DataDirectory:
             return file.read(0, file.size)
 
     def read_if_there(self, name: str) -> bytes | None:
-        """All of a text file; None, with a warning, if it cannot be read, and without if there is none."""
+        """Return the content of a text file; None if it does not exist or, with a warning, if it cannot be read."""
         if name not in self:
             return None
         try:
@@ -61,7 +61,7 @@ class DataDirectory:
             return None
 
     def readable_names(self) -> Iterator[str]:
-        """The files that can be opened; the others, such as links that lead out of the directory, with a warning."""
+        """Yield the files that can be opened; warn about others, such as links that lead out of the directory."""
         for name in self.names:
             try:
                 self.open(name).close()
@@ -71,12 +71,12 @@ class DataDirectory:
                 yield name
 
     def size(self, name: str) -> int:
-        """The size of a file."""
+        """Return the size of a file."""
         with self.open(name) as file:
             return file.size
 
     def parts(self, name: str) -> Iterator[bytes]:
-        """A file's content, part after part."""
+        """Yield a file's content in parts."""
         with self.open(name) as file:
             offset = 0
             while part := file.read(offset, PART_SIZE):
@@ -84,11 +84,11 @@ class DataDirectory:
                 offset += len(part)
 
     def warn(self, error: TraceError, name: str | None = None) -> None:
-        """Keep as a warning what prevents reading a part only; each once, as later passes find it again."""
+        """Keep an error that prevents reading only a part as a warning, once, as later passes find it again."""
         path = self.source.name if name is None else f"{self.source.name}/{name}"
         warning = error.within(format="uftrace", path=path).to_warning()
         note(self._warnings, warning)
 
     def warn_of_info(self, error: TraceError) -> None:
-        """The same of the `info` file."""
+        """Keep an error of the `info` file as a warning."""
         self.warn(error, INFO_FILE)

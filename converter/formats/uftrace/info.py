@@ -1,4 +1,4 @@
-"""The lines of `info`: about the recording, the program and the machine (cmds/info.c)."""
+"""The lines of `info` about the recording, the program and the machine (cmds/info.c)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from converter.errors import TraceError
 from converter.limits import allowed, limit
 
-#: Entries of the environment by the key of a line. Lines of a group ("osinfo:") have a key of their own behind it.
+#: Entries of the environment by the key of a line. Lines of a group ("osinfo:") have a second key after it.
 _ENVIRONMENT = {
     "exename": "exename",
     "build_id": "build_id",
@@ -39,12 +39,12 @@ _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 @dataclass(slots=True)
 class Info:
-    """What the lines say. Specifications are the texts that argument_specs parses."""
+    """The content of the lines. Specifications are unparsed texts (see `arguments.specifications`)."""
 
     environment: dict[str, str | int] = field(default_factory=dict)
     tids: list[int] = field(default_factory=list)
     cmdline: str = ""
-    #: Seconds from the clock of the records to 1970.
+    #: The offset of the records' clock to 1970, in seconds.
     utc_offset: int | None = None
     pattern_type: str = "regex"
     argspec: str = ""
@@ -53,12 +53,12 @@ class Info:
     retauto: str = ""
     enumauto: str = ""
     auto_args: bool = False
-    #: Lines by key, for what is not interpreted.
+    #: Lines by key, for those that are not interpreted.
     lines: dict[str, str] = field(default_factory=dict)
 
 
 def parse_info(text: bytes, offset: int, warn: Callable[[TraceError], None]) -> Info:
-    """The lines behind the header, which ends at `offset`; what makes no sense is left out with a warning."""
+    """Parse the lines after the header, which ends at `offset`; invalid ones are omitted with a warning."""
     info = Info()
     at = offset
     for raw in text.split(b"\n"):

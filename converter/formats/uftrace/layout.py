@@ -1,4 +1,4 @@
-"""What the files of a data directory are: the header of `info`, records, messages, and their numbers.
+"""The layout of a data directory's files: the header of `info`, records, messages, and their numbers.
 
 Names and numbers are those of uftrace.h (`struct uftrace_file_header`, `struct uftrace_record`, `enum
 uftrace_feat_bits`, `enum uftrace_info_bits`), utils/event.h and linux/perf_event.h.
@@ -110,9 +110,9 @@ class EventId(IntEnum):
     WATCH_VAR = 100_012
 
 
-#: Events that events.txt names: those of the traced program (SDT).
+#: The first id of events in events.txt: those of the traced program (SDT).
 FIRST_USER_EVENT: Final = 1_000_000
-#: Lines of extern.dat, when uftrace merges them; no record has it.
+#: The id that uftrace gives to lines of extern.dat when it merges them; no record has it.
 EXTERNAL_EVENT: Final = 2_000_000
 
 
@@ -127,21 +127,21 @@ class PerfType(IntEnum):
     SWITCH = 14
 
 
-#: `misc` of PERF_RECORD_SWITCH: the task leaves the CPU; and of such a one: it could run on.
+#: `misc` of PERF_RECORD_SWITCH: the task leaves the CPU; and, for such a task: it is still runnable.
 PERF_MISC_SWITCH_OUT: Final = 1 << 13
 PERF_MISC_SWITCH_OUT_PREEMPT: Final = 1 << 14
 #: type, misc, size
 PERF_HEADER: Final = {"<": struct.Struct("<IHH"), ">": struct.Struct(">IHH")}
 
-#: What this converter adds to a directory that it makes of another format's trace: what uftrace has no place for.
+#: The file that this converter adds for another format's trace: the data for which uftrace has no place.
 TABLES_FILE: Final = "traceconv.json"
-#: Where the functions of the module lie that stands there for a trace's slices, and how far apart.
+#: The address of the first function of the module that represents a trace's slices, and the distance of functions.
 FIRST_SYMBOL: Final = 0x1000
 SYMBOL_SIZE: Final = 16
 
 
 def symbol_address(number: int) -> int:
-    """The address of a function of that module, relative to its start."""
+    """Return the address of a function of that module, relative to its start."""
     return FIRST_SYMBOL + SYMBOL_SIZE * number
 
 
@@ -160,12 +160,12 @@ class Header:
 
     @property
     def big_endian(self) -> bool:
-        """Whether records and this header are big-endian."""
+        """True if records and this header are big-endian."""
         return self.endianness is Endianness.BIG
 
     @property
     def long_size(self) -> int:
-        """Bytes of a `long` of the traced program: what an argument takes whose specification gives no size."""
+        """The size of a `long` of the traced program, and of arguments whose specification has no size."""
         return 8 if self.elf_class is ElfClass.BITS_64 else 4
 
 
@@ -175,10 +175,10 @@ def _struct(big_endian: bool) -> struct.Struct:
 
 
 def parse_header(data: bytes) -> Header:
-    """The header at the start of `info`.
+    """Parse the header at the start of `info`.
 
     Raises:
-        TraceError: it is none, or of an unknown version, byte order or class.
+        TraceError: it is not a header, or has an unknown version, byte order or class.
 
     """
     if len(data) < HEADER_SIZE:
@@ -214,7 +214,7 @@ def parse_header(data: bytes) -> Header:
 
 
 def build_header(header: Header) -> bytes:
-    """The bytes of a header."""
+    """Return the bytes of a header."""
     return _struct(header.big_endian).pack(
         MAGIC,
         header.version,

@@ -1,4 +1,4 @@
-"""What the records of a data directory mean: classes of events, in both directions."""
+"""The mapping between the records of a data directory and classes of events, in both directions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
 
-#: Names of functions, and of the file that each is in ("libc.so.6"), empty where the address is in none.
+#: Names of functions, and the name of the file of each ("libc.so.6"), empty where the address is in none.
 NAME: Final = Field("name", StringClass(), Role.NAME)
 CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
 
-#: Where a function is in the source ("shapes.cc:17").
+#: The location of a function in the source ("shapes.cc:17").
 SOURCE_LINE: Final = Field("srcline", StringClass())
 
-#: A LOST record; its count of 0 is of "some records", -1.
+#: A LOST record; a count of 0 means "some records" and becomes -1.
 DISCARDED: Final = EventClass(
     Kind.DISCARDED, fields=(Field("count", IntegerClass(64, signed=True), Role.COUNT),)
 )
@@ -36,24 +36,24 @@ USER_EVENT: Final = EventClass(Kind.INSTANT, fields=(NAME, CATEGORY))
 USER_EVENT_WITH_DATA: Final = EventClass(
     Kind.INSTANT, fields=(NAME, CATEGORY, Field("data", BytesClass()))
 )
-#: An EVENT record with an id or data that nothing describes: the record whole, little-endian.
+#: An EVENT record whose id or data nothing describes: the whole record, little-endian.
 NATIVE: Final = EventClass(Kind.NATIVE, fields=(Field("payload", BytesClass(), Role.PAYLOAD),))
 #: A line of extern.dat.
 EXTERNAL: Final = EventClass(Kind.LOG, fields=(Field("message", StringClass(), Role.MESSAGE),))
 
 
 def slice_begin(arguments: tuple[Field, ...]) -> EventClass:
-    """The class of entries of functions with these arguments, and where it is known with `SOURCE_LINE`."""
+    """Return the class of entries of functions with these arguments, which may include `SOURCE_LINE`."""
     return EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, *arguments))
 
 
 def slice_end(returned: tuple[Field, ...]) -> EventClass:
-    """The class of exits that close the function entered last."""
+    """Return the class of exits that close the function entered last."""
     return EventClass(Kind.SLICE_END, fields=returned)
 
 
 def unmatched_end(returned: tuple[Field, ...]) -> EventClass:
-    """The class of exits of functions whose entry is not in the recording."""
+    """Return the class of exits of functions whose entry is not in the recording."""
     return EventClass(Kind.SLICE_END, fields=(NAME, CATEGORY, *returned))
 
 
@@ -70,7 +70,7 @@ class Reading:
 
     @property
     def event_class(self) -> EventClass:
-        """The class of its events."""
+        """Return the class of its events."""
         return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, *self.fields))
 
 
@@ -105,7 +105,7 @@ READINGS: Final[dict[EventId, Reading]] = {
 
 
 def watched_variable(size: int) -> EventClass:
-    """The class of watch:var events of variables of `size` bytes (1, 2, 4, 8); the name is the variable's."""
+    """Return the class of watch:var events of variables of `size` bytes (1, 2, 4, 8), named after the variable."""
     value = Field("value", IntegerClass(8 * size), Role.VALUE)
     return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, value))
 
@@ -123,7 +123,7 @@ SCHEDULE: Final = EventClass(
     fields=(
         Field("prev_tid", _TASK, Role.PREV_TID),
         Field("next_tid", _TASK, Role.NEXT_TID),
-        # Whether a task that leaves could run on is all that is known of its state, and whether it has exited.
+        # All that is known of a leaving task's state: if it is runnable, and if it has exited.
         Field(
             "prev_state",
             IntegerClass(8, labels=(Label(0, 0, "R"), Label(1, 1, "S"), Label(16, 16, "X"))),
@@ -151,7 +151,7 @@ TASK_NAME: Final = EventClass(
 )
 
 
-# Arguments: what a specification such as "arg2/x32" says of a field.
+# Arguments: the field of a specification such as "arg2/x32".
 
 #: Media type of structures passed by value, whose members are not recorded; the type's name follows.
 STRUCTURE: Final = "application/x-c-structure; name="
@@ -163,7 +163,7 @@ _SIGNED: Final = frozenset("di")
 def value_class(
     format: str, size: int, labels: tuple[Label, ...] = (), type_name: str = ""
 ) -> FieldClass:
-    """The field class of a value of `size` bytes that is recorded in a format (the letter behind "/")."""
+    """Return the field class of a value of `size` bytes that is recorded in a format (the letter after "/")."""
     if format in "sS":
         return StringClass()
     if format == "f":
@@ -179,5 +179,5 @@ def value_class(
 
 
 def argument_field(name: str, value: FieldClass) -> Field:
-    """The field of an argument: its name is "arg1", "fparg1" or "retval"."""
+    """Return the field of an argument: its name is "arg1", "fparg1" or "retval"."""
     return Field(name, value, Role.RETURN if name == "retval" else Role.NONE)

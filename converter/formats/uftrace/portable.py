@@ -1,4 +1,4 @@
-"""A data directory that travels in another format."""
+"""A data directory that is embedded in another format."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TOO_LARGE: Final = (
 
 
 class TravelledFiles:
-    """The files of a directory as they have travelled; `parts` is that of `DataDirectory`.
+    """The embedded files of a directory; `parts` is like that of `DataDirectory`.
 
     Args:
-        files: by name, as `travelling.compressed` has made them.
+        files: by name, as compressed by `travelling.compressed`.
 
     """
 
@@ -29,7 +29,7 @@ class TravelledFiles:
         self._files = files
 
     def parts(self, name: str) -> Iterator[bytes]:
-        """A file's content, part after part.
+        """Yield a file's content in parts.
 
         Raises:
             TraceError: it is damaged.
@@ -39,7 +39,7 @@ class TravelledFiles:
 
 
 def portable(trace: Trace) -> dict[str, Any]:
-    """The sidecar of a trace as JSON-like values and bytes; the writer takes it as it takes the reader's.
+    """Return the sidecar of a trace as JSON-like values and bytes, which the writer accepts like the reader's.
 
     Raises:
         TraceError: a file of the directory cannot be read, or changes meanwhile.
@@ -59,7 +59,7 @@ def portable(trace: Trace) -> dict[str, Any]:
 
 
 def source_files(trace: Trace) -> SourceFiles | None:
-    """All files of the directory that a trace was read from; None where there are some that cannot be read."""
+    """Return all files of the directory that a trace was read from; None if some cannot be read."""
     directory: DataDirectory = trace.sidecar["uftrace"]["directory"]
     names = list(directory.readable_names())
     return SourceFiles("", _files(directory, names)) if names == directory.names else None
@@ -72,7 +72,7 @@ def _files(
 
 
 def travelled_files(trace: Trace) -> TravelledFiles | None:
-    """The files that have travelled with a trace, if any."""
+    """Return the files that are embedded in a trace, if any."""
     files = trace.sidecar.get("uftrace", {}).get("files")
     if not isinstance(files, Mapping) or not files:
         return None

@@ -1,4 +1,4 @@
-"""What a data directory has no place for, in a file of this converter's own beside the others, `traceconv.json`.
+"""The side table: the data for which a data directory has no place, in this converter's own file `traceconv.json`.
 
 uftrace ignores files that it does not know. Only directories made of other formats' traces have it. It is JSON in
 ASCII; bytes of names that are not UTF-8 are lone surrogates:
@@ -10,15 +10,15 @@ ASCII; bytes of names that are not UTF-8 are lone surrogates:
     "kernel_names": [[id, category, name]]}
 
 TABLES are processes, threads, clocks and environment as in `converter.formats.side_table`; the number of a
-thread is the <tid> of its file and of kernel records, and `no_thread` is that of events on no thread. FIELD is a field
-of an event class (ir.forms). Symbol i has the relative address `symbol_address(i)`; its signatures are those of its
-entries and exits. A signature gives all fields of the class: name and category, where they lead, are those of the
-symbol, a place in the source behind all others of an entry is its `source`, and the others are the values behind a
+thread is the <tid> of its file and of kernel records, and `no_thread` is the number for events without a thread. FIELD
+is a field of an event class (ir.forms). Symbol i has the relative address `symbol_address(i)`; its signatures are those
+of its entries and exits. A signature has all fields of the class: name and category, if they come first, are those of
+the symbol, a source location as an entry's last field is its `source`, and the others are the values that follow a
 record, in order.
 
-What uftrace needs is none of the trace: events with the id `end_event` (it forgets kernel events behind the last record
-of a task's file) and the entry and exit of `mark_symbol` (some commands want a function). Kernel events of
-`kernel_names` have another name in `kernel_header`: uftrace tells them apart by name only.
+Some records exist only for uftrace and are not part of the trace: events with the id `end_event` (uftrace drops kernel
+events after the last record of a task's file) and the entry and exit of `mark_symbol` (some commands need a function).
+Kernel events of `kernel_names` have another name in `kernel_header`, as uftrace distinguishes them only by name.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ from converter.ir.trace import Trace
 
 Signature = tuple[Field, ...]
 
-#: Addresses in records have 48 bits; those of symbols stay well below.
+#: Addresses in records have 48 bits; those of symbols remain well below.
 MAX_SYMBOLS: Final = 1 << 32
 
 
 class Symbol(NamedTuple):
-    """A function that stands for slices of a name and category; entry and exit are numbers of signatures."""
+    """A function that represents slices of a name and category; entry and exit are numbers of signatures."""
 
     name: str
     category: str
     entry: int
     exit: int
-    #: Where it is in the source, empty where that is not known.
+    #: The location in the source, empty where it is not known.
     source: str
 
 
 @dataclass(slots=True)
 class Tables:
-    """The file, read or to be written. `perf_events` says that perf records are events, not only names of tasks."""
+    """The file, read or to be written. With `perf_events` perf records are events, not only names of tasks."""
 
     trace: SideTable = field(default_factory=SideTable)
     no_thread: int | None = None
@@ -80,7 +80,7 @@ class Tables:
 
 
 def read_tables(data: bytes) -> Tables:
-    """The tables of a file's content.
+    """Parse the file's content.
 
     Raises:
         TraceError: they are damaged.
@@ -95,7 +95,7 @@ def read_tables(data: bytes) -> Tables:
         tables.signatures = [_signature(form) for form in held["signatures"]]
         count = len(tables.signatures)
         for name, category, entered, left, *places in held["symbols"]:
-            # Older directories say nothing of places.
+            # Older directories have no source locations.
             place = places[0] if places else ""
             if not (0 <= _number(entered) < count and 0 <= _number(left) < count):
                 raise ValueError("a symbol without signatures")
@@ -123,7 +123,7 @@ def read_tables(data: bytes) -> Tables:
 
 
 def build_tables(trace: Trace, numbers: TaskNumbers, tables: Tables) -> bytes:
-    """The file's content: `trace` and the numbers of its threads, and all of `tables` but its `trace`."""
+    """Return the file's content: `trace`, the numbers of its threads, and all of `tables` except its `trace`."""
     held = {
         "trace": side_table_form(trace, numbers.all()),
         "no_thread": tables.no_thread,

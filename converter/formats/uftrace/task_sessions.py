@@ -21,7 +21,7 @@ _LINE = re.compile(rb"(SESS|TASK|FORK|DLOP) +timestamp=(\d{1,10})\.(\d{9}) (.*)"
 _FIELD = re.compile(rb'(\w+)=(?:"([^"]*)"|(\S+))')
 _SID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
-#: Messages of the binary `task` of old recordings (uftrace.h, enum uftrace_msg_type).
+#: Messages in the binary file `task` of old recordings (uftrace.h, enum uftrace_msg_type).
 _MESSAGE_MAGIC = 0xFACE
 _TASK_START = 3
 _FORK_END = 6
@@ -30,7 +30,7 @@ _SESSION = 7
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library that a session opened later; `base` is where it is loaded."""
+    """A library that a session opened later; `base` is its load address."""
 
     time: int
     base: int
@@ -50,19 +50,19 @@ class Session:
 
 @dataclass(slots=True)
 class Tasks:
-    """What task.txt says, in its order; pids by tid, parents (time, pid) by pid."""
+    """The content of task.txt, in its order; pids by tid, parents (time, pid) by pid."""
 
     sessions: list[Session] = field(default_factory=list)
     processes: dict[int, int] = field(default_factory=dict)
     parents: dict[int, tuple[int, int]] = field(default_factory=dict)
-    #: Whether a task has more ancestors than are asked for its session.
+    #: True if a task has more ancestors than are searched for its session.
     lost: bool = False
     _of_process: dict[int, list[Session]] = field(default_factory=dict)
-    #: Of the sessions of an id, which are one image in several processes.
+    #: By the id of sessions, which are one image in several processes.
     _libraries: dict[str, list[Library]] = field(default_factory=dict)
 
     def add(self, kind: str, time: int, values: dict[str, str]) -> None:
-        """Add what a line says; ValueError or KeyError where it makes no sense."""
+        """Add the content of a line; ValueError or KeyError if it is invalid."""
         if kind == "SESS":
             sid = _sid(values["sid"])
             libraries = self._libraries.setdefault(sid, [])
@@ -85,7 +85,7 @@ class Tasks:
                 self._libraries[sid].append(library)
 
     def session_times(self, tid: int) -> list[tuple[int, Session]]:
-        """From when on which session is that of a task, ascending: its process's own, before them its parent's."""
+        """Return the sessions of a task by ascending start time: those of its process, before them its parent's."""
         found: list[tuple[int, Session]] = []
         forked: int | None = None
         most = limit("uftrace.ancestors")
@@ -95,7 +95,7 @@ class Tasks:
             seen.add(pid)
             own = self._of_process.get(pid, [])
             if forked is not None:
-                # Of a parent only what it was when it forked.
+                # Only the parent's session at the time of the fork counts.
                 own = own[: bisect_right([session.time for session in own], forked)][-1:]
             found[:0] = [(session.time, session) for session in own]
             if (own and forked is not None) or pid not in self.parents:
@@ -106,7 +106,7 @@ class Tasks:
 
 
 def parse_tasks(text: bytes, warn: Callable[[TraceError], None]) -> Tasks:
-    """The content of task.txt; lines that make no sense are left out with a warning."""
+    """Parse task.txt; invalid lines are omitted with a warning."""
     tasks = Tasks()
     at = 0
     for raw in text.split(b"\n"):
@@ -131,10 +131,10 @@ def parse_tasks(text: bytes, warn: Callable[[TraceError], None]) -> Tasks:
 
 
 def parse_binary_tasks(data: bytes, order: str, warn: Callable[[TraceError], None]) -> Tasks:
-    """The content of `task`, which old versions wrote in place of task.txt.
+    """Parse `task`, which old versions wrote instead of task.txt.
 
-    Messages are a header (u16 magic, u16 type, u32 length), a time, a pid and a tid; behind those of a session are
-    its id, an unused number, the length of the program's name and the name, padded to 8 bytes.
+    Messages are a header (u16 magic, u16 type, u32 length), a time, a pid and a tid; in messages of a session these
+    are followed by its id, an unused number, the length of the program's name and the name, padded to 8 bytes.
     """
     tasks = Tasks()
     message = struct.Struct(f"{order}HHIQii")

@@ -1,7 +1,7 @@
-"""POSIX extended regular expressions, matched in time linear in the text: patterns come with the recording.
+"""POSIX extended regular expressions, matched in time linear in the text because patterns come from the recording.
 
 A pattern becomes a nondeterministic automaton, which is walked with the set of its states (Thompson's construction).
-Not known are back references, which extended expressions do not have, and collating elements.
+Back references, which extended expressions do not have, and collating elements are not supported.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from converter.limits import allowed, limit
 
-#: Of longer names only the beginning is looked at.
+#: Only this many characters of a name are matched.
 _LONGEST_TEXT = 512
 _REPETITIONS = frozenset("*+?{")
 _CLASSES: dict[str, Callable[[str], bool]] = {
@@ -26,7 +26,7 @@ _CLASSES: dict[str, Callable[[str], bool]] = {
 
 
 class PatternError(ValueError):
-    """A text is no extended regular expression, or one larger than is reasonable."""
+    """A text is not an extended regular expression, or an unreasonably large one."""
 
 
 Test = Callable[[str], bool]
@@ -34,7 +34,7 @@ Test = Callable[[str], bool]
 
 @dataclass(slots=True)
 class _State:
-    """A state: consumes a character (`test`), asserts a place ("^", "$"), or goes on to all of `out`."""
+    """A state: consumes a character (`test`), asserts a position ("^", "$"), or leads to all of `out`."""
 
     test: Test | None = None
     place: str = ""
@@ -42,10 +42,10 @@ class _State:
 
 
 def compile_extended(pattern: str) -> Callable[[str], bool]:
-    """Whether the expression matches anywhere in a text.
+    """Return a function that returns True if the expression matches anywhere in a text.
 
     Raises:
-        PatternError: it is no expression.
+        PatternError: the pattern is not an expression.
 
     """
     parser = _Parser(pattern)
@@ -113,7 +113,7 @@ class _Parser:
         return self._pattern[self._at : self._at + 1]
 
     def _alternatives(self) -> tuple[int, int]:
-        self._depth += 1  # from -1, what is in no group
+        self._depth += 1  # from -1, outside of all groups
         if self._depth > limit("uftrace.pattern-nesting"):
             levels = allowed("uftrace.pattern-nesting")
             raise PatternError(f"groups nested too deeply: {levels}")
@@ -167,7 +167,7 @@ class _Parser:
     def _copies(
         self, began: int, ended: int, first: tuple[int, int], low: int, high: int | None
     ) -> tuple[int, int]:
-        """An atom `low` to `high` times, as copies behind each other."""
+        """Repeat an atom `low` to `high` times, as consecutive copies."""
         start = end = self._state()
         after = self._at
         count = max(low, 1) if high is None else high
@@ -180,7 +180,7 @@ class _Parser:
             else:
                 last = first
             if number >= low:
-                # From here on it may end.
+                # The repetition may end from here on.
                 skip = self._state()
                 self._link(end, skip)
                 self._link(skip, last[0])

@@ -1,9 +1,8 @@
-"""Names and values cut to what uftrace has room for when it prints them: nothing there is checked, and too much crashes
-it.
+"""Cuts names and values to the size of uftrace's print buffers, which it does not check: it crashes on overflow.
 
-`dump --chrome` escapes a name into 2,048 bytes, and the values of a function into 4,096: a quote takes two of them, a
-byte that is no printable ASCII five. `replay` has about 2,100 for the values, and shows 1,024. The halves of the names
-in events.txt are read into 512 each.
+`dump --chrome` escapes a name into 2,048 bytes, and the values of a function into 4,096: a quote needs two bytes, a
+byte that is not printable ASCII five. `replay` has about 2,100 bytes for the values, and shows 1,024. The halves of the
+names in events.txt are read into 512 bytes each.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from converter.projection.engine.texts import cut_utf8
 from converter.projection.engine.types import converted, fitted_class
 from converter.projection.losses import LossKind
 
-#: What a name may take when it is escaped, and each half of the name of an event of the program.
+#: The limit for an escaped name, and for each half of the name of an event of the program, in bytes.
 _NAME_ROOM: Final = 2000
 _EVENT_NAME_ROOM: Final = 500
-#: What the values of a function may take together, those of a number included, and how often that when escaped.
+#: The limit for all values of a function together, including numbers, and the factor for escaped values.
 _VALUES_ROOM: Final = 1000
 _NUMBER_ROOM: Final = 24
 _ESCAPED: Final = 4
-#: What each byte takes when it is escaped, and the most that one does.
+#: The size of each byte when escaped, and its maximum.
 _MOST_ESCAPED: Final = 5
 _ESCAPED_SIZES: Final = np.full(256, _MOST_ESCAPED, np.int64)
 _ESCAPED_SIZES[0x20:0x7F] = 1
 _ESCAPED_SIZES[list(b'"\\')] = 2
-#: Numbers below it are printed (%f) in `_NUMBER_ROOM`.
+#: Numbers below this are printed (%f) in `_NUMBER_ROOM` bytes.
 _LARGE: Final = 1e16
 
 
 def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
-    """Events whose floating-point numbers take too long without an exponent apart, with these as texts."""
+    """Split off events with floating-point numbers that are too long without an exponent, and make these texts."""
     fields = piece.event_class.fields
     floats = [i for i, field in enumerate(fields) if isinstance(field.type, FloatClass)]
     if not floats:
@@ -66,7 +65,7 @@ def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
 
 
 def _digits(numbers: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-    """How many digits in front of the point each has beyond those that any number has room for."""
+    """Return the number of digits before the point of each number in excess of those that always fit."""
     wide = np.abs(numbers.astype(np.float64))
     wide[~(wide >= _LARGE) | np.isinf(wide)] = 1
     return np.ceil(np.log10(wide)).astype(np.int64)
@@ -77,7 +76,7 @@ def _is_named(role: Role) -> bool:
 
 
 def with_room(piece: Piece, projection: Projection) -> Piece:
-    """A begin or end of a function whose name and values can be printed."""
+    """Cut the name and values of a function's begin or end so that they can be printed."""
     held = projection.capabilities.kinds[Kind.SLICE_BEGIN].holds
     assert held is not None
     fields = piece.event_class.fields
@@ -99,7 +98,7 @@ def with_room(piece: Piece, projection: Projection) -> Piece:
 
 
 def with_event_name(piece: Piece, projection: Projection) -> Piece:
-    """An event of the program whose name can be read."""
+    """Cut the name of an event of the program so that it can be read."""
     columns = piece.lazy_columns()
     for index, field in enumerate(piece.event_class.fields):
         if _is_named(field.role) and isinstance(field.type, StringClass):
@@ -108,7 +107,7 @@ def with_event_name(piece: Piece, projection: Projection) -> Piece:
 
 
 def _with_texts(piece: Piece, which: list[int], projection: Projection) -> Piece:
-    """The piece with fields as the texts that stand for them."""
+    """Return the partition with some fields as text."""
     event_class = piece.event_class
     columns = piece.lazy_columns()
     for index in which:
@@ -136,13 +135,13 @@ def _text(piece: Piece, index: int, what: str, projection: Projection) -> Callab
 def _cut(
     piece: Piece, projection: Projection, index: int, room: int, escaped: int | None
 ) -> Callable[[], Column]:
-    """The texts of a column in so many bytes, and in so many when they are escaped."""
+    """Cut the texts of a column to `room` bytes, and to `escaped` bytes when escaped."""
     source = piece.lazy_columns()[index]
 
     def cut() -> Column:
         strings = projection.source.strings
         column = source() if callable(source) else source
-        # No shorter text is too long, whatever it is made of.
+        # A text up to this size fits, whatever its bytes are.
         safe = room if escaped is None else min(room, escaped // _MOST_ESCAPED)
         if isinstance(column, ListColumn) and int(np.diff(column.offsets).max(initial=0)) <= safe:
             return column
@@ -167,7 +166,7 @@ def _cut(
 
 
 def _fitting(text: bytes, room: int, escaped: int | None) -> bytes:
-    """As much of a text as fits."""
+    """Return the longest prefix of a text that fits."""
     text = cut_utf8(text, room)
     if escaped is None:
         return text

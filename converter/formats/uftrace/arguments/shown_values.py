@@ -1,6 +1,6 @@
-"""What uftrace shows of values that are not plain numbers: names of enumerators, characters, functions, structures.
+"""The text that uftrace shows for values other than plain numbers: enumerators, characters, functions, structures.
 
-The text stands in a field of its own behind the value's, for formats that have no such types.
+The text is in a separate field after the value's, for formats that have no such types.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ESCAPES: Final = {0: r"\0", 10: r"\n"}
 
 
 def text_field(field: Field) -> Field | None:
-    """The field for the text of a value, None where it is shown as it is."""
+    """Return the field for the text of a value, None where the value is shown unchanged."""
     match field.type:
         case IntegerClass(style=style, labels=labels) if not (
             labels or style in (Style.CHARACTER, Style.POINTER)
@@ -46,19 +46,19 @@ def text_field(field: Field) -> Field | None:
 
 
 def is_text_of(field: Field, of: Field) -> bool:
-    """Whether a field is that for the text of another."""
+    """Return True if a field holds the text of another."""
     return field == text_field(of)
 
 
 def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields of a begin or end that are in its record: of what is returned the value, but not its text."""
+    """Return the fields of a begin or end that are in its record: those of a return value without its text."""
     if kind is Kind.SLICE_END and len(fields) > 1 and is_text_of(fields[-1], fields[-2]):
         return fields[:-1]
     return fields
 
 
 def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
-    """The texts of a column of values."""
+    """Return the texts of a column of values."""
     if isinstance(held, BytesClass):
         of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
         assert isinstance(column, ListColumn)
@@ -98,13 +98,13 @@ def _character(value: int) -> str:
 
 
 def _enumerators(value: int, labels: Sequence[Label]) -> str:
-    """The name of a value, which may be an int in half of a register, or of flags that add up to it, and the rest."""
+    """Return the name of a value (maybe an int in half of a register), or the names of its flags and the rest."""
     as_int = (value ^ 1 << 31) - (1 << 31) if value >> 32 == 0 else value
     for label in labels:
         if label.low in (value, as_int):
             return label.text
     parts = []
-    # Those that were declared last come first.
+    # Enumerators that were declared last come first.
     for label in reversed(labels):
         if label.low <= value:
             value -= label.low
@@ -117,7 +117,7 @@ def _enumerators(value: int, labels: Sequence[Label]) -> str:
 
 
 class SymbolNames:
-    """The names of what lies at addresses of a recording: of its first address space that has something there."""
+    """The names of symbols at a recording's addresses, from the first address space that has a symbol there."""
 
     def __init__(
         self, modules: Sequence[Module], spaces: Sequence[Sequence[tuple[int, int, int, int]]]
@@ -126,16 +126,16 @@ class SymbolNames:
         mapped = (mapping for space in spaces for mapping in space if mapping[3] >= 0)
         self._mappings = list(dict.fromkeys(mapped))
         self._bounds = _bounds((start, end) for start, end, *_ in self._mappings)
-        #: By id; that of 0 is of nothing.
+        #: By id; id 0 means no symbol.
         self.names = [b""]
         self._numbers: dict[bytes, int] = {b"": 0}
         self._known: dict[int, int] = {}
 
     def ids(self, addresses: NDArray[Any]) -> NDArray[np.int32]:
-        """The place in `names` of what is at each address, 0 where nothing is known to be."""
+        """Return the index in `names` of the symbol at each address, 0 where none is known."""
         addresses = addresses.astype(np.uint64)
         found = np.zeros(len(addresses), np.int32)
-        # Few addresses are those of files that have symbols, and only these are looked up one by one.
+        # Few addresses are in files with symbols, and only these are looked up one by one.
         inside = np.flatnonzero(np.searchsorted(self._bounds, addresses, "right") & 1)
         if len(inside):
             values, inverse = np.unique(addresses[inside], return_inverse=True)
@@ -165,7 +165,7 @@ class SymbolNames:
 
 
 def _bounds(mappings: Iterable[tuple[int, int]]) -> NDArray[np.uint64]:
-    """Where memory that is mapped begins and ends in turn, ascending."""
+    """Return starts and ends of mapped memory alternately, ascending."""
     bounds: list[int] = []
     for start, end in sorted(mappings):
         if bounds and start <= bounds[-1]:

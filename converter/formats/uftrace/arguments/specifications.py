@@ -1,10 +1,9 @@
-"""Specifications of arguments and return values: what the values behind a record are (utils/argspec.c, utils/filter.c).
+"""Specifications of arguments and return values, which describe a record's values (utils/argspec.c, utils/filter.c).
 
     FUNCTION@arg1/i32,arg2/x,fparg1/64;FUNCTION@retval/s
 
-An argument record says nothing about itself, so the specifications that the recorder had must be found again: those of
-the user first; a function without them has those of the .dbg file of its module, or of the table of well-known
-functions.
+An argument record does not describe itself, so the recorder's specifications must be determined again: those of the
+user first; functions without them have those of the .dbg file of their module, or of the table of well-known functions.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SPECIFICATION = re.compile(
     r"))?"
     r"(?:%(?P<place>.+))?"
 )
-#: What makes a name a pattern (utils/filter.h, REGEX_CHARS).
+#: The characters that make a name a pattern (utils/filter.h, REGEX_CHARS).
 _PATTERN_CHARACTERS = frozenset(".?*+-^$|()[]{}")
 _SIZES = {8: 1, 16: 2, 32: 4, 64: 8}
 _MOST_VALUES = 128
@@ -42,14 +41,14 @@ class SpecificationError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """One value: its name ("arg1", "fparg1", "retval"), the letter of its format, its size in bytes."""
+    """A value: its name ("arg1", "fparg1", "retval"), the letter of its format, its size in bytes."""
 
     name: str
     format: str
     size: int
-    #: Of a structure or an enumeration.
+    #: The name of a structure or an enumeration.
     type_name: str = ""
-    #: What another specification of the same value has in common: kind of place, and its number or name.
+    #: The value's location (kind, and number or name), which other specifications of the same value share.
     place: tuple[str, str] = ("", "")
 
 
@@ -62,10 +61,10 @@ class Values:
 
 
 def parse_specification(text: str, long_size: int) -> Specification:
-    """One specification: "arg1/x32", "fparg2/32%stack+1", "retval/e:Color", "arg1/t8:Point%RDI".
+    """Parse a specification: "arg1/x32", "fparg2/32%stack+1", "retval/e:Color", "arg1/t8:Point%RDI".
 
     Raises:
-        SpecificationError: it is none.
+        SpecificationError: it is not a specification.
 
     """
     match = _SPECIFICATION.fullmatch(text)
@@ -94,7 +93,7 @@ def parse_specification(text: str, long_size: int) -> Specification:
     if place.startswith("stack"):
         key = ("stack", place.removeprefix("stack"))
     elif place:
-        # Of a structure in several registers the last one counts.
+        # The last register of a structure in several registers counts.
         key = ("register", place.rpartition("+")[2].rpartition("%")[2].lower())
     else:
         key = ("float" if letter == "f" else "argument", name)
@@ -103,7 +102,7 @@ def parse_specification(text: str, long_size: int) -> Specification:
 
 @dataclass(slots=True)
 class _Item:
-    """An entry of a list of specifications: which functions, and their values (none: found automatically)."""
+    """An entry of a list of specifications: functions, and their values (none: determined automatically)."""
 
     matches: Callable[[str], bool]
     exact: bool
@@ -111,9 +110,9 @@ class _Item:
 
 
 class SpecificationLists:
-    """All that the recording says about values; asked for one function after the other.
+    """All specifications of the recording, looked up by function.
 
-    `warn` hears of specifications that are not understood, which are left out.
+    Specifications that are not understood are skipped and reported to `warn`.
     """
 
     def __init__(
@@ -128,19 +127,19 @@ class SpecificationLists:
         self._returned = list(self._items(info.retspec, "retspec", returned=True))
         self._auto_arguments = self._table(info.argauto, "argauto", returned=False)
         self._auto_returned = self._table(info.retauto, "retauto", returned=True)
-        #: Of enumauto, for all modules; those of a .dbg file count first in its own.
+        #: From enumauto, for all modules; in its own module a .dbg file has precedence.
         self._enums = self._enumerations([info.enumauto])
         self._own_enums: dict[int, dict[str, tuple[Label, ...]]] = {}
 
     def values(self, name: str, address: int, debug_info: DebugInfo) -> Values:
-        """The values of the function of a (demangled) name at a relative address of a module."""
+        """Return the values of a function, given its (demangled) name and its relative address in a module."""
         return Values(
             self._one(name, address, debug_info, returned=False),
             self._one(name, address, debug_info, returned=True),
         )
 
     def labels(self, type_name: str, debug_info: DebugInfo) -> tuple[Label, ...]:
-        """The names of an enumeration's values; none where it is not known."""
+        """Return the names of an enumeration's values; none where it is not known."""
         own = self._own_enums.get(id(debug_info))
         if own is None:
             own = self._own_enums[id(debug_info)] = self._enumerations(debug_info.enums)
@@ -170,7 +169,7 @@ class SpecificationLists:
     def _automatic(
         self, name: str, address: int, debug_info: DebugInfo, *, returned: bool
     ) -> list[Specification]:
-        """Those of the .dbg file where it has any for the function, else those of the table."""
+        """Return the specifications of the .dbg file if it has any for the function, else those of the table."""
         function = debug_info.functions.get(address)
         if self._debug and function is not None:
             text = function.returned if returned else function.arguments
@@ -186,7 +185,7 @@ class SpecificationLists:
         held: list[tuple[Specification, bool]] = []
         for part in text.split(","):
             if not part.startswith(("arg", "fparg", "retval")) or part == "auto-args":
-                # A module's name, or an action that has nothing to do with values.
+                # A module's name, or an action unrelated to values.
                 continue
             if part.startswith("retval") == returned:
                 _add(held, parse_specification(part, self._long_size), True)
@@ -224,7 +223,7 @@ class SpecificationLists:
         return table
 
     def _matcher(self, pattern: str) -> tuple[Callable[[str], bool], bool]:
-        """Whether a name matches, and whether it does so exactly (no pattern)."""
+        """Return a function that returns True for matching names, and True if the match is exact (no pattern)."""
         plain = _PATTERN_CHARACTERS.isdisjoint(pattern)
         if plain or self._pattern_type == "simple" or pattern.startswith("operator "):
             return (lambda name: name == pattern), True
@@ -269,7 +268,7 @@ def _labels(values: str) -> Iterator[Label]:
 
 
 def _add(found: list[tuple[Specification, bool]], new: Specification, exact: bool) -> None:
-    """Add a specification: in place of one of the same value, unless only that was exact; else behind all."""
+    """Add a specification. It replaces one of the same value, unless only that was exact; else it is appended."""
     for i, (known, known_exact) in enumerate(found):
         if known.place == new.place:
             if exact or not known_exact:

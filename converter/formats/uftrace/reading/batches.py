@@ -38,10 +38,10 @@ from converter.limits import limit
 if TYPE_CHECKING:
     from converter.formats.ftrace.event_format.event_classes import EventClasses
 
-#: Events of a batch, and words of values for each of them.
+#: The number of events in a batch, and of words of values for each of them.
 BATCH_SIZE = 1 << 17
 _VALUES = 4
-#: How much of a file is searched at once, and what records there take.
+#: Bytes of a file that are searched at once, and the size of records there.
 _SEARCHED = 1 << 16
 _MOST_SEARCHED = 1 << 22
 _OVERLAP = 1 << 16
@@ -62,17 +62,17 @@ _ROUNDED = "80-bit floating-point values are rounded to 64 bits"
 
 
 class ReadyStream(Protocol):
-    """Events that are decoded elsewhere, window after window."""
+    """A stream of events that are decoded elsewhere, window after window."""
 
     cpu: int
 
     def next(self) -> ReadyEvents | None:
-        """The next events, None after the last."""
+        """Return the next events, None after the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStream:
-    """A task file: its windows, its thread, and from when on which address space is the task's."""
+    """A task file: its windows, its thread, and the task's address spaces by start time."""
 
     windows: Windows
     thread: int
@@ -94,7 +94,7 @@ class EventName:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """All that turns files into batches. `columns` are by class, of the perf files and extern.dat."""
+    """All that is needed to decode files into batches. `columns` are by class, for perf files and extern.dat."""
 
     trace: Trace
     functions: Functions
@@ -105,7 +105,7 @@ class Recording:
     plain_classes: NDArray[np.int32]
     big_endian: bool
     close_abandoned: bool
-    #: Of exits of tasks, -1 where there are none.
+    #: The class of exits of tasks, -1 where there are none.
     exit_class: int
     replace_nulls: bool
     columns: Mapping[int, RecordColumns]
@@ -114,7 +114,7 @@ class Recording:
     warn: Callable[[TraceError], None]
 
     def function_table(self) -> FunctionTable:
-        """A table of the address spaces, without symbols."""
+        """Return a table of the address spaces, without symbols."""
         table = FunctionTable(self.trace.strings)
         for _ in self.modules:
             table.add_module()
@@ -127,7 +127,7 @@ class Recording:
         return table
 
     def scanner(self, table: FunctionTable) -> Scanner:
-        """A scanner of records whose addresses are those of a table."""
+        """Return a scanner of records whose addresses are those of a table."""
         scanner = Scanner(
             self.trace.strings,
             table,
@@ -143,9 +143,9 @@ class Recording:
 
 
 class Pass:
-    """One pass; `next` gives batch after batch.
+    """One pass; `next` returns batch after batch.
 
-    With the class of switches, these move the exits that are estimated, of functions that nest in up to `max_stack`.
+    With a class of switches, these move estimated exits, of functions that nest up to `max_stack` deep.
     """
 
     def __init__(
@@ -180,14 +180,14 @@ class Pass:
         for number in range(len(self._current)):
             self._feed(number)
         self._room = room = recording.trace.events_of_a_batch(BATCH_SIZE)
-        #: Of a batch under construction: ids of names and categories, places and sizes of payloads.
+        #: For the batch under construction: ids of names and categories, offsets and sizes of payloads.
         self._unsorted = (
             np.empty(room, np.int32),
             np.empty(room, np.int32),
             np.empty(room, np.int64),
             np.empty(room, np.uint32),
         )
-        #: Events delivered, and the first damage met before any was.
+        #: The number of events returned, and the first damage before the first of them.
         self.delivered = 0
         self.first_damage: TraceError | None = None
         self._holes = 0
@@ -224,7 +224,7 @@ class Pass:
         self._current[number] = data
 
     def _add_site(self) -> None:
-        """Tell the table about the symbol that the scanner has met."""
+        """Add the symbol that the scanner has met to the table."""
         recording, table = self._recording, self._table_of_functions
         module, symbol = table.module, table.symbol
         if symbol < 0:
@@ -260,7 +260,7 @@ class Pass:
             self._resume(scanner.stream, windows, found)
 
     def _resume(self, number: int, windows: Windows, place: int) -> None:
-        """Go on at a place in a file, of which the window mostly has the bytes already."""
+        """Resume at an offset in a file, whose bytes are mostly in the window already."""
         window = np.frombuffer(self._current[number], np.uint8)[place - windows.start :]
         windows.go_to(place)
         final = place + windows.length >= windows.source.size
@@ -271,7 +271,7 @@ class Pass:
         self._current[number] = window
 
     def _next_record(self, windows: Windows) -> int | None:
-        """Where in the file records follow each other behind the damage."""
+        """Return the file offset of consecutive records after damage."""
         place = windows.start + self._scanner.offset + 8
         size = _SEARCHED
         while place < windows.source.size:
@@ -284,7 +284,7 @@ class Pass:
         return None
 
     def next(self) -> Batch | None:
-        """The next batch, None after the last."""
+        """Return the next batch, None after the last."""
         scanner = self._scanner
         ts = np.empty(self._room, np.int64)
         class_id, row, thread, cpu = (np.empty(self._room, np.int32) for _ in range(4))

@@ -24,20 +24,20 @@ from converter.ir.kinds import Kind
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.order import group_by_class
 
-#: What recorders once wrote for a null pointer in place of a text.
+#: The bytes that old recorders wrote for a null pointer instead of a text.
 _OLD_NULL = b"\xff\xff\xff\xff"
 _NULL = b"NULL"
 _CALLS = frozenset({Kind.SLICE_BEGIN, Kind.SLICE_END})
 
 
 class CallTable(Table):
-    """Calls or returns, with what only `uftrace` shows of them.
+    """Calls or returns, with the details that only `uftrace` shows.
 
     Attributes:
-        depths: uint32, that of each record and 1; 0 of an end that no record says.
-        names: int32, of the functions, also of ends that have no name otherwise.
-        formats: the letters of the formats of values, where these say more than their types.
-        symbols: the names of what is at addresses.
+        depths: uint32, the depth of each record plus 1; 0 for an end without a record.
+        names: int32, of the functions, also for ends that have no other name.
+        formats: the letters of the formats of values, where they say more than the types.
+        symbols: the names of symbols at addresses.
 
     """
 
@@ -58,27 +58,27 @@ class CallTable(Table):
         self.symbols = symbols
 
     def select(self, rows: NDArray[np.integer[Any]]) -> Table:
-        """The given rows."""
+        """Return the given rows."""
         columns = super().select(rows).lazy_columns()
         return CallTable(columns, self.depths[rows], self.names[rows], self.formats, self.symbols)
 
 
 class BatchValues:
-    """What a scan has filled, in stream order, sorted by class; `values` are the words of all events that have some.
+    """The results of a scan, in stream order, sorted by class; `values` are the words of all events that have some.
 
-    Sorting is done at once, on the thread that scans: it has more time than the one that asks for columns. Of the
+    Sorting happens immediately, on the scanning thread, which has more time than the one that requests columns. Of the
     arguments only `values` and `segments` are kept.
 
     Args:
         class_id, row: int32, of each event.
         counts: int32, rows of each class.
         name, category: int32 ids.
-        first: int64, where an event's words start, or the location of its payload.
-        size: uint32, of its payload; of calls and returns the depth of its record and 1, or 0.
+        first: int64, the start of an event's words, or the location of its payload.
+        size: uint32, of its payload; for calls and returns the depth of the record plus 1, or 0.
         values: uint64.
         segments: the buffers that locations are in.
-        names: those of what is at addresses.
-        replace_nulls: whether texts may be null pointers.
+        names: the names of symbols at addresses.
+        replace_nulls: True if texts may be null pointers.
 
     """
 
@@ -114,12 +114,12 @@ class BatchValues:
         return slice(int(self._bases[id]), int(self._bases[id + 1]))
 
     def located(self, id: int) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Location and size of the payloads of a class."""
+        """Return location and size of the payloads of a class."""
         first, size = self._payloads
         return first[self._here(id)], size[self._here(id)]
 
     def words(self, id: int, count: int) -> NDArray[np.uint64]:
-        """The words of a class, of shape (words, events)."""
+        """Return the words of a class, of shape (words, events)."""
         if id not in self._words:
             words = np.empty((count, int(self._counts[id])), np.uint64)
             gather_words(self._values, self.located(id)[0], words)
@@ -127,7 +127,7 @@ class BatchValues:
         return self._words[id]
 
     def table(self, id: int, event_class: EventClass, columns: ClassColumns) -> Table:
-        """The table of a class; its columns are made when asked for."""
+        """Return the table of a class; its columns are decoded lazily."""
         made: list[Column | Callable[[], Column]] = []
         fields = event_class.fields
         for number, (place, word) in enumerate(columns.places):
@@ -159,7 +159,7 @@ class BatchValues:
                 return lambda: _scalar(self.words(id, words)[word], held)
 
     def _spans(self, words: NDArray[np.uint64], word: int) -> ListColumn:
-        """The texts or bytes whose location and length are two words."""
+        """Return the texts or bytes whose location and length are two words."""
         span, size = words[word].view(np.int64), words[word + 1].view(np.int64)
         column = copied(self.segments, span, size)
         if self._replace_nulls:
@@ -168,7 +168,7 @@ class BatchValues:
 
 
 def copied(segments: Segments, span: NDArray[np.int64], size: NDArray[np.int64]) -> ListColumn:
-    """The bytes at spans of segments."""
+    """Return the bytes at spans of segments."""
     offsets = np.empty(len(span) + 1, np.int64)
     segments.measure(span, size, False, 1, offsets)
     values = np.empty(int(offsets[-1]), np.uint8)
@@ -199,7 +199,7 @@ def _scalar(words: NDArray[np.uint64], held: FieldClass) -> Column:
                 return words.view(np.float64)
             return words.astype(np.uint32).view(np.float32)
         case IntegerClass():
-            # Modulo 2^bits, which is what the words were extended from.
+            # Modulo 2^bits, as the words were extended from values of this size.
             unsigned = np.dtype(f"u{held.dtype.itemsize}")
             return words.astype(unsigned, copy=False).view(held.dtype)
     raise TypeError(f"no word holds {held}")

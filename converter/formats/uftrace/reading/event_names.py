@@ -1,4 +1,4 @@
-"""The names of EVENT records: of uftrace's own, and of the program's in `events.txt`."""
+"""The names of EVENT records: uftrace's own, and the program's in `events.txt`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEVER: Final = 255
 def event_names(
     directory: DataDirectory, strings: StringTable, functions: Functions, tables: Tables | None
 ) -> Iterator[EventName]:
-    """All events that have a name; those of `tables` instead of the file's in a directory that has them."""
+    """Yield all events that have a name; those of `tables` instead of the file's if the directory has tables."""
     for id, reading in READINGS.items():
         yield EventName(
             id,
@@ -36,7 +36,7 @@ def event_names(
             len(reading.fields),
             4 if id is EventId.WATCH_CPU else 8,
         )
-    # No event has so many words: its data are taken apart by their size.
+    # No event has this many words: the size of its data determines how it is decoded.
     yield EventName(
         EventId.WATCH_VAR,
         functions.class_id(watched_variable(8)),
@@ -60,7 +60,7 @@ def event_names(
 
 
 def _user_events(directory: DataDirectory) -> dict[int, tuple[str, str]]:
-    """Name and provider of the events of `events.txt`."""
+    """Return name and provider of the events of `events.txt`."""
     names: dict[int, tuple[str, str]] = {}
     text = directory.read_if_there(EVENTS_FILE) or b""
     for line in filter(None, text.split(b"\n")):

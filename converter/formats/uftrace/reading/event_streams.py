@@ -1,4 +1,4 @@
-"""Events beside the task files: perf-cpuN.dat and extern.dat as streams that are merged with them."""
+"""Events outside of task files: perf-cpuN.dat and extern.dat as streams that are merged with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from converter.projection.domain.switched_tasks import UNKNOWN_TASK
 
 _PERF_FILE = re.compile(r"perf-cpu(\d{1,5})\.dat", re.ASCII)
 EXTERNAL_FILE = "extern.dat"
-#: The least that a perf record and a line with a time take.
+#: The minimum sizes of a perf record and of a line with a time.
 _LEAST_RECORD = 24
 _LEAST_LINE = 3
 
@@ -47,8 +47,8 @@ class ReadyEvents:
     data: NDArray[np.uint8] | bytes
 
     @classmethod
-    def of(cls, room: int, data: NDArray[np.uint8]) -> ReadyEvents:
-        """Room for so many events."""
+    def with_room(cls, room: int, data: NDArray[np.uint8]) -> ReadyEvents:
+        """Return arrays for `room` events."""
         return cls(
             np.empty(room, np.int64),
             np.empty(room, np.int32),
@@ -62,12 +62,12 @@ class ReadyEvents:
 
 @dataclass(frozen=True, slots=True)
 class _Switched:
-    """The task that leaves the CPU, or that gets it, or that it is not known."""
+    """The task that leaves the CPU, or that gets it, or an unknown one."""
 
     leaving: bool
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         tid = IntegerAt(12, 4, _I32).load(records)
         misc = IntegerAt(4, 2, np.dtype(np.uint16)).load(records)
         assert isinstance(tid, np.ndarray) and isinstance(misc, np.ndarray)
@@ -78,10 +78,10 @@ class _Switched:
 
 @dataclass(frozen=True, slots=True)
 class _StateLeft:
-    """0 (running) of a task that was preempted, 1 of one that left the CPU otherwise, and 0 of one that is unknown."""
+    """0 (running) for a preempted task, 1 for one that left the CPU otherwise, and 0 for an unknown one."""
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         misc = IntegerAt(4, 2, np.dtype(np.uint16)).load(records)
         assert isinstance(misc, np.ndarray)
         slept = misc & (PERF_MISC_SWITCH_OUT | PERF_MISC_SWITCH_OUT_PREEMPT)
@@ -93,10 +93,10 @@ def _integers(*offsets: int) -> tuple[Gather, ...]:
     return tuple(IntegerAt(offset, 4, _I32) for offset in offsets)
 
 
-#: pid, ppid, tid, ptid behind the header.
+#: pid, ppid, tid, ptid after the header.
 _LIFE = _integers(8, 12, 16, 20)
 
-#: By type: the class, and how the columns of its fields are made of the records.
+#: By type: the class, and the gathers of the columns of its fields.
 PERF_CLASSES: dict[PerfType, tuple[EventClass, tuple[Gather, ...]]] = {
     PerfType.SWITCH: (SCHEDULE, (_Switched(True), _Switched(False), _StateLeft())),
     PerfType.FORK: (TASK_NEW, _LIFE),
@@ -126,14 +126,14 @@ class PerfStream:
         self._ended = False
 
     def next(self) -> ReadyEvents | None:
-        """The next events, None after the last."""
+        """Return the next events, None after the last."""
         while not self._ended:
             try:
                 window, final = self._windows.next(self._consumed)
             except TraceError as error:
                 self._directory.warn(error)
                 return None
-            events = ReadyEvents.of(len(window) // _LEAST_RECORD + 1, window)
+            events = ReadyEvents.with_room(len(window) // _LEAST_RECORD + 1, window)
             events.count, self._consumed, damaged = scan_perf(
                 window,
                 self._directory.header.big_endian,
@@ -171,14 +171,14 @@ class ExternalStream:
         self._ended = False
 
     def next(self) -> ReadyEvents | None:
-        """The next events, None after the last."""
+        """Return the next events, None after the last."""
         while not self._ended:
             try:
                 window, final = self._windows.next(self._consumed)
             except TraceError as error:
                 self._directory.warn(error)
                 return None
-            events = ReadyEvents.of(len(window) // _LEAST_LINE + 1, window)
+            events = ReadyEvents.with_room(len(window) // _LEAST_LINE + 1, window)
             events.count, self._consumed, bad = scan_lines(
                 window, final, events.ts, events.start, events.size
             )
@@ -194,7 +194,7 @@ class ExternalStream:
 
 
 def perf_files(directory: DataDirectory) -> list[str]:
-    """Names of the perf files, by CPU."""
+    """Return the names of the perf files in the order of CPUs."""
     return sorted((name for name in directory.names if _PERF_FILE.fullmatch(name)), key=_cpu)
 
 
@@ -204,7 +204,7 @@ def _cpu(name: str) -> int:
     return int(match[1])
 
 
-def survey_perf_file(
+def prescan_perf_file(
     directory: DataDirectory, name: str, tasks: TaskTable, counts: NDArray[np.int64]
 ) -> None:
     """Collect what a perf file says about tasks, and count its records by type."""

@@ -1,4 +1,4 @@
-"""What the scan asks about a symbol: its names, and how the values of its entries and exits are decoded."""
+"""The answers to the scan's queries about symbols: names, and the decoding of values of entries and exits."""
 
 from __future__ import annotations
 
@@ -50,42 +50,42 @@ from converter.ir.trace import Trace
 if TYPE_CHECKING:
     from converter.formats.uftrace.side_table import Tables
 
-#: Of an entry or exit without values the scan needs no program.
+#: For an entry or exit without values, which needs no program.
 NO_PROGRAM = -1
-#: Of a function whose place in the source is not known, or not wanted.
+#: For a function whose source location is not known, or not wanted.
 NO_SOURCE = -1
-#: The class of events that are not delivered.
+#: The class of events that are skipped.
 LEFT_OUT = -1
-#: Formats of values whose text differs although their type is that of another: signed integers that are never shown in
+#: Formats of values whose text differs from that of others of the same type: signed integers that are never shown in
 #: hexadecimal, and objects of std::string.
 SHOWN_OTHERWISE = frozenset("iS")
 
 
 class Place(Enum):
-    """Where the values of a column are."""
+    """The location of a column's values."""
 
     NAME = auto()
     CATEGORY = auto()
     STRING = auto()
     WORD = auto()
     SPAN = auto()
-    #: The text that is shown of the value of the field in front, whose word it has.
+    #: The text that is shown for the value of the previous field, with which it shares the word.
     TEXT = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class ClassColumns:
-    """The places of a class's columns: the number of the (first) word among `words` a row; a STRING's is an id."""
+    """The locations of a class's columns: the index of the (first) word among `words` per row; a STRING's is an id."""
 
     places: tuple[tuple[Place, int], ...]
     words: int
-    #: The letters of the formats of values; of fields that are none "".
+    #: The letters of the formats of values; "" for fields that are not values.
     formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Operations (operation, bytes) and the classes of their events, as `FunctionTable.add_program` takes them."""
+    """Operations (operation, bytes) and the classes of their events, as `FunctionTable.add_program` expects them."""
 
     operations: tuple[tuple[int, int], ...]
     class_id: int
@@ -94,7 +94,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What `FunctionTable.set_site` takes of a function: ids of its names, programs, id of its place in the source."""
+    """The arguments of `FunctionTable.set_site`: ids of a function's names, programs, id of its source location."""
 
     name: int
     category: int
@@ -106,10 +106,10 @@ class Site:
 def columns_of(
     event_class: EventClass, *, recorded: bool, formats: Mapping[str, str] | None = None
 ) -> ClassColumns:
-    """Where the columns of a class are whose values follow each other in its fields' order.
+    """Return the locations of the columns of a class whose values are consecutive in the order of its fields.
 
-    The place in the source is no value, but known of the function. Of what was `recorded` the texts beside values are
-    in no record; of what this converter has written only that of what a function returns.
+    The source location is not a value, but a property of the function. Texts of values are in no record if uftrace
+    `recorded` them; if this converter wrote them, only that of a return value is not.
     """
     fields = event_class.fields
     placed = event_class.kind is Kind.SLICE_BEGIN and fields[-1:] == (SOURCE_LINE,)
@@ -139,9 +139,9 @@ def columns_of(
 
 
 class Functions:
-    """Programs and names of symbols, made when a record first refers to one.
+    """The programs and names of symbols, created when a record first refers to one.
 
-    Classes are added to the trace as they are needed. `columns` has those of every class made here, by class id.
+    Classes are added to the trace on demand. `columns` has the columns of each of these classes, by class id.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class Functions:
         *,
         recorded: bool = True,
     ) -> int:
-        """The id of a class, added to the trace when new; those that are shown or recorded differently are two."""
+        """Return the id of a class, added if new; classes that are shown or recorded differently are distinct."""
         formats = {item.name: item.format for item in values if item.format in SHOWN_OTHERWISE}
         columns = columns_of(event_class, recorded=recorded, formats=formats)
         key = event_class, columns
@@ -183,7 +183,7 @@ class Functions:
         return self._class_ids[key]
 
     def site(self, number: int, module: Module, symbol: int) -> Site:
-        """The site of a symbol of module `number`."""
+        """Return the site of a symbol of module `number`."""
         key = number, symbol
         if key not in self._sites:
             self._sites[key] = (
@@ -222,7 +222,7 @@ class Functions:
         )
 
     def _tabled_site(self, tables: Tables, module: Module, symbol: int) -> Site:
-        """Of a directory that was made of another format's trace, which says what its symbols are."""
+        """Return the site of a symbol of another format's trace, which the side table describes."""
         address = int(module.symbols.starts[symbol])
         number = (address - FIRST_SYMBOL) // SYMBOL_SIZE
         if not 0 <= number < len(tables.symbols) or symbol_address(number) != address:
@@ -257,9 +257,9 @@ class Functions:
     def _fields(
         self, specifications: tuple[Specification, ...], module: Module
     ) -> tuple[Field, ...]:
-        """The fields of values, each followed by its text where it is shown as one.
+        """Return the fields of values, each followed by its text where it is shown as one.
 
-        Of what is returned the text follows from the value alone, so that a directory made anew has it too.
+        The text of a return value depends on the value alone, so that a directory that is written again has it too.
         """
         fields: list[Field] = []
         for item in specifications:
@@ -284,12 +284,12 @@ class Functions:
 
 
 def _named(signature: tuple[Field, ...]) -> tuple[Field, ...]:
-    """The fields of an entry, which has a name."""
+    """Return the fields of an entry, which has a name."""
     return signature if NAME in signature else (NAME, CATEGORY, *signature)
 
 
 def operations_array(program: Program) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """The operations as the scanner takes them."""
+    """Return the operations as the scanner expects them."""
     return np.array(program.operations, np.int32).reshape(len(program.operations), 2)
 
 
@@ -312,7 +312,7 @@ def _operations(specifications: tuple[Specification, ...]) -> tuple[tuple[int, i
 def _operations_of(
     signature: tuple[Field, ...], specifications: tuple[Specification, ...]
 ) -> tuple[tuple[int, int], ...] | None:
-    """The operations for the values of a signature; how many bytes they have only the specifications tell."""
+    """Return the operations for the values of a signature; only the specifications have their sizes."""
     found: list[tuple[int, int]] = []
     payload = [field for field in signature if field not in (NAME, CATEGORY)]
     for number, field in enumerate(payload):

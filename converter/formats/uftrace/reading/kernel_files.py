@@ -1,13 +1,13 @@
-"""The kernel's side: kernel_header, kallsyms and kernel-cpuN.dat (utils/kernel.c).
+"""The kernel's files: kernel_header, kallsyms and kernel-cpuN.dat (utils/kernel.c).
 
-kernel-cpuN.dat has pages of the kernel's ring buffer, as trace.dat has, and kernel_header the formats of their records.
-So they are put into the form of a trace.dat's sections, and read by what reads those:
+kernel-cpuN.dat has pages of the kernel's ring buffer, like trace.dat, and kernel_header the formats of their records.
+So they are presented as sections of a trace.dat file, and read by the same code:
 
     PAGE_SIZE: 4096
     LONG_SIZE: 8
     ENDIAN: LE
     TRACEFS: events/header_page: 205
-    (so many bytes)
+    (as many bytes as stated)
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SETTING = re.compile(rb"(PAGE_SIZE|LONG_SIZE|ENDIAN): *(\w+)\n")
 
 @dataclass(slots=True)
 class KernelHeader:
-    """What kernel_header says; formats by system, in the order of the file."""
+    """The content of kernel_header; formats by system, in the order of the file."""
 
     page_size: int = 4096
     long_size: int = 8
@@ -62,10 +62,10 @@ class KernelHeader:
 
 
 def parse_kernel_header(text: bytes) -> KernelHeader:
-    """The content of kernel_header.
+    """Parse kernel_header.
 
     Raises:
-        TraceError: a line is none of its kinds, a block is cut off, or a size impossible.
+        TraceError: a line is of an unknown kind, a block is cut off, or a size impossible.
 
     """
     header = KernelHeader()
@@ -109,14 +109,14 @@ def parse_kernel_header(text: bytes) -> KernelHeader:
 
 
 class NamedFormats(EventFormats):
-    """Formats of which some events are called otherwise than their text says: (system, name) by type."""
+    """Formats, of which some have another name than in their text: (system, name) by type."""
 
     def __init__(self, file: Recording, names: Mapping[int, tuple[str, str]]) -> None:
         self._names = names
         super().__init__(file)
 
     def get(self, type_id: int) -> EventFormat | None:
-        """The format of a type, parsed; None if there is none that can be parsed."""
+        """Return the parsed format of a type; None if there is none that can be parsed."""
         format = super().get(type_id)
         if format is None or type_id not in self._names:
             return format
@@ -133,7 +133,7 @@ class KernelStream:
         self._kernel = kernel
 
     def next(self) -> ReadyEvents | None:
-        """The next events, None after the last."""
+        """Return the next events, None after the last."""
         events = self._reader.next(None)
         self._kernel.report(self._reader.errors, self.cpu)
         self._reader.errors = []
@@ -151,10 +151,10 @@ class KernelStream:
 
 
 class KernelFiles:
-    """The kernel's files of a directory; `names` are those of events that are called otherwise than their formats say.
+    """The kernel's files of a directory; `names` are the names of events that differ from those in their formats.
 
     Raises:
-        TraceError: there is no kernel_header, or it makes no sense.
+        TraceError: there is no kernel_header, or it is invalid.
 
     """
 
@@ -213,14 +213,14 @@ class KernelFiles:
             yield PageStream(file, buffer, data, len(names), memory)
 
     def prescan(self) -> TaskTable:
-        """Walk all pages once; the tasks that they tell of."""
+        """Walk all pages once and return the tasks in them."""
         self._prescan = prescan_pages(
             self._streams, self.formats, self._long_size, big_endian=self._file.big_endian
         )
         return self._prescan.tasks
 
     def add_classes(self, trace: Trace) -> None:
-        """Declare the classes of the records that there are."""
+        """Declare the classes of the existing records."""
         assert self._prescan is not None, "the pages have not been walked"
         self.classes = EventClasses(
             trace, self.formats, KernelTexts(self._file, self.symbols), self._long_size
@@ -233,7 +233,7 @@ class KernelFiles:
             self._directory.warn(warning.to_error())
 
     def streams(self, trace: Trace, tasks: TaskTable, pool: Workers) -> list[KernelStream]:
-        """A stream for each CPU, in the order of CPUs."""
+        """Return a stream for each CPU, in the order of CPUs."""
         assert self.classes is not None, "no classes have been declared"
         decoding = Decoding(
             self.formats,
@@ -251,7 +251,7 @@ class KernelFiles:
 
     @property
     def big_endian(self) -> bool:
-        """Whether records are."""
+        """True if records are big-endian."""
         return self._file.big_endian
 
     def report(self, errors: list[TraceError], cpu: int | None) -> None:
@@ -262,7 +262,7 @@ class KernelFiles:
 
 
 def _group(formats: list[bytes], order: str) -> bytes:
-    """Formats as in a section of a trace.dat: their number, then each behind its size."""
+    """Return formats as in a section of a trace.dat: their number, then each preceded by its size."""
     return struct.pack(f"{order}I", len(formats)) + b"".join(
         struct.pack(f"{order}Q", len(text)) + text for text in formats
     )

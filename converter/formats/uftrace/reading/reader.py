@@ -1,4 +1,4 @@
-"""Reading a data directory of uftrace."""
+"""Reads a data directory of uftrace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from converter.formats.uftrace.reading.event_streams import (
     ExternalStream,
     PerfStream,
     perf_files,
-    survey_perf_file,
+    prescan_perf_file,
 )
 from converter.formats.uftrace.reading.functions import Functions
 from converter.formats.uftrace.reading.seeking import TaskSeeking
@@ -73,15 +73,15 @@ _MOST_OFFSET = 1 << 33
 
 
 def read(source: Source, srcline: str = "") -> Trace:
-    """The trace in a data directory, which is given itself or by its `info`.
+    """Read a data directory, which is given itself or by its `info`.
 
     Args:
         source: the directory or file.
-        srcline: whether functions have their places in the source, "yes" or "no"; by default they have them in
-            recordings made with `--srcline` and without automatic arguments, whose .dbg files serve nothing else.
+        srcline: "yes" or "no", for functions with or without their source locations; by default "yes" for recordings
+            made with `--srcline` and without automatic arguments, whose .dbg files have no other use.
 
     Raises:
-        TraceError: there is no `info`, or its header makes no sense, or the directory has no records.
+        TraceError: there is no `info`, or its header is invalid, or the directory has no records.
 
     """
     try:
@@ -100,7 +100,7 @@ def read(source: Source, srcline: str = "") -> Trace:
 
 
 class _Reader:
-    """A directory being read. Perf and kernel files are surveyed when batches are first asked for."""
+    """A directory being read. Perf and kernel files are prescanned when batches are first requested."""
 
     def __init__(self, source: Source, srcline: str) -> None:
         self.trace = Trace("uftrace", make_batches=self._batches)
@@ -136,11 +136,11 @@ class _Reader:
         trace.progress = lambda: (self._done(), self._total)
 
     def _read_tables(self) -> Tables | None:
-        """What a directory that was made of another format's trace says about it."""
+        """Return the side table of a directory that was made from another format's trace."""
         data = self._directory.read_if_there(TABLES_FILE)
         if data is None:
             return None
-        # Recordings have none, and what reads them takes its time to import.
+        # Imported here: recordings have no tables, and the module takes time to import.
         from converter.formats.uftrace.side_table import read_tables
 
         try:
@@ -169,7 +169,7 @@ class _Reader:
     def _read_kernel(self) -> KernelFiles | None:
         if not any(_KERNEL_FILE.fullmatch(name) for name in self._directory.names):
             return None
-        # Few recordings have them, and what reads them takes its time to import.
+        # Imported here: few recordings have kernel files, and the module takes time to import.
         from converter.formats.uftrace.reading.kernel_files import KernelFiles
 
         try:
@@ -197,7 +197,7 @@ class _Reader:
         trace.clock_domains = [trace.clock]
 
     def _find_task_files(self) -> list[int]:
-        """Tasks that have a file, those of `info` first."""
+        """Return the tasks that have a file, those of `info` first."""
         there = {
             int(match[1])
             for name in self._directory.names
@@ -219,7 +219,7 @@ class _Reader:
         if self._tables is None or self._tables.perf_events:
             for name in perf_files(directory):
                 try:
-                    survey_perf_file(directory, name, self._task_table, perf_counts)
+                    prescan_perf_file(directory, name, self._task_table, perf_counts)
                 except TraceError as error:
                     directory.warn(error)
         names = {task[0]: task[1] for task in self._task_table.tasks() if task[1]}
@@ -298,7 +298,7 @@ class _Reader:
         )
 
     def _find_spaces(self, modules: Modules) -> list[list[tuple[int, int, int, int]]]:
-        """The address spaces of all sessions, and for each task file which of them it has when."""
+        """Return the address spaces of all sessions, and set those of each task file by start time."""
         spaces: list[list[tuple[int, int, int, int]]] = [[]]
         made: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for tid in self._task_files:

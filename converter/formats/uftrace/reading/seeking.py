@@ -1,4 +1,4 @@
-"""Finding where a time begins in a task file: what is before it is passed over, but for the functions that are open."""
+"""Finds the position of a time in a task file: earlier records are skipped, except those of open functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_TIME: Final = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """Where reading a task file begins, and the entries before it of what is open there."""
+    """The offset at which reading a task file begins, and the earlier entries of functions that are open there."""
 
     place: int = 0
     entries: bytes = b""
@@ -33,15 +33,15 @@ class TaskSeeking:
         self._beginnings: dict[int, Beginning] = {}
 
     def first(self) -> int | None:
-        """None: there are other files, too."""
+        """Return None, as there are other files, too."""
         return None
 
     def last(self) -> int | None:
-        """Likewise."""
+        """Return None, as there are other files, too."""
         return None
 
     def narrow(self, start: int, end: int) -> Narrowed:
-        """Leave out records before a time. Those behind `end` nobody reads in any case."""
+        """Skip records before a time. Records after `end` are not read in any case."""
         del end
         if start > 0:
             self._beginnings = {
@@ -51,7 +51,7 @@ class TaskSeeking:
         return Narrowed(leaves_out=leaves_out, goes_on=False)
 
     def windows(self, tid: int, size: int) -> Windows:
-        """What there is to read of the file of a task.
+        """Return the windows of a task's file that must be read.
 
         Raises:
             TraceError: it cannot be opened.
@@ -65,7 +65,7 @@ class TaskSeeking:
         return windows
 
     def _beginning(self, name: str, start: int) -> Beginning:
-        """The first record from a time on; the file's first where that can only be told by decoding what is before."""
+        """Return the first record at or after a time; the file's first if only decoding earlier records could tell."""
         entries = OpenEntries(big_endian=self._directory.header.big_endian)
         try:
             with self._directory.open(name) as source:
@@ -81,5 +81,5 @@ class TaskSeeking:
                 open_there = (source.read(place, RECORD_SIZE) for place in entries.places())
                 return Beginning(windows.start + consumed, b"".join(open_there))
         except TraceError:
-            # Reading the file says so.
+            # Reading the file reports the error.
             return Beginning()

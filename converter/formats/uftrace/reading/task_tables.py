@@ -1,4 +1,4 @@
-"""The processes and threads of a directory, and which thread the numbers in its records mean."""
+"""The processes and threads of a directory, and the threads of the numbers in its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_known_tasks(trace: Trace, tables: Tables, numbers: TaskTable) -> None:
-    """Add those of another format's trace, which its directory lists."""
+    """Add the tasks of another format's trace, which the directory lists."""
     trace.processes.extend(tables.trace.processes)
     trace.threads.extend(tables.trace.threads)
     for thread, number in enumerate(tables.trace.numbers):
@@ -31,14 +31,14 @@ def add_tasks(
     names: Mapping[int, str],
     numbers: TaskTable,
 ) -> None:
-    """Add those of a recording: tasks with a file, then those of task.txt, then those of perf and kernel files.
+    """Add the tasks of a recording: those with a file, then those of task.txt, then those of perf and kernel files.
 
     Args:
-        trace: its tables are filled.
-        sessions: what task.txt says.
+        trace: the trace whose tables are filled.
+        sessions: the content of task.txt.
         task_files: the tasks that have a file.
-        names: by task, as perf and kernel files give them.
-        numbers: what those files say of tasks; it learns which thread each number means.
+        names: by task, from perf and kernel files.
+        numbers: the tasks of those files; the thread of each number is added.
 
     """
     process_of = dict(sessions.processes)
@@ -61,7 +61,7 @@ def add_tasks(
 
 
 def _process(pid: int, sessions: Tasks, names: Mapping[int, str], *, known: bool) -> Process:
-    """A process is named after the last program that it ran."""
+    """Return a process, named after the last program that it ran."""
     own = sessions.session_times(pid)
     parent = sessions.parents.get(pid)
     name = basename(own[-1][1].program) if own and known else names.get(pid, "")

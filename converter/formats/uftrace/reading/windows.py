@@ -1,4 +1,4 @@
-"""Files read window by window: a window starts where the events of the one before it end."""
+"""Files read window by window: a window starts where the events of the previous one end."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from converter.limits import allowed, limit
 from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
-#: Windows of all streams together, and of one.
+#: The size of the windows of all streams together, and of one.
 _WINDOWS_IN_ALL = 24 << 20
 _LARGEST = 1 << 20
 _SMALLEST = 1 << 16
 
 
 def window_size(streams: int) -> int:
-    """The size of a window where so many streams are merged."""
+    """Return the size of a window where `streams` streams are merged."""
     return max(_SMALLEST, min(_LARGEST, _WINDOWS_IN_ALL // max(streams, 1)))
 
 
 class Windows:
-    """The windows of a file. `start` is the place in the file of the last window that was read."""
+    """The windows of a file. `start` is the file offset of the last window that was read."""
 
     def __init__(self, source: Source, name: str, size: int) -> None:
         self.source = source
@@ -34,22 +34,22 @@ class Windows:
         self._ahead: NDArray[np.uint8] | None = None
 
     def begin_at(self, place: int, ahead: bytes = b"") -> None:
-        """Begin at a place in the file, with bytes from before it as the first window where there are such."""
+        """Begin at a file offset; the first window is `ahead`, bytes from before it, if there are any."""
         self.start = place - len(ahead)
         self._ahead = np.frombuffer(ahead, np.uint8) if ahead else None
 
     def go_to(self, place: int) -> None:
-        """Have the window begin at a later place in it, or the next one at a place behind it."""
+        """Move the window's start to a later offset in it, or let the next window begin after it."""
         self.length = max(self.start + self.length - place, 0)
         self.start = place
 
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
-        """The window behind the first `consumed` bytes of the last one, and whether the file ends with it.
+        """Return the window after the first `consumed` bytes of the last one, and True if the file ends with it.
 
-        Where nothing was consumed it is twice as large: a single event can be larger than a window.
+        If nothing was consumed it is twice as large: a single event can be larger than a window.
 
         Raises:
-            TraceError: an event is larger than any is.
+            TraceError: an event is larger than any valid one.
 
         """
         if self._ahead is not None:
@@ -68,5 +68,5 @@ class Windows:
         return window[:count], count < len(window) or self.start + count >= self.source.size
 
     def error(self, offset: int, **parts: str) -> TraceError:
-        """An error at an offset of the last window."""
+        """Return an error at an offset of the last window."""
         return TraceError(path=self.source.name, offset=self.start + offset, **parts)

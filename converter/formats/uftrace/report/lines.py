@@ -36,7 +36,7 @@ _SWITCHED: Final = {
     stack.SWITCHED: "linux:schedule",
     stack.SWITCHED_PREEMPTED: "linux:schedule (pre-empted)",
 }
-#: What is shown of a record (`CallStacks.follow`).
+#: The line of a record (`CallStacks.follow`).
 _LINE: Final = np.dtype(
     [
         ("part", "u1"),
@@ -48,7 +48,7 @@ _LINE: Final = np.dtype(
         ("name", "i4"),
     ]
 )
-#: What functions do besides (utils/fstack.c, fixup_syms).
+#: The effect on the stack of functions with a special one (utils/fstack.c, fixup_syms).
 _DOES: Final = {
     **dict.fromkeys(
         ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe"), stack.EXECUTES
@@ -62,7 +62,7 @@ _KINDS: Final = {
     Kind.SLICE_END: stack.RETURN,
     Kind.DISCARDED: stack.LOST,
 }
-#: Of the kernel's records, which have the addresses of functions.
+#: The kinds of the kernel's records that have the addresses of functions.
 _KERNEL_KINDS: Final = {
     Kind.FUNCTION_ENTRY: stack.KERNEL_CALL,
     Kind.FUNCTION_EXIT: stack.KERNEL_RETURN,
@@ -73,7 +73,7 @@ _OPTION: Final = re.compile(r"(?:-D|--depth[= ])\s*(\d{1,6})")
 
 
 def print_report(trace: Trace, write: Write) -> bool:
-    """Write the report in pieces; False for a trace that is not read from such a directory."""
+    """Write the report in parts; return False for a trace that was not read from such a directory."""
     directory = trace.sidecar.get("uftrace", {}).get("directory")
     if not isinstance(directory, DataDirectory):
         return False
@@ -86,7 +86,7 @@ def print_report(trace: Trace, write: Write) -> bool:
 
 
 class _Followed(NamedTuple):
-    """A batch, the threads of its events, and their lines, to be printed when no record of it waits."""
+    """A batch, the threads of its events, and their lines, to be printed once no record of it is pending."""
 
     batch: Batch
     thread: NDArray[np.int32]
@@ -98,7 +98,7 @@ class _Report:
         self._trace = trace
         self._directory = directory
         self._texts = EventTexts(trace)
-        #: By class, and whether its tables know more of events than columns.
+        #: By class, and by whether its tables have more than columns.
         self._programs: dict[tuple[int, bool], Printed] = {}
         self._printer = Printer(trace.strings, escapes=True)
         does = {trace.strings.intern(name): what for name, what in _DOES.items()}
@@ -107,13 +107,13 @@ class _Report:
         self._recorded: dict[int, int] | None = None
 
     def print(self, write: Write) -> None:
-        """All lines."""
+        """Print all lines."""
         waiting: deque[_Followed] = deque()
         stacks: CallStacks | None = None
         done = 0
         for batch in self._trace.batches():
             if stacks is None:
-                # The tables are filled with the first batch.
+                # The tables are filled by the first batch.
                 stacks = self._stacks()
                 write(_HEADING)
             waiting.append(self._follow(batch, stacks))
@@ -151,7 +151,7 @@ class _Report:
         )
 
     def _options(self) -> str:
-        """What `default.opts` says."""
+        """Return the content of `default.opts`."""
         text = self._directory.read_if_there("default.opts") or b""
         return text.decode("utf-8", "replace")
 
@@ -202,7 +202,7 @@ class _Report:
         return _KINDS.get(event_class.kind, stack.KERNEL_EVENT)
 
     def _kernel_names(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
-        """The names of the kernel's functions."""
+        """Return the names of the kernel's functions."""
         place = event_class.index_of(Role.FUNCTION)
         assert place is not None
         addresses: Any = table.column(place)
@@ -222,7 +222,7 @@ class _Report:
         kind: NDArray[np.int8],
         thread: NDArray[np.int32],
     ) -> None:
-        """The tasks of what perf tells, whose events are on a CPU, and which way they are switched."""
+        """Set the tasks of perf events, which are on a CPU, and the direction of switches."""
         event_class = self._trace.event_classes[number]
         positions = batch.positions(number)
         if event_class == SCHEDULE:
@@ -237,7 +237,7 @@ class _Report:
             thread[positions] = self._threads(np.asarray(table.column(place)))
 
     def _threads(self, tids: NDArray[Any]) -> NDArray[np.int32]:
-        """The threads of tasks that have a file, -1 of others."""
+        """Return the threads of tasks that have a file, -1 for others."""
         if self._recorded is None:
             self._recorded = {
                 thread.tid: number
@@ -261,7 +261,7 @@ class _Report:
         self._printer.print(bound, batch.class_id, batch.row, write)
 
     def _program(self, number: int, table: Table, records: Records | None) -> Printed:
-        """What prints the events of a class, made when it is first met."""
+        """Return the program that prints the events of a class, compiled when first needed."""
         known = isinstance(table, CallTable) or records is not None
         key = number, known
         if key not in self._programs:
@@ -272,7 +272,7 @@ class _Report:
         return self._programs[key]
 
     def _remaining(self, stacks: CallStacks) -> str:
-        """The functions that tasks are still in."""
+        """Return the lines of functions that tasks are still in."""
         found = stacks.remaining()
         lines = [_REMAINING] if found else []
         for number, names in found:

@@ -1,4 +1,4 @@
-"""The text of each event of a report, as programs: one a class."""
+"""The texts of a report's events, as programs: one per class."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _WATCHED: Final = tuple(watched_variable(size) for size in (1, 2, 4, 8))
 
 
 class LineKey(NamedTuple):
-    """A column of what is shown of records."""
+    """A column of the lines of records."""
 
     name: str
 
 
 def is_kernel_function(event_class: EventClass) -> bool:
-    """Whether events are entries or exits of the kernel's functions, by its function graph tracer."""
+    """Return True if events are entries or exits of the kernel's functions, from its function graph tracer."""
     return (
         event_class.kind in (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT)
         and bool(event_class.native)
@@ -72,21 +72,21 @@ def is_kernel_function(event_class: EventClass) -> bool:
 
 
 class EventColumns(NamedTuple):
-    """The columns of a batch by their keys; those of fields are of the table at hand."""
+    """The columns of a batch by their keys; those of fields are of the current table."""
 
     lines: NDArray[Any]
     thread: NDArray[np.int32]
     table: Table
 
     def get(self, key: Any) -> Any:
-        """The column of a key, as programs take it."""
+        """Return the column of a key as programs expect it."""
         if isinstance(key, LineKey):
             return self.thread if key.name == "thread" else self.lines[key.name]
         return key.of(self.table)
 
 
 class EventTexts:
-    """Makes the programs of classes."""
+    """Compiles the programs of classes."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -107,7 +107,7 @@ class EventTexts:
         return None if found is None else (printable(utf8_text(found[0])).encode(), found[1])
 
     def _called(self, id: int) -> tuple[bytes, int]:
-        """A function whose arguments are not known, as it is called."""
+        """Return the text of a call of a function whose arguments are not known."""
         name = self._trace.strings[id]
         if name.endswith(b")") and not (len(name) > 10 and name.endswith(b"operator()")):
             return name, 0
@@ -116,7 +116,7 @@ class EventTexts:
     def program(
         self, event_class: EventClass, calls: CallTable | None, records: Records | None
     ) -> Printed:
-        """What prints the events of a class: calls of which all is known, or the kernel's with their records."""
+        """Return the program of a class: fully known calls, or the kernel's events with their records."""
         code = Code(big_endian=records is not None and records.big_endian)
         values = ValueTexts(code, None if calls is None else calls.symbols)
         formats = calls.formats if calls is not None else ("",) * len(event_class.fields)
@@ -137,8 +137,8 @@ class EventTexts:
                 code.unless_zero(lambda: self._comment(texts), None)
         return code.finish()
 
-    def _front(self, code: Code) -> None:
-        """The time, the task, and the indentation."""
+    def _prefix(self, code: Code) -> None:
+        """Print the time, the task, and the indentation."""
 
         def time() -> None:
             _line(code, "whole")
@@ -161,7 +161,7 @@ class EventTexts:
 
     def _begin(self, texts: _Texts) -> None:
         code = texts.code
-        self._front(code)
+        self._prefix(code)
         arguments = texts.arguments()
         if arguments:
             texts.text(Role.NAME)
@@ -180,7 +180,7 @@ class EventTexts:
         _open(code)
 
     def _kernel_begin(self, code: Code) -> None:
-        self._front(code)
+        self._prefix(code)
         code.add(op.TEXT, code.column(LineKey("name"), op.TEXTS), 0)
         code.literal(b"()")
         _open(code)
@@ -194,7 +194,7 @@ class EventTexts:
                 texts.value(place)
 
         def own_line() -> None:
-            self._front(code)
+            self._prefix(code)
             code.literal(b"}")
             result()
             code.literal(b"; /* " if returned else b" /* ")
@@ -213,7 +213,7 @@ class EventTexts:
     def _lost(self, texts: _Texts) -> None:
         code = texts.code
         place = texts.event_class.index_of(Role.COUNT)
-        self._front(code)
+        self._prefix(code)
         code.literal(b"/* LOST ")
         if place is None:
             code.literal(b"some records!! */\n")
@@ -234,7 +234,7 @@ class EventTexts:
 
     def _comment(self, texts: _Texts) -> None:
         code, event_class = texts.code, texts.event_class
-        self._front(code)
+        self._prefix(code)
         code.literal(b"/* ")
         if event_class in _READINGS:
             self._reading(texts)
@@ -279,7 +279,7 @@ class EventTexts:
         sign = "+" if reading.category == "diff" else ""
         for place, field in enumerate(event_class.fields[2:], 2):
             code.literal(f"{' ' if place > 2 else ''}{field.name}={sign}".encode())
-            # Differences too are shown without their sign.
+            # Differences are shown without their sign, too.
             signed = reading.name == "cpu"
             code.number_of(texts.values.key("unsigned", place), 1, signed=signed)
             code.add(op.DECIMAL, 64, int(signed))
@@ -288,7 +288,7 @@ class EventTexts:
         code.literal(b")")
 
     def _other(self, texts: _Texts) -> None:
-        """An event that uftrace has no form for, or that is the kernel's."""
+        """Print an event that has no layout in uftrace, or that is the kernel's."""
         code, event_class, records = texts.code, texts.event_class, texts.records
         code.literal(printable(class_label(event_class).replace(" ", ":", 1)).encode())
         if records is not None and records.format is not None and records.format.print_fmt:
@@ -301,7 +301,7 @@ class EventTexts:
             code.literal(b")")
 
     def _print_format(self, code: Code, records: Records, format: EventFormat) -> None:
-        # Only where there is such an event.
+        # Imported only where there is such an event.
         from converter.formats.ftrace.print_format.print_format import add_print_format
         from converter.formats.ftrace.print_format.text_sources import TextSources
 
@@ -313,7 +313,7 @@ class EventTexts:
 
 
 class _Texts(NamedTuple):
-    """What the parts of a program are of."""
+    """The parts of the program of a class."""
 
     code: Code
     event_class: EventClass
@@ -322,13 +322,13 @@ class _Texts(NamedTuple):
     records: Records | None
 
     def text(self, role: Role) -> None:
-        """The text of a field, if the class has one of that role."""
+        """Print the text of a field, if the class has one of that role."""
         place = self.event_class.index_of(role)
         if place is not None:
             self.code.add(op.TEXT, self.code.column(self.values.key("text", place), op.TEXTS), 1)
 
     def arguments(self) -> list[int]:
-        """The places of the values of a call or return, without the texts beside some."""
+        """Return the indexes of the values of a call or return, without the texts of values."""
         fields = self.event_class.fields
         return [
             place
@@ -341,14 +341,14 @@ class _Texts(NamedTuple):
         return place > 0 and is_text_of(fields[place], fields[place - 1])
 
     def value(self, place: int) -> None:
-        """A value as it is shown."""
+        """Print a value as it is shown."""
         fields = self.event_class.fields
         beside = place + 1 if place + 1 < len(fields) and self._is_text(place + 1) else None
         self.values.value(fields[place], place, beside, self.formats[place])
 
 
 def _open(code: Code) -> None:
-    """A call that has its end on a line of its own."""
+    """Print a call whose end is on a separate line."""
     _line(code, "part")
     code.constant(stack.WITH_END)
     code.add(op.EQUAL)

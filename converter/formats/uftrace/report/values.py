@@ -18,14 +18,14 @@ from converter.printing.code import Code, Form
 from converter.printing.directory import Directory
 from converter.printing.event_texts import ColumnKey, FieldTexts
 
-#: Larger numbers are shown in hexadecimal, and of `int` smaller ones.
+#: Larger numbers are shown in hexadecimal; for `int`, also smaller ones.
 _LARGE: Final = 100_000
 _LEAST_INT: Final = -65_535
 _INT: Final = 32
 #: printf() has six decimals.
 _DECIMALS: Final = 6
 _FIXED: Final = 2
-#: What is escaped in texts.
+#: The bytes that are escaped in texts.
 _ESCAPES: Final = {8: 98, 10: 110}
 _BACKSLASH: Final = 92
 
@@ -38,7 +38,7 @@ def _per_cycle(cycles: NDArray[np.uint64], instructions: NDArray[np.uint64]) -> 
     return (instructions.astype(np.float32) / cycles.astype(np.float32)).astype(np.float64)
 
 
-#: By name of a reading: what of its two values is shown besides, and its decimals.
+#: By name of a reading: the ratio of its two values that is also shown, and its decimals.
 _RATIOS: Final[dict[str, tuple[bytes, bytes, Callable[[Any, Any], Any]]]] = {
     "pmu-cycle": (b" IPC=", b"", _per_cycle),
     "pmu-cache": (b" hit=", b"%", _percentage),
@@ -47,23 +47,23 @@ _RATIOS: Final[dict[str, tuple[bytes, bytes, Callable[[Any, Any], Any]]]] = {
 
 
 class SymbolKey(NamedTuple):
-    """The symbols that the addresses of a field are of."""
+    """The symbols of the addresses of a field."""
 
     field: int
     symbols: SymbolNames
 
     def of(self, table: Table) -> NDArray[np.int32]:
-        """Their ids."""
+        """Return the ids of the symbols."""
         return self.symbols.ids(np.asarray(table.column(self.field)))
 
 
 class EscapedKey(NamedTuple):
-    """The texts of a field with what would end a line escaped."""
+    """The texts of a field, with characters escaped that would end a line."""
 
     field: int
 
     def of(self, table: Table) -> Any:
-        """The column."""
+        """Return the column."""
         column = table.column(self.field)
         if not isinstance(column, ListColumn) or not isinstance(column.values, np.ndarray):
             return column
@@ -80,12 +80,12 @@ class EscapedKey(NamedTuple):
 
 
 class RatioKey(NamedTuple):
-    """What two values of a reading make."""
+    """The ratio of two values of a reading."""
 
     name: str
 
     def of(self, table: Table) -> NDArray[np.float64]:
-        """The column."""
+        """Return the column."""
         first, second = (np.asarray(table.column(place)).astype(np.uint64) for place in (2, 3))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio: NDArray[np.float64] = _RATIOS[self.name][2](first, second)
@@ -93,7 +93,7 @@ class RatioKey(NamedTuple):
 
 
 class ValueTexts:
-    """Adds to a program what prints values."""
+    """Adds the operations that print values to a program."""
 
     def __init__(self, code: Code, symbols: SymbolNames | None) -> None:
         self._code = code
@@ -106,11 +106,11 @@ class ValueTexts:
 
     @staticmethod
     def key(what: str, place: int) -> ColumnKey:
-        """The column of a field."""
+        """Return the key of a field's column."""
         return ColumnKey(what, place)
 
     def value(self, field: Field, place: int, beside: int | None, letter: str) -> None:
-        """A value, whose text may stand beside it."""
+        """Print a value, for which the field `beside` may have a text."""
         code, held = self._code, field.type
         match held:
             case IntegerClass(style=Style.POINTER) if self._symbols is not None:
@@ -165,7 +165,7 @@ class ValueTexts:
         )
 
     def ratio(self, reading: Reading) -> None:
-        """What differences of counters make of each other."""
+        """Print the ratio of two differences of counters."""
         if reading.category != "diff" or reading.name not in _RATIOS:
             return
         code = self._code

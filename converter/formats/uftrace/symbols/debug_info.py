@@ -1,4 +1,4 @@
-"""The .dbg files: specifications of arguments and places in the source by address, made of DWARF (utils/dwarf.c).
+"""The .dbg files: specifications of arguments and source locations by address, derived from DWARF (utils/dwarf.c).
 
 # path name: /usr/bin/x
 E: enum Color {RED,GREEN=5}
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class FunctionInfo:
-    """What is known of the function at an address; specifications without the "@", the place as "shapes.cc:17"."""
+    """The function at an address: specifications without the "@", and its location, such as "shapes.cc:17"."""
 
     arguments: str = ""
     returned: str = ""
@@ -30,13 +30,13 @@ class DebugInfo:
     enums: list[str] = field(default_factory=list)
 
     def source(self, address: int) -> str:
-        """The place in the source of the function at an address, empty where it is not known."""
+        """Return the source location of the function at an address, empty where it is not known."""
         function = self.functions.get(address)
         return "" if function is None else function.source
 
 
 def parse_debug_info(text: bytes) -> DebugInfo:
-    """The content of a .dbg file; lines that make no sense are passed over, as uftrace does."""
+    """Parse a .dbg file; invalid lines are skipped, as in uftrace."""
     info = DebugInfo()
     function = FunctionInfo()
     for line in text.decode("utf-8", "surrogateescape").split("\n"):

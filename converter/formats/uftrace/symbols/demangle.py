@@ -1,7 +1,7 @@
 """Names of C++ and Rust functions without their arguments, as uftrace shows and matches them (utils/demangle.c).
 
-`_ZNSt6vectorIiSaIiEE9push_backERKi` is "std::vector::push_back": neither arguments of templates nor those of functions
-are part of the name.
+`_ZNSt6vectorIiSaIiEE9push_backERKi` is "std::vector::push_back": neither template arguments nor function arguments are
+part of the name.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _RUST_ESCAPES = {
 
 
 def demangled(name: str) -> str:
-    """The name of a symbol; the symbol itself where it is not mangled, or in a way not known here."""
+    """Return the name of a symbol; the symbol itself if it is not mangled, or in an unknown way."""
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return name
-    # Lengths in it count bytes.
+    # Lengths in the symbol count bytes.
     single_bytes = name.encode("utf-8", "surrogateescape").decode("latin-1")
     try:
         parsed = NameParser(single_bytes).encoding()

@@ -33,17 +33,21 @@ _BUILTIN_D = {
     "d": "decimal64", "e": "decimal128", "f": "decimal32", "h": "half", "i": "char32_t", "s": "char16_t", "a": "auto",
     "c": "decltype(auto)", "n": "std::nullptr_t", "u": "char8_t",
 }  # fmt: skip
-#: What follows the type that a letter in front qualifies, as far as names show it.
+#: Operators whose operands are not just one or two expressions.
+_SPECIAL_OPERATORS = frozenset(
+    ("fp", "st", "at", "ti", "sr", "cl", "cv", "dt", "pt", "sZ", "sp", "qu")
+)
+#: The suffix of a type for a qualifying letter before it, as far as names show it.
 _QUALIFIED = {"P": "*", "R": "&", "O": "&&", "K": " const", "V": " volatile"}
 _UNARY = frozenset({"ps", "ng", "ad", "de", "co", "nt", "pp", "mm", "sz", "az", "nx"})
 
 
 class NotMangledError(ValueError):
-    """A name does not follow the grammar, or what of it is known here."""
+    """A name does not follow the grammar, or the part of it that is supported."""
 
 
 class NameParser:
-    """Productions of the grammar; each returns the name that it stands for, empty where that is never shown."""
+    """The productions of the grammar; each returns the name that it represents, empty where it is never shown."""
 
     def __init__(self, name: str) -> None:
         self._text = name
@@ -77,7 +81,7 @@ class NameParser:
         return int(match[0])
 
     def encoding(self) -> str:
-        """A function's or variable's name; its type is not looked at."""
+        """Parse a function's or variable's name; its type is ignored."""
         if self._peek() in ("T", "G"):
             raise NotMangledError
         return self._name()
@@ -135,7 +139,7 @@ class NameParser:
             if self._take("St"):
                 self._forget(name)
                 name = "std"
-                # Not a component that can be referred to.
+                # Not a component that substitutions can refer to.
                 name = f"std::{self._unqualified('')}"
             elif self._peek() == "S":
                 self._forget(name)
@@ -286,19 +290,10 @@ class NameParser:
             self._at += 1
             name = self._type() + _QUALIFIED.get(character, "")
         elif self._take("F"):
+            self._function_type()
             name = ""
-            self._take("Y")
-            while not self._take("E"):
-                if self._peek(2) in ("RE", "OE"):
-                    self._at += 1
-                    continue
-                self._type()
         elif self._take("A"):
-            if self._peek().isdigit():
-                self._number()
-            elif self._peek() != "_":
-                self._expression()
-            self._expect("_")
+            self._array_bound()
             name = self._type()
         elif self._take("M"):
             self._type()
@@ -324,6 +319,21 @@ class NameParser:
         self._known.append(name)
         return name
 
+    def _function_type(self) -> None:
+        self._take("Y")
+        while not self._take("E"):
+            if self._peek(2) in ("RE", "OE"):
+                self._at += 1
+                continue
+            self._type()
+
+    def _array_bound(self) -> None:
+        if self._peek().isdigit():
+            self._number()
+        elif self._peek() != "_":
+            self._expression()
+        self._expect("_")
+
     def _type_of_d(self) -> str:
         self._expect("D")
         character = self._peek()
@@ -345,60 +355,61 @@ class NameParser:
 
     def _expression(self) -> None:
         self._enter()
-        two = self._peek(2)
+        code = self._peek(2)
         if self._peek() == "L":
             self._literal()
         elif self._peek() == "T":
             self._template_parameter()
-        elif two == "fp":
+        elif code in _SPECIAL_OPERATORS or code in _UNARY or code in _OPERATORS:
             self._at += 2
-            if self._peek() != "_":
-                self._number()
-            self._expect("_")
-        elif two in ("st", "at", "ti"):
-            self._at += 2
-            self._type()
-        elif two == "sr":
-            self._at += 2
-            self._type()
-            self._unqualified("")
-            if self._peek() == "I":
-                self._template_arguments()
-        elif two == "cl":
-            self._at += 2
-            while not self._take("E"):
-                self._expression()
-        elif two == "cv":
-            self._at += 2
-            self._type()
-            if self._take("_"):
-                while not self._take("E"):
-                    self._expression()
-            else:
-                self._expression()
-        elif two in ("dt", "pt"):
-            self._at += 2
-            self._expression()
-            self._unqualified("")
-        elif two in ("sZ", "sp"):
-            self._at += 2
-            self._expression()
-        elif two == "qu":
-            self._at += 2
-            for _ in range(3):
-                self._expression()
-        elif two in _UNARY:
-            self._at += 2
-            self._take("_")
-            self._expression()
-        elif two in _OPERATORS:
-            self._at += 2
-            self._expression()
-            self._expression()
+            self._operands(code)
         elif self._peek().isdigit():
             self._source_name()
-            if self._peek() == "I":
-                self._template_arguments()
+            self._optional_arguments()
         else:
             raise NotMangledError
         self._depth -= 1
+
+    def _operands(self, code: str) -> None:
+        """Parse the operands of an operator."""
+        if code == "fp":
+            if self._peek() != "_":
+                self._number()
+            self._expect("_")
+        elif code in ("st", "at", "ti"):
+            self._type()
+        elif code == "sr":
+            self._type()
+            self._unqualified("")
+            self._optional_arguments()
+        elif code == "cl":
+            self._expressions()
+        elif code == "cv":
+            self._type()
+            if self._take("_"):
+                self._expressions()
+            else:
+                self._expression()
+        elif code in ("dt", "pt"):
+            self._expression()
+            self._unqualified("")
+        elif code in ("sZ", "sp"):
+            self._expression()
+        elif code == "qu":
+            for _ in range(3):
+                self._expression()
+        elif code in _UNARY:
+            self._take("_")
+            self._expression()
+        else:
+            self._expression()
+            self._expression()
+
+    def _expressions(self) -> None:
+        """Parse expressions up to their end."""
+        while not self._take("E"):
+            self._expression()
+
+    def _optional_arguments(self) -> None:
+        if self._peek() == "I":
+            self._template_arguments()

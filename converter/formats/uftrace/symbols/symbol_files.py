@@ -1,13 +1,13 @@
-"""Symbols of programs and libraries, and where a session has them in memory (utils/symbol.c, utils/session.c).
+"""Symbols of programs and libraries, and their addresses in a session (utils/symbol.c, utils/session.c).
 
-A .sym file gives addresses relative to the start of its file's mapping, ascending:
+A .sym file has addresses relative to the start of its file's mapping, ascending:
 
     # symbols: 241
     # path name: /usr/bin/x
     # build-id: b865df09af6e030c80722d7c2579e89e42781b40
     0000000000002030 P printf
     0000000000001119 00000022 T helper        (with the size, since uftrace 0.14)
-    0000000000009328 ? __sym_end              (the end of the symbols in front of it; without sizes)
+    0000000000009328 ? __sym_end              (the end of the symbols before it; without sizes)
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _MAPPING = re.compile(
 )
 _BUILD_ID = re.compile(rb" build-id:([0-9a-fA-F]*)$")
 _ID_LINE = b"# build-id: "
-#: What marks an end in files without sizes.
+#: The letter of an end in files without sizes.
 _END = b"?"
-#: How much further than its mapping at its base a library opened later may reach; its map is not recorded.
+#: The maximum size of a library opened later, whose map is not recorded, beyond its mapping at the base.
 _LIBRARY_SIZE = 1 << 32
 _PAGE = 0x1000
 
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The symbols of a file: starts and ends (uint64, relative) ascending, and their names as they are."""
+    """The symbols of a file: starts and ends (uint64, relative) ascending, and their unmodified names."""
 
     starts: NDArray[np.uint64]
     ends: NDArray[np.uint64]
@@ -51,7 +51,7 @@ class Symbols:
 
 
 class Module:
-    """A file with symbols, which are read when first asked for."""
+    """A file with symbols, which are read on demand."""
 
     def __init__(self, directory: DataDirectory, file: str, path: str) -> None:
         self.path = path
@@ -61,12 +61,12 @@ class Module:
 
     @property
     def name(self) -> str:
-        """The file's name without its folder."""
+        """Return the file's name without its folder."""
         return basename(self.path)
 
     @property
     def symbols(self) -> Symbols:
-        """The symbols; without those, with a warning, that cannot be read."""
+        """Return the symbols; those that cannot be read are omitted with a warning."""
         if self._symbols is None:
             self._symbols = self._load()
         return self._symbols
@@ -95,7 +95,7 @@ class Mapping:
 
 
 def parse_symbols(text: bytes) -> tuple[list[int], list[int], list[bytes], int]:
-    """Starts, ends and names of the symbols of a .sym file, ascending, and how many lines are none."""
+    """Return starts, ends and names of a .sym file's symbols, ascending, and the number of invalid lines."""
     bad = 0
     found: list[tuple[int, int | None, bytes | None]] = []
     for line in text.split(b"\n"):
@@ -123,9 +123,9 @@ def parse_symbols(text: bytes) -> tuple[list[int], list[int], list[bytes], int]:
 
 
 def parse_mappings(text: bytes) -> tuple[list[Mapping], int]:
-    """The files of a map, ascending by address, and how many lines make no sense.
+    """Return the files of a map, ascending by address, and the number of invalid lines.
 
-    Lines of one file that follow each other are one mapping.
+    Consecutive lines of one file are one mapping.
     """
     mappings: list[Mapping] = []
     bad = 0
@@ -134,7 +134,7 @@ def parse_mappings(text: bytes) -> tuple[list[Mapping], int]:
             continue
         match = _MAPPING.fullmatch(line)
         if match is None:
-            # Memory of no file has no path.
+            # Anonymous memory has no path.
             bad += line.count(b" ") < 4
             continue
         path = match[3]
@@ -157,7 +157,7 @@ def parse_mappings(text: bytes) -> tuple[list[Mapping], int]:
 
 
 class Modules:
-    """The symbols of all files, each read once, and the address spaces of sessions made of them."""
+    """The symbols of all files, each read once, and the address spaces of sessions built from them."""
 
     def __init__(self, directory: DataDirectory) -> None:
         self._directory = directory
@@ -168,7 +168,7 @@ class Modules:
         self._relative = bool(directory.header.features & Feature.SYM_REL_ADDR)
 
     def space(self, session: Session, libraries: list[Library]) -> list[tuple[int, int, int, int]]:
-        """(start, end, base of symbols, module or -1) of a session's mappings, ascending, none overlapping."""
+        """Return (start, end, base of symbols, module or -1) of a session's mappings, ascending, without overlaps."""
         mappings = self._mapped(session.sid)
         steps = (len(mappings) + len(libraries)) * (1 + len(libraries))
         self._steps_left -= steps
@@ -194,7 +194,7 @@ class Modules:
         return found
 
     def _mapped(self, sid: str) -> list[Mapping]:
-        """The mappings of a session, of which several can be."""
+        """Return the mappings of a session id, which several sessions can share."""
         if sid not in self._mappings:
             name = f"sid-{sid}.map"
             text = self._directory.read_if_there(name)
@@ -217,7 +217,7 @@ class Modules:
         return min(max(last, 1), _LIBRARY_SIZE, (1 << 64) - 1 - library.base)
 
     def number(self, mapping: Mapping) -> int:
-        """The number of the module that a mapping is of; -1 if there are no symbols of it."""
+        """Return the number of a mapping's module; -1 if it has no symbols."""
         file = self._file(mapping)
         if file is None:
             return -1
@@ -227,7 +227,7 @@ class Modules:
         return self._numbers[file]
 
     def _file(self, mapping: Mapping) -> str | None:
-        """The .sym file: by name, and where two files have one name by the build id."""
+        """Return the .sym file: by name, or by build id where two files have the same name."""
         name = basename(mapping.path)
         if mapping.build_id:
             distinct = f"{name}-{mapping.build_id[:4].decode('ascii')}.sym"
@@ -240,10 +240,10 @@ class Modules:
 def space_times(
     session: Session, start: int, warn: Callable[[TraceError], None]
 ) -> list[tuple[int, list[Library]]]:
-    """From when on which libraries are in a session, which is current from `start` on.
+    """Return the libraries of a session by start time; the session is current from `start` on.
 
-    A library is there from the start, since calls into it come before the record of its opening, unless it took the
-    place of another: then both are told apart by time.
+    A library is present from the start, since calls into it precede the record of its opening, unless it replaced
+    another one: then both are distinguished by time.
     """
     times: list[tuple[int, dict[int, Library]]] = [(start, {})]
     for library in sorted(session.libraries, key=lambda item: item.time):

@@ -1,4 +1,4 @@
-"""`info` of a directory that did not come from uftrace."""
+"""The `info` file of a directory that did not come from uftrace."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def build_info(
     end: int,
     epoch_ns: int | None,
 ) -> bytes:
-    """The file: what uftrace needs, and of the environment what it shows.
+    """Return the file: the lines that uftrace needs, and the part of the environment that it shows.
 
     Args:
-        environment: of the trace.
+        environment: the trace's environment.
         numbers: of the tasks that have a file.
-        features: what the directory has.
-        cpu_count: at least the CPUs that events were on.
-        max_stack: how deep functions nest.
+        features: the features of the directory.
+        cpu_count: at least the number of CPUs that events were on.
+        max_stack: the nesting depth of functions.
         start: the first event's time, in nanoseconds.
         end: the last event's.
         epoch_ns: the time of 0 in nanoseconds since 1970, where known.
@@ -46,7 +46,7 @@ def build_info(
     lines = {
         InfoBit.EXE_NAME: [f"exename:{PROGRAM}"],
         InfoBit.EXIT_STATUS: ["exit_status:0"],
-        # uftrace takes it for the content of a JSON string.
+        # uftrace prints it as the content of a JSON string.
         InfoBit.CMDLINE: [f"cmdline:{json.dumps(f'traceconv ({tool})')[1:-1]}"],
         InfoBit.CPUINFO: [
             "cpuinfo:lines=2",
@@ -73,7 +73,7 @@ def build_info(
         InfoBit.VERSION: ["uftrace_version:traceconv"],
     }
     if features & Feature.AUTO_ARGS:
-        # All functions have the values that the debug information says.
+        # All functions have the values in the debug information.
         lines[InfoBit.ARG_SPEC] = ["argspec:lines=1", "auto-args:1"]
     if epoch_ns is not None:
         lines[InfoBit.UTC_OFFSET] = [f"utc_offset:{epoch_ns // 10**9}"]

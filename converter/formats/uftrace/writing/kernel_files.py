@@ -1,7 +1,7 @@
-"""The kernel's side of a data directory: events with any typed payload, in the formats and pages of its ring buffer.
+"""The kernel's files of a data directory: events with any typed payload, in the formats and pages of its ring buffer.
 
-`kernel_header`, `kernel-cpuN.dat` and `kallsyms` (uftrace's utils/kernel.c). What they hold is what a trace.dat file
-holds of the same events, and is made by the same code.
+These are `kernel_header`, `kernel-cpuN.dat` and `kallsyms` (uftrace's utils/kernel.c). They have the same contents as a
+trace.dat file with the same events, and are written by the same code.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
-#: What 64-bit little-endian kernels have.
+#: The page size of 64-bit little-endian kernels.
 _PAGE_SIZE: Final = 4096
 _LONG_SIZE: Final = 8
-#: Bytes at the beginning of a record that say of what type it is.
+#: The size of the type at the beginning of a record.
 _TYPE_SIZE: Final = 2
-#: Where in it the number of its task begins and ends.
+#: The start and end of the task's number in a record.
 _PID: Final = 4
 _PID_END: Final = 8
-#: uftrace reads each format into so many bytes, and its path in tracefs into 128.
+#: uftrace reads each format into this many bytes, and its path in tracefs into 128.
 _FORMAT_ROOM: Final = 4096
 _SYSTEM_ROOM: Final = 56
 _EVENT_ROOM: Final = 48
-#: What it takes for functions of the kernel is all of the system ftrace: other events of it are shown as of this one.
+#: uftrace treats all events of the system ftrace as functions of the kernel: others are shown with the second system.
 _FTRACE: Final = "ftrace"
 _FUNCTIONS: Final = frozenset({"funcgraph_entry", "funcgraph_exit"})
 _OTHER_SYSTEM: Final = "tracing"
 
 
 def is_kernel_record(event_class: EventClass) -> bool:
-    """Whether events of a class are records of the kernel's files: all those that end with a record's context."""
+    """Return True if events of a class are records of the kernel's files: those that end with a record's context."""
     context = event_class.fields[-len(COMMON_FIELDS) :]
     return (
         event_class == MISSED
@@ -56,7 +56,7 @@ def is_kernel_record(event_class: EventClass) -> bool:
 
 
 def is_little_endian(event_class: EventClass, table: Table) -> bool:
-    """Whether records that no format describes have the byte order of these files, as the type that they say tells."""
+    """Return True if records without a format have the byte order of these files, judging by the type in them."""
     column = table.column(0)
     assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
     start, end = column.offsets[:2].tolist()
@@ -65,7 +65,7 @@ def is_little_endian(event_class: EventClass, table: Table) -> bool:
 
 
 def other_tasks(table: Table, rows: NDArray[np.int32], numbers: NDArray[np.int32]) -> int:
-    """How many of such records say another task than these numbers."""
+    """Return the number of such records whose task differs from these numbers."""
     column = table.column(0)
     assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
     starts = column.offsets[rows]
@@ -92,7 +92,7 @@ class KernelOutput:
 
     @property
     def renamed(self) -> dict[int, tuple[str, str]]:
-        """System and name of the events, by id, that have another name in the files."""
+        """Return system and name, by id, of the events that have another name in the files."""
         return self._events.renamed
 
     def write(self, batch: Batch) -> None:
@@ -134,7 +134,7 @@ def _shown_system(system: str, name: str) -> str:
 
 
 def _file(name: str, content: bytes) -> bytes:
-    """A file of tracefs, as the header holds it."""
+    """Return a file of tracefs as stored in the header."""
     return b"TRACEFS: %b: %d\n%b" % (
         name.encode("utf-8", "surrogateescape"),
         len(content),
@@ -143,7 +143,7 @@ def _file(name: str, content: bytes) -> bytes:
 
 
 class _Events(KernelEvents):
-    """Events in the formats that they had in a directory, or in new ones, each with a name of its own."""
+    """Events in the formats that they had in a directory, or in new ones, each with a unique name."""
 
     def __init__(self, trace: Trace, numbers: TaskNumbers) -> None:
         super().__init__(trace, numbers)
@@ -152,7 +152,7 @@ class _Events(KernelEvents):
         self.renamed: dict[int, tuple[str, str]] = {}
 
     def symbols_and_end(self) -> bytes:
-        """The kernel's functions, and what lies behind the last: uftrace does not know where that ends otherwise."""
+        """Return the kernel's functions and an end symbol: otherwise uftrace would not know where the last one ends."""
         end = max(self.addresses, default=-1) + 1
         return self.symbols() + (b"%016x T _etext\n" % end if 0 < end < 1 << 64 else b"")
 
@@ -168,7 +168,7 @@ class _Events(KernelEvents):
             shown = _shown_system(system, held.name)
             self._uses[shown, held.name] += 1
             if (shown, held.name) != (system, event_class.name):
-                # It was renamed when the directory was made.
+                # It was renamed when the directory was written.
                 self.renamed[held.id] = (system, event_class.name)
             return NewFormat(event_class.native, held)
         made = super().format_of(event_class)
@@ -190,7 +190,7 @@ class _Events(KernelEvents):
 
 
 def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes:
-    """A format whose text shows the numbers and texts among its fields, as many as there is room for."""
+    """Return a format whose text shows as many of its numbers and texts as fit."""
     head = text.partition(b"\nprint fmt:")[0]
     room = _FORMAT_ROOM - len(head) - len('\nprint fmt: "",\n')
     directives: list[str] = []

@@ -1,4 +1,4 @@
-"""What a recording has beside its task files: perf_event records of each CPU, and the lines of extern.dat."""
+"""The event files other than task files: perf_event records of each CPU, and the lines of extern.dat."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _TYPES: Final = {
 
 
 def is_perf_record(event_class: EventClass) -> bool:
-    """Whether events of a class are perf_event records."""
+    """Return True if events of a class are perf_event records."""
     return event_class in _TYPES
 
 
 def is_external_line(event_class: EventClass) -> bool:
-    """Whether events of a class are lines of extern.dat."""
+    """Return True if events of a class are lines of extern.dat."""
     return event_class == EXTERNAL
 
 
@@ -63,7 +63,7 @@ class PerfOutput:
 
     @property
     def has_events(self) -> bool:
-        """Whether there are any."""
+        """True if there are any perf events."""
         return bool(self._files)
 
     def write(self, batch: Batch) -> None:
@@ -100,7 +100,7 @@ class PerfOutput:
             self._files[number].write(data.data)
 
     def _records(self, event_class: EventClass, table: Table) -> NDArray[Any]:
-        """The records of a table, still without times."""
+        """Return the records of a table, still without times."""
         columns = [table.column(i) for i in range(table.width)]
         kind = _TYPES[event_class]
         if kind is PerfType.SWITCH:

@@ -1,4 +1,4 @@
-"""A directory that nobody has changed since it was read: its files, byte for byte."""
+"""Copies a directory that has not changed since it was read, byte for byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from converter.storage.sink import Sink
 
 
 def whole_directory(trace: Trace) -> DataDirectory | TravelledFiles | None:
-    """The files of the directory that a trace was read from, if the trace has all its events as they are there."""
+    """Return the files of the directory that a trace was read from, if the trace has all its events unchanged."""
     if not trace.is_as_read:
         return None
     directory = trace.sidecar.get("uftrace", {}).get("directory")

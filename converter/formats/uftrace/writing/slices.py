@@ -1,6 +1,6 @@
 """Task files: entries and exits of functions, lost records and events, through the emit kernel.
 
-Each task has a file, created when it first has a record.
+Each task has a file, which is created with its first record.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ _READINGS: Final[dict[EventClass, EventId]] = {
     reading.event_class: id for id, reading in READINGS.items()
 }
 _VARIABLES: Final = frozenset(watched_variable(size) for size in (1, 2, 4, 8))
-#: The latest time that a trace has: there is none to put a record behind it.
+#: The latest possible time, after which no record can be added.
 _LAST_TIME: Final = (1 << 63) - 1
 #: The name of the function of exits that match no entry.
 _NO_FUNCTION: Final = "(no function)"
-#: That of the function that is no slice: some commands of uftrace need one.
+#: The name of the function that is not a slice: some commands of uftrace need a function.
 _MARK: Final = b"(traceconv)"
 
 
 def is_task_record(event_class: EventClass) -> bool:
-    """Whether events of a class are records of task files."""
+    """Return True if events of a class are records of task files."""
     if event_class.kind in (Kind.SLICE_BEGIN, Kind.SLICE_END):
         return event_class.kind is Kind.SLICE_END or is_named(event_class.fields)
     if event_class in (DISCARDED, USER_EVENT, USER_EVENT_WITH_DATA, NATIVE):
@@ -99,12 +99,12 @@ class SliceOutput:
 
     @property
     def threads(self) -> list[int]:
-        """The threads that have a file, -1 for none."""
+        """Return the threads that have a file; -1 is no thread."""
         return list(self._files)
 
     @property
     def max_depth(self) -> int:
-        """How many functions were open at a time."""
+        """Return the maximum number of functions that were open at the same time."""
         return self._emitter.max_depth
 
     def write(self, batch: Batch) -> None:
@@ -137,7 +137,7 @@ class SliceOutput:
         self._flush()
 
     def mark_end(self, last: dict[int, int], event: int) -> None:
-        """Put an event behind the last time (ns) of each thread (-1: none), where no record stands there."""
+        """Add an event after the last time (ns) of each thread (-1: none) whose file has no later record."""
         self._emitter.add_tasks(len(self._trace.threads) + 1)
         for thread, time in last.items():
             if self._emitter.last_time(thread + 1) <= time or thread not in self._files:
@@ -145,18 +145,18 @@ class SliceOutput:
         self._flush()
 
     def mark_function(self, thread: int, time: int) -> None:
-        """Enter and leave the function that is no slice, at a time (ns)."""
+        """Enter and leave the function that is not a slice, at a time (ns)."""
         self._emitter.add_tasks(len(self._trace.threads) + 1)
         self._emitter.put_mark(thread + 1, min(time, _LAST_TIME))
         self._flush()
 
     @property
     def has_functions(self) -> bool:
-        """Whether there is any, be it the one that is no slice, which stands in front of lost records too."""
+        """True if there is any function, including the one that is not a slice, which also precedes lost records."""
         return self._emitter.has_functions or self._emitter.mark >= 0
 
     def fill_tables(self, tables: Tables) -> list[ShownSymbol]:
-        """Add signatures and symbols; what the program's files say of the latter."""
+        """Add signatures and symbols; return the latter as shown in the program's files."""
         strings = self._trace.strings
 
         def text(id: int) -> str:
@@ -193,7 +193,7 @@ class SliceOutput:
         return shown
 
     def user_events(self) -> list[tuple[str, str]]:
-        """Name and category of the named events, by number."""
+        """Return name and category of the named events, by number."""
         strings = self._trace.strings
         return [
             (
@@ -219,7 +219,7 @@ class SliceOutput:
         record = {Kind.SLICE_BEGIN: ENTRY, Kind.SLICE_END: EXIT}.get(event_class.kind)
         if record is None:
             if event_class in _READINGS:
-                # Its name follows from the number.
+                # Its name is determined by its number.
                 record, named, event = EVENT, False, _READINGS[event_class]
                 fields = fields[2:]
             elif event_class in _VARIABLES:
@@ -262,7 +262,7 @@ class SliceOutput:
 
 
 class _Program:
-    """How the events of a class become records: a program of the emitter, and the columns that it takes."""
+    """The conversion of a class's events to records: a program of the emitter, and the columns that it reads."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class _Program:
         self._values = values
 
     def bind(self, emitter: Emitter, table: Table, trace: Trace) -> None:
-        """Give the emitter the columns of a batch."""
+        """Bind the emitter to the columns of a batch."""
         columns: list[NDArray[Any] | tuple[NDArray[Any], NDArray[np.int64]]] = [
             string_ids(table.column(index), trace.strings) for index in self._names
         ]
@@ -299,7 +299,7 @@ def _bindable(column: Column) -> NDArray[Any] | tuple[NDArray[Any], NDArray[np.i
 
 
 def _size(column: Column) -> int:
-    """The bytes of the first value of a column of bytes: structures of a function are all alike."""
+    """Return the size of the first value of a column of bytes: all structures of a function have the same size."""
     if isinstance(column, ListColumn) and len(column):
         return int(column.offsets[1] - column.offsets[0])
     return 0

@@ -1,7 +1,7 @@
-"""The program that stands for a trace's slices: its symbols, and what each carries.
+"""The program that represents a trace's slices: its symbols, and the values of each.
 
-A record names its function and nothing else. What values follow it is told by the debug information of the function's
-module, by address, so that functions of one name can differ in their values.
+A record only names its function. The debug information of the function's module describes the values that follow it, by
+address, so that functions of the same name can have different values.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ SYMBOLS_FILE: Final = f"{basename(PROGRAM)}.sym"
 DEBUG_FILE: Final = f"{basename(PROGRAM)}.dbg"
 
 _NAMES: Final = (NAME, CATEGORY)
-#: What would end a name's line, or be taken for a mangled C++ name.
+#: Characters that would end a name's line, and the start of names that would be demangled as C++.
 _UNPRINTABLE: Final = re.compile(r"[\0\r\n]")
-#: A place in the source: file and line.
+#: A source location: file and line.
 _PLACE: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
 _NO_NAME: Final = "(no name)"
 
 
 def is_named(signature: Signature) -> bool:
-    """Whether a class's first fields are the function's name and category."""
+    """Return True if a class's first fields are the function's name and category."""
     return signature[:2] == _NAMES
 
 
 def has_place(signature: Signature) -> bool:
-    """Whether the last field of a begin is the function's place in the source."""
+    """Return True if the last field of a begin is the function's source location."""
     return signature[-1:] == (SOURCE_LINE,)
 
 
 def values_of(signature: Signature) -> Signature:
-    """The fields whose values stand behind the record."""
+    """Return the fields whose values follow the record."""
     return signature[2:] if is_named(signature) else signature
 
 
 def operation(field_class: FieldClass, size: int) -> tuple[int, int] | None:
-    """How the emitter writes a value (of `size` bytes, for bytes); None for what no record has."""
+    """Return the emitter's operation for a value (of `size` bytes, for bytes); None if records cannot have it."""
     match field_class:
         case IntegerClass() | FloatClass():
             return VALUE, field_class.dtype.itemsize
@@ -70,7 +70,7 @@ def operation(field_class: FieldClass, size: int) -> tuple[int, int] | None:
 
 
 def specification(field_class: FieldClass, size: int) -> str:
-    """The format of a value in a specification (utils/argspec.c)."""
+    """Return the format of a value in a specification (utils/argspec.c)."""
     match field_class:
         case IntegerClass(bits=bits, signed=signed, style=style):
             width = 8 * field_class.dtype.itemsize
@@ -91,7 +91,7 @@ def specification(field_class: FieldClass, size: int) -> str:
 
 
 def check_values(event_class: EventClass) -> None:
-    """UnsupportedError where an argument can be in no record."""
+    """Raise UnsupportedError if records cannot have an argument."""
     for field in values_of(event_class.fields):
         if operation(field.type, 0) is None:
             raise UnsupportedError(
@@ -102,7 +102,7 @@ def check_values(event_class: EventClass) -> None:
 
 
 class ShownSymbol(NamedTuple):
-    """A function as tools see it: its name, the formats of its arguments and of what it returns, and where it is."""
+    """A function as tools see it: its name, the formats of its arguments and return value, and its location."""
 
     name: bytes
     arguments: list[str]
@@ -111,14 +111,14 @@ class ShownSymbol(NamedTuple):
 
     @property
     def has_details(self) -> bool:
-        """Whether the debug information says anything of it."""
+        """True if the debug information has an entry for the function."""
         return bool(self.arguments or self.returned or _PLACE.fullmatch(self.source))
 
 
 def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
-    """The .sym file, in the form without sizes, which all versions read."""
+    """Yield the .sym file without sizes, which all versions read."""
     yield f"# symbols: {len(symbols) + 1}\n# path name: {PROGRAM}\n".encode("ascii")
-    # `uftrace graph` looks for this one where stacks are deep, and crashes without it.
+    # `uftrace graph` looks up this symbol where stacks are deep, and crashes without it.
     yield b"%016x T _start\n" % symbol_address(-1)
     for number, symbol in enumerate(symbols):
         yield b"%016x T %b\n" % (symbol_address(number), _printable(symbol.name))
@@ -126,7 +126,7 @@ def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
 
 
 def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
-    """The .dbg file: the formats of the values of each function, and its place in the source, where there are any."""
+    """Yield the .dbg file: the formats of each function's values, and its source location, where there are any."""
     yield f"# path name: {PROGRAM}\n".encode("ascii")
     for number, symbol in enumerate(symbols):
         if not symbol.has_details:

@@ -1,4 +1,4 @@
-"""Tasks: the numbers by which files and records name them, `task.txt`, the map of the one session, and their names."""
+"""Tasks: their numbers in files and records, `task.txt`, the map of the only session, and their names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from converter.formats.ftrace.task_numbers import TaskNumbers
 from converter.formats.uftrace.layout import PERF_HEADER, SYMBOL_SIZE, PerfType, symbol_address
 from converter.ir.trace import Trace
 
-#: The one program: its file, where it lies in memory, and the id of its only session.
+#: The only program: its file, its address in memory, and the id of its only session.
 PROGRAM: Final = "/traceconv/app"
 BASE: Final = 0x400000
 SESSION: Final = "7472616365636f6e"
 _PAGE: Final = 0x1000
-#: Above it uftrace looks for kernel addresses.
+#: uftrace treats addresses above it as the kernel's.
 _STACK: Final = "7ffd00000000-7ffd00021000 rw-p 00000000 00:00 0                          [stack]\n"
 #: comm[TASK_COMM_LEN], its NUL included.
 _COMM_SIZE: Final = 16
@@ -26,9 +26,9 @@ _COMM_EVENT: Final = struct.Struct("<II16sIIQ")
 
 
 class Tasks(TaskNumbers):
-    """The number of each thread, and one for events on no thread: uftrace has none without a task.
+    """The number of each thread, and one for events without a thread: uftrace has no events without a task.
 
-    It drops kernel events of tasks that it does not know, and takes the next event for theirs. `uftrace report --task`
+    uftrace drops kernel events of unknown tasks, and mistakes the next event for theirs. `uftrace report --task`
     crashes at numbers of ten digits. Those of Linux are below 4,194,305.
     """
 
@@ -37,11 +37,11 @@ class Tasks(TaskNumbers):
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(trace)
-        # Later versions refuse a directory with a task 0, which is Linux's idle one.
+        # Later versions refuse a directory with a task 0, which is Linux's idle task.
         self._taken.add(0)
         self._trace = trace
         self._processes: list[int] = []
-        #: Set when it was asked for.
+        #: Set on first use.
         self.no_thread: int | None = None
 
     def numbers_of(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -51,7 +51,7 @@ class Tasks(TaskNumbers):
         return numbers
 
     def number(self, thread: int) -> int:
-        """The number of a thread, or (-1) of none."""
+        """Return the number of a thread, or that for no thread (-1)."""
         numbers = self.all()
         if thread >= 0:
             return numbers[thread]
@@ -60,7 +60,7 @@ class Tasks(TaskNumbers):
         return self.no_thread
 
     def process_numbers(self) -> list[int]:
-        """The numbers of the processes: their pids where no task of another has it, else that of their first thread."""
+        """Return the processes' numbers: the pid if no task of another process has it, else the first thread's."""
         if len(self._processes) == len(self._trace.processes):
             return self._processes
         of_thread: dict[int, int] = {}
@@ -84,14 +84,14 @@ class Tasks(TaskNumbers):
 
 
 def session_map(symbol_count: int) -> bytes:
-    """The map of the session: the program, as large as its functions need."""
+    """Return the map of the session: the program, as large as its functions need."""
     end = BASE + -(-(symbol_address(symbol_count) + SYMBOL_SIZE) // _PAGE) * _PAGE
     line = f"{BASE:08x}-{end:08x} r-xp 00000000 00:00 0                          {PROGRAM}\n"
     return (line + _STACK).encode("ascii")
 
 
 def task_lines(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -> bytes:
-    """`task.txt`: one session, and the threads `present` (-1: none) with their processes, all from `start` (ns) on.
+    """Return `task.txt`: one session, and the threads `present` (-1: none) with their processes, from `start` (ns) on.
 
     Processes that do not belong to the first are its children: uftrace looks for a process's session among its parents.
     """
@@ -108,7 +108,7 @@ def task_lines(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -
     root = pids[order[0]] if order else alone[0]
     lines = [f'SESS {_time(start)} pid={root} sid={SESSION} exename="{PROGRAM}"\n']
     lines.append(f"TASK {_time(start)} tid={root} pid={root}\n")
-    # How far a process is from the first: uftrace crashes where a task is as old as its parent, but for the first.
+    # The distance of a process from the first: uftrace crashes if a task other than the first is as old as its parent.
     generations = {root: 0}
     for index in order:
         pid = pids[index]
@@ -128,7 +128,7 @@ def _time(time: int) -> str:
 
 
 def name_records(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -> bytes:
-    """PERF_RECORD_COMM of the threads `present`: their names, or else those of their processes, from `start` on."""
+    """Return PERF_RECORD_COMM of the threads `present`: their names, or their processes' names, from `start` on."""
     parts = []
     pids = tasks.process_numbers()
     header = PERF_HEADER["<"].pack(PerfType.COMM, 0, PERF_HEADER["<"].size + _COMM_EVENT.size)

@@ -1,4 +1,4 @@
-"""Writing a data directory: the files that an unchanged trace was read from, or new ones."""
+"""Writes a data directory: the files that an unchanged trace was read from, or new ones."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossKind, LossReport
 from converter.storage.sink import Sink
 
-#: Where events of a class go.
+#: The kinds of files to which events of a class are written.
 _TASK: Final = 0
 _KERNEL: Final = 1
 _PERF: Final = 2
 _EXTERNAL: Final = 3
 _LEFT_OUT: Final = 4
 
-#: The deepest stack that uftrace shows unless it is told otherwise.
+#: The deepest stack that uftrace shows by default.
 _USUAL_DEPTH: Final = 1024
 
 
@@ -63,9 +63,9 @@ def write(
     sink: Sink,
     variant: str,  # noqa: ARG001 - there is one
 ) -> LossReport:
-    """Write a data directory: of any trace that was projected to the format, or of one that was read from it.
+    """Write a data directory from a trace that was projected to the format, or that was read from it.
 
-    Of the latter what a new directory has no place for is in the report.
+    For the latter, the report has the data for which a new directory has no place.
 
     Raises:
         UnsupportedError: an event has no place in a directory.
@@ -101,7 +101,7 @@ class _Output:
         self._kernel = KernelOutput(trace, self._tasks)
         self._perf = PerfOutput(trace, sink)
         self._external = ExternalOutput(trace, sink)
-        #: By class id: where its events go.
+        #: By class id: the kind of file of its events.
         self._places: NDArray[np.int32] = np.zeros(0, np.int32)
         self._start: int | None = None
         self._end = 0
@@ -116,7 +116,7 @@ class _Output:
             return
         self._place(batch)
         if (batch.ts[1:] < batch.ts[:-1]).any():
-            # Threads that were recorded one by one share files here, whose records stand in the order of time.
+            # Separately recorded threads share files here, whose records are in time order.
             batch = _selected(batch, np.argsort(batch.ts, kind="stable"), set(batch.tables))
         start, end = int(batch.ts[0]), int(batch.ts[-1])
         self._start = start if self._start is None else min(start, self._start)
@@ -142,7 +142,7 @@ class _Output:
                 self._external.write(part)
 
     def finish(self) -> None:
-        """Write what is known at the end."""
+        """Write the files whose content is known only at the end."""
         start = self._start or 0
         tables = Tables()
         if not self._slices.has_functions:
@@ -171,13 +171,13 @@ class _Output:
         options = []
         if self._kernel.has_events:
             features |= Feature.KERNEL | Feature.EVENT
-            # Otherwise uftrace shows them in functions only.
+            # Otherwise uftrace shows them only inside functions.
             options += ["--kernel-full", "--event-full"]
             self._kernel.finish(self._sink)
             tables.kernel_names = self._kernel.renamed
         if self._slices.max_depth >= _USUAL_DEPTH:
             depth = min(self._slices.max_depth + 1, 0xFFFF)
-            # Its flame graph has room for as many functions as the latter says.
+            # The second option is the capacity of its flame graph.
             options += [f"-D {depth}", f"--max-stack={depth}"]
         self._write("default.opts", (" ".join(options) + "\n").encode("ascii") if options else b"")
         threads = sorted(self._slices.threads)
@@ -216,7 +216,7 @@ class _Output:
                 output.write(part)
 
     def _place(self, batch: Batch) -> None:
-        """Learn where the events of new classes go."""
+        """Determine the kind of file for the events of new classes."""
         new = range(len(self._places), len(self._trace.event_classes))
         self._places = np.append(self._places, np.full(len(new), -1, np.int32))
         for id in batch.tables:
@@ -241,13 +241,13 @@ class _Output:
         )
 
     def _leave_out(self, batch: Batch) -> None:
-        """Count records whose bytes nobody can put into another order."""
+        """Count records whose byte order cannot be converted."""
         for name, _, here in self._unknown(batch):
             what = f"big-endian native records of uftrace ({name})"
             self.losses.add(LossKind.DROPPED, what, len(here), int(batch.ts[here[0]]))
 
     def _note_tasks(self, batch: Batch) -> None:
-        """Count records that stay as they are though their tasks have other numbers here."""
+        """Count records that stay unchanged although their tasks have other numbers here."""
         for name, table, here in self._unknown(batch):
             numbers = self._tasks.numbers_of(batch.thread[here])
             count = other_tasks(table, batch.row[here], numbers)
@@ -255,7 +255,7 @@ class _Output:
             self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))
 
     def _unknown(self, batch: Batch) -> Iterator[tuple[str, Table, NDArray[np.intp]]]:
-        """Of each class that no format describes its name, its table, and where its events are."""
+        """Yield name, table and event positions of each class that no format describes."""
         for id, table in batch.tables.items():
             event_class = self._trace.event_classes[id]
             if unknown_type(event_class) is not None:
@@ -271,7 +271,7 @@ class _Output:
 
 
 def _selected(batch: Batch, which: NDArray[np.intp], classes: set[int]) -> Batch:
-    """Some events of a batch, of these classes; rows stay where they are in their tables."""
+    """Return some events of a batch, of these classes; rows keep their positions in their tables."""
     return Batch(
         ts=np.ascontiguousarray(batch.ts[which]),
         class_id=batch.class_id[which],
@@ -284,7 +284,7 @@ def _selected(batch: Batch, which: NDArray[np.intp], classes: set[int]) -> Batch
 
 
 def _events_text(events: list[tuple[str, str]]) -> bytes:
-    """events.txt; a blank would end a name, a colon the provider's."""
+    """Return events.txt; a space would end a name, a colon the provider's."""
     lines = []
     for number, (name, category) in enumerate(events):
         provider = _word(category).replace(":", "_") or "traceconv"

@@ -57,7 +57,7 @@ def wrapped(payloads: Column) -> ListColumn:
 
 
 def texts_of(column: ListColumn) -> list[bytes]:
-    """The values of a column of bytes."""
+    """Return the values of a column of bytes."""
     assert isinstance(column.values, np.ndarray)
     data = column.values.tobytes()
     return [data[start:end] for start, end in pairwise(column.offsets.tolist())]

@@ -94,10 +94,10 @@ def _with_fields(piece: Piece, kept: list[int]) -> Piece:
     """Return the partition with only the kept fields."""
     fields = piece.event_class.fields
 
-    def made() -> EventClass:
+    def new_class() -> EventClass:
         return replace(piece.event_class, fields=tuple(fields[i] for i in kept))
 
-    event_class = piece.derive(("fields", *kept), made)
+    event_class = piece.derive(("fields", *kept), new_class)
     return piece.rewritten(event_class, [piece.table.lazy(i) for i in kept])
 
 

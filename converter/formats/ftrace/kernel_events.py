@@ -82,9 +82,9 @@ class KernelEvents:
     def _program(self, event_class: EventClass) -> RecordProgram:
         if event_class.kind is Kind.DISCARDED:
             return MISSED_PROGRAM
-        made = self.format_of(event_class)
-        self.formats.setdefault(event_class.category, []).append(made.text)
-        return record_program(made.format, event_class, big_endian=False)
+        new_format = self.format_of(event_class)
+        self.formats.setdefault(event_class.category, []).append(new_format.text)
+        return record_program(new_format.format, event_class, big_endian=False)
 
     def format_of(self, event_class: EventClass) -> NewFormat:
         """Return the format of a new class; UnsupportedError if there can be none."""
@@ -122,7 +122,7 @@ class KernelEvents:
                 self._names.update((tid, name) for tid, name in last if name not in self._no_names)
 
     def command_lines(self) -> bytes:
-        """The names of tasks by number, as tracefs/saved_cmdlines lists them."""
+        """Return the names of tasks by number, as tracefs/saved_cmdlines lists them."""
         lines = []
         for number, thread in zip(self.numbers.all(), self._trace.threads, strict=True):
             name = thread.name.encode("utf-8", "surrogateescape")
@@ -133,7 +133,7 @@ class KernelEvents:
         return b"".join(lines)
 
     def symbols(self) -> bytes:
-        """The functions that the addresses lie in, as /proc/kallsyms lists them."""
+        """Return the functions that the addresses lie in, as /proc/kallsyms lists them."""
         symbols = self._trace.symbols
         found: dict[int, bytes] = {}
         all_named = True

@@ -129,7 +129,7 @@ class Recording:
         return recording_layouts(self.big_endian)
 
     def section(self, id: SectionId) -> Section | None:
-        """The first section of this kind."""
+        """Return the first section of this kind."""
         return next((section for section in self.sections if section.id == id), None)
 
     def warn(self, error: TraceError) -> None:
@@ -150,5 +150,5 @@ def check_page_size(page_size: int) -> None:
 
 
 def section_name(id: int) -> str:
-    """The name of a kind of section, for messages."""
+    """Return the name of a kind of section, for messages."""
     return next((known.name for known in SectionId if known == id), f"section {id}")

@@ -45,7 +45,7 @@ _known: WeakValueDictionary[int, _Symbols] = WeakValueDictionary()
 
 
 def kernel_symbols(file: Recording) -> SymbolTable | None:
-    """The file's kernel symbols, read and sorted at the first lookup; None when it has none."""
+    """Return the file's kernel symbols, read and sorted at the first lookup; None when it has none."""
     section = file.section(SectionId.KALLSYMS)
     if section is None:
         return None

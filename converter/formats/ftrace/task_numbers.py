@@ -29,7 +29,7 @@ class TaskNumbers:
         self._column: NDArray[np.int32] = np.full(1, -1, np.int32)
 
     def all(self) -> list[int]:
-        """The numbers of all threads so far."""
+        """Return the numbers of all threads so far."""
         for thread in self._threads[len(self._numbers) :]:
             number = thread.tid
             if number > self.largest or number in self._taken:

@@ -158,7 +158,7 @@ class TextPart(NamedTuple):
     part: str
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         column = BytesAt(0, -1).copied(records, 1, until_nul=False)
         if self.part == "line":
             return column

@@ -1,4 +1,4 @@
-"""Perfetto's protobuf traces: what ui.perfetto.dev, traced, Chrome and Android record."""
+"""Perfetto's protobuf traces, as recorded by ui.perfetto.dev, traced, Chrome and Android."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def capabilities(variant: str) -> Capabilities:
-    """Return what a Perfetto trace can hold."""
+    """Return the capabilities of Perfetto traces."""
     from converter.formats.perfetto.capabilities import capabilities as declared
 
     return declared(variant)
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file starts with a TracePacket: byte 0x0A, a length, and fields that a packet can have, to its end.
+    """Return True if a file starts with a TracePacket: byte 0x0A, a length, and valid fields up to its end.
 
-    Packets of nothing may stand in front of it.
+    Empty packets may precede it.
     """
     start = 0
     while head.startswith(_EMPTY_PACKET, start):
@@ -57,14 +57,14 @@ def sniff(head: bytes) -> bool:
 
 
 _EMPTY_PACKET = b"\x0a\x00"
-#: What `sniff` gets of a file that is not shorter.
+#: The size of the head that `sniff` gets, unless the file is shorter.
 _HEAD_BYTES = 4096
 #: TracePacket has extensions up to here (trace_packet.proto).
 _MAX_FIELD = 9999
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number, and the place behind it; -1 where it is cut off or too long."""
+    """Return a number and the offset after it; -1 where it is cut off or too long."""
     value = 0
     for shift, byte in enumerate(data[at : at + 10]):
         value |= (byte & 0x7F) << 7 * shift

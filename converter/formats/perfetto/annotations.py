@@ -31,14 +31,13 @@ from converter.limits import limit
 _U64 = IntegerClass(64)
 _I64 = IntegerClass(64, signed=True)
 _POINTER = IntegerClass(64, style=Style.POINTER)
-#: What an annotation is that is nested too deep, or damaged.
+#: The class of an annotation that is nested too deep, or damaged.
 RAW_ANNOTATION = BytesClass("application/x-perfetto; type=DebugAnnotation")
 
-#: A value that is JSON text, which importers take apart.
+#: A value that is JSON text, which importers parse.
 JSON_VALUE = BytesClass("application/json")
 
-#: Of NestedValue, a field that none of its own is: the type of the elements that an empty array would have, as
-#: `declarations.type_text` names it.
+#: A field added to NestedValue: the type of an empty array's elements, as named by `event_schemas.type_text`.
 EMPTY_LIST_OF: Final = 1000
 
 #: Looks up an interned text: (field of InternedData, iid) to bytes.
@@ -48,10 +47,8 @@ Texts = Callable[[int, int], bytes]
 def nested_value(
     data: NDArray[np.uint8], start: int, size: int, texts: Texts, depth: int = 0
 ) -> tuple[FieldClass, Any]:
-    """Type and value of one annotation, in the form that `ir.columns.column_from_values` takes."""
+    """Return type and value of an annotation, in the representation that `ir.columns.column_from_values` accepts."""
     try:
-        if depth > limit("perfetto.nesting"):
-            raise ValueError("annotations nest too deep")
         return _value(data, start, size, texts, depth)[1:]
     except ValueError:
         return RAW_ANNOTATION, bytes(data[start : start + size])
@@ -60,6 +57,14 @@ def nested_value(
 def _value(
     data: NDArray[np.uint8], start: int, size: int, texts: Texts, depth: int
 ) -> tuple[bytes, FieldClass, Any]:
+    """Return name, type and value of an annotation.
+
+    Raises:
+        ValueError: it is damaged, or nested too deep.
+
+    """
+    if depth > limit("perfetto.nesting"):
+        raise ValueError("annotations nest too deep")
     name = type_name = b""
     found: tuple[FieldClass, Any] = (NullClass(), None)
     entries: list[tuple[bytes, FieldClass, Any]] = []
@@ -72,30 +77,9 @@ def _value(
                 name = texts(InternedField.DEBUG_ANNOTATION_NAMES, value)
             case Annotation.NAME:
                 name = raw
-            case Annotation.BOOL_VALUE:
-                found = BooleanClass(), value != 0
-            case Annotation.UINT_VALUE:
-                found = _U64, value
-            case Annotation.INT_VALUE:
-                found = _I64, value - (1 << 64) if value >> 63 else value
-            case Annotation.DOUBLE_VALUE:
-                found = FloatClass(64), np.uint64(value).view(np.float64).item()
-            case Annotation.POINTER_VALUE:
-                found = _POINTER, value
-            case Annotation.STRING_VALUE:
-                found = StringClass(), raw
-            case Annotation.LEGACY_JSON_VALUE:
-                found = JSON_VALUE, raw
-            case Annotation.STRING_VALUE_IID:
-                text = texts(InternedField.DEBUG_ANNOTATION_STRING_VALUES, value)
-                found = StringClass(), text
             case Annotation.DICT_ENTRIES if wire == 2:
-                if depth >= limit("perfetto.nesting"):
-                    raise ValueError("annotations nest too deep")
                 entries.append(_value(data, value, length, texts, depth + 1))
             case Annotation.ARRAY_VALUES if wire == 2:
-                if depth >= limit("perfetto.nesting"):
-                    raise ValueError("annotations nest too deep")
                 elements.append(_value(data, value, length, texts, depth + 1)[1:])
             case Annotation.NESTED_VALUE if wire == 2:
                 found = _nested(data, value, length, depth)
@@ -105,6 +89,8 @@ def _value(
                 type_name = texts(InternedField.DEBUG_ANNOTATION_VALUE_TYPE_NAMES, value)
             case Annotation.PROTO_VALUE:
                 proto = raw
+            case _:
+                found = _scalar(number, value, raw, texts) or found
     if proto is not None:
         found = proto_class(type_name), proto
     if entries:
@@ -114,21 +100,43 @@ def _value(
     return name, *found
 
 
+def _scalar(number: int, value: int, raw: bytes, texts: Texts) -> tuple[FieldClass, Any] | None:
+    """Return type and value of a field with a scalar value; None for any other field."""
+    match number:
+        case Annotation.BOOL_VALUE:
+            return BooleanClass(), value != 0
+        case Annotation.UINT_VALUE:
+            return _U64, value
+        case Annotation.INT_VALUE:
+            return _I64, value - (1 << 64) if value >> 63 else value
+        case Annotation.DOUBLE_VALUE:
+            return FloatClass(64), np.uint64(value).view(np.float64).item()
+        case Annotation.POINTER_VALUE:
+            return _POINTER, value
+        case Annotation.STRING_VALUE:
+            return StringClass(), raw
+        case Annotation.LEGACY_JSON_VALUE:
+            return JSON_VALUE, raw
+        case Annotation.STRING_VALUE_IID:
+            return StringClass(), texts(InternedField.DEBUG_ANNOTATION_STRING_VALUES, value)
+    return None
+
+
 def proto_class(type_name: bytes) -> BytesClass:
-    """The class of a serialized message of some type."""
+    """Return the class of a serialized message of some type."""
     name = type_name.decode("utf-8", "surrogateescape")
     return BytesClass(f"application/x-protobuf; type={name}")
 
 
 def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple[FieldClass, Any]:
-    """A DebugAnnotation.NestedValue, the form that dictionaries and arrays had before."""
+    """Return type and value of a DebugAnnotation.NestedValue, the former encoding of dictionaries and arrays."""
     if depth > limit("perfetto.nesting"):
         raise ValueError("annotations nest too deep")
     kind = 0
     keys: list[bytes] = []
     values: list[tuple[FieldClass, Any]] = []
     elements: list[tuple[FieldClass, Any]] = []
-    of: FieldClass = NullClass()
+    element: FieldClass = NullClass()
     found: tuple[FieldClass, Any] = (NullClass(), None)
     for number, wire, value, length in split_fields(data, start, size):
         match number:
@@ -149,9 +157,9 @@ def _nested(data: NDArray[np.uint8], start: int, size: int, depth: int) -> tuple
             case 8 if wire == 2:
                 found = StringClass(), bytes(data[value : value + length])
             case _ if number == EMPTY_LIST_OF and wire == 2:
-                of = parse_type(bytes(data[value : value + length]).decode("utf-8", "replace"))
+                element = parse_type(bytes(data[value : value + length]).decode("utf-8", "replace"))
     if kind == 2 and not elements:
-        return ArrayClass(of), []
+        return ArrayClass(element), []
     if kind == 1 or keys:
         return _structure([(k, *v) for k, v in zip(keys, values, strict=False)])
     if kind == 2 or elements:
@@ -168,7 +176,7 @@ def _structure(entries: list[tuple[bytes, FieldClass, Any]]) -> tuple[FieldClass
 
 
 def _array(elements: list[tuple[FieldClass, Any]]) -> tuple[FieldClass, Any]:
-    """An array of the one type that all elements have, or of a variant of all their types."""
+    """Return an array of the only type of its elements, or of a variant of all their types."""
     kinds = list(dict.fromkeys(kind for kind, _ in elements))
     if not kinds:
         return ArrayClass(NullClass()), []

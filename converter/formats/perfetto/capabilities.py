@@ -1,4 +1,4 @@
-"""What a Perfetto trace holds, as the reader delivers it: of each kind the fields, and what else becomes of it."""
+"""The capabilities of Perfetto traces: the fields of each kind as the reader returns them, and their adapters."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
 from converter.projection.engine.pieces import Piece
 
-#: Values of debug annotations. Which arrays they can be, `keep_lists` sees to.
+#: Values of debug annotations. `keep_lists` decides about arrays.
 _ARGUMENTS: Final = Capabilities(
     {},
     integers=frozenset({(64, False), (64, True)}),
@@ -57,7 +57,7 @@ _ARGUMENTS: Final = Capabilities(
 
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
-    """A counter event has one value, and it is a number."""
+    """Return how a counter is held: with one value, which is a number."""
     values = sum(map(is_value, event_class.fields)) + sum(map(is_text, event_class.fields))
     return None if values > 1 else _COUNTER
 
@@ -69,12 +69,12 @@ _COUNTED: Final = counted()
 
 
 def _lost(piece: Piece, projection: Projection) -> Piece:
-    """Lost events: of a class that does not say how many, the record says that neither."""
+    """Adapt lost events: the record has no count if the class has none."""
     return piece if piece.integers(Role.COUNT) is None else _COUNTED(piece, projection)
 
 
 def _lost_support(event_class: EventClass) -> KindSupport:
-    """Lost events, with their number where the source knows it."""
+    """Return how lost events are held, with their number where the source knows it."""
     counted = mapping.COUNTED_LOST_EVENTS
     index = event_class.index_of(Role.COUNT)
     if index is None or not isinstance(event_class.fields[index].type, IntegerClass):
@@ -94,7 +94,7 @@ def _native_support(event_class: EventClass) -> KindSupport:
 
 
 def _log_support(event_class: EventClass) -> KindSupport | None:
-    """A log entry has a message, and what Android's have beside it; those with arguments become instants."""
+    """Return how a log entry is held: with a message and Android's other fields; with arguments, as an instant."""
     for field in event_class.fields:
         own = field.role in (Role.MESSAGE, Role.CATEGORY) and isinstance(field.type, StringClass)
         if not own and field not in mapping.log_fields():
@@ -104,7 +104,7 @@ def _log_support(event_class: EventClass) -> KindSupport | None:
 
 
 def _sample_support(event_class: EventClass) -> KindSupport | None:
-    """A sample has a call stack of frames, addresses or names of functions; those with arguments become instants."""
+    """Return how a sample is held: with a stack of frames, addresses or functions; with arguments, as an instant."""
     for field in event_class.fields:
         if field in mapping.SAMPLE_FIELDS:
             continue
@@ -145,7 +145,7 @@ def _fitted(piece: Piece, projection: Projection) -> Piece:
 
 @cache
 def capabilities(variant: str) -> Capabilities:
-    """What a Perfetto trace can hold, by kind: the fields that the reader delivers of it.
+    """Return what a Perfetto trace can hold, by kind: the fields that the reader returns.
 
     Kernel events are the typed message of their name where the package has one, the message of their kind, or else
     generic events of 64-bit integers, floating-point numbers, strings and bytes.

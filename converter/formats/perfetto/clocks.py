@@ -1,4 +1,4 @@
-"""Clocks: from the clock that a packet names to the trace's, by way of snapshots (clock_snapshot.proto)."""
+"""Clocks: converts times from a packet's clock to the trace's, with snapshots (clock_snapshot.proto)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Edge = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def clock_key(sequence: int, clock: int) -> ClockKey:
-    """The clock that a packet of a sequence means by an id."""
+    """Return the clock that an id means in packets of a sequence."""
     return (sequence if clock in SEQUENCE_CLOCKS else 0, clock)
 
 
 def wrapped(value: int) -> int:
-    """A 64-bit number as an int64."""
+    """Return a 64-bit number as an int64."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 class Clocks:
-    """The snapshots of a trace: readings of several clocks at one moment."""
+    """The snapshots of a trace: simultaneous readings of several clocks."""
 
     def __init__(self) -> None:
         self._snapshots: list[dict[ClockKey, int]] = []
@@ -39,7 +39,7 @@ class Clocks:
         self._used: dict[int, None] = {}
 
     def add(self, sequence: int, snapshot: dict[str, Any]) -> None:
-        """Note a decoded ClockSnapshot."""
+        """Add a decoded ClockSnapshot."""
         readings: dict[ClockKey, int] = {}
         for clock in snapshot.get("clocks", ()):
             if "clock_id" in clock:
@@ -53,13 +53,13 @@ class Clocks:
 
     @property
     def trace_clock(self) -> int:
-        """The id of the clock that the trace's times are on."""
+        """The id of the clock of the trace's times."""
         return self._primary or BuiltinClock.BOOTTIME
 
     def convert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Times of a clock, in nanoseconds, as times of the trace's clock; None when no snapshot relates them.
+        """Convert times of a clock, in nanoseconds, to the trace's clock; None if no snapshot relates them.
 
-        A time is moved by the difference that the last snapshot before it shows (the first, for times before all).
+        A time is shifted by the difference in the last snapshot before it (or the first, for times before all).
         """
         if key == (0, self.trace_clock):
             return ts
@@ -74,10 +74,10 @@ class Clocks:
         return ts
 
     def invert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        """Times of a clock that `convert` makes these of the trace's; None when no snapshot relates them.
+        """Return times of a clock that `convert` maps to these times of the trace; None if no snapshot relates them.
 
-        Where a clock was set back, several times are converted to one; one of them, and where it was set forward, none
-        is: then the first snapshot's difference counts.
+        Where a clock was set back, several times map to one, and one of them is returned; where it was set forward,
+        none does, and the first snapshot's difference counts.
         """
         if self.convert(key, ts[:0]) is None:
             return None
@@ -92,12 +92,12 @@ class Clocks:
         return ts
 
     def domain(self) -> ClockDomain:
-        """The trace's clock."""
+        """Return the trace's clock."""
         clock = self.trace_clock
         return ClockDomain(_name(clock), epoch_ns=self._epoch((0, clock)))
 
     def others(self) -> list[ClockDomain]:
-        """The other clocks that all sequences share and snapshots show, by id."""
+        """Return the other clocks that all sequences share and snapshots contain, by id."""
         keys = {key for snapshot in self._snapshots for key in snapshot if key[0] == 0}
         keys.discard((0, self.trace_clock))
         return [ClockDomain(_name(key[1]), epoch_ns=self._epoch(key)) for key in sorted(keys)]
@@ -112,7 +112,7 @@ class Clocks:
         return None
 
     def _route(self, key: ClockKey) -> list[Edge] | None:
-        """The shortest chain of clocks to the trace's in which each two were read together."""
+        """Return the shortest chain of clocks to the trace's in which neighbours were read together."""
         goal = (0, self.trace_clock)
         came_from: dict[ClockKey, ClockKey | None] = {key: None}
         frontier = [key]

@@ -1,6 +1,6 @@
-"""What travels in a Perfetto trace: packets with a field that no one else has, at its end.
+"""The embedded payload of a Perfetto trace: packets at its end with a field that no one else uses.
 
-Readers skip fields of a TracePacket that they do not know; numbers from 2000 on are not given to anybody
+Readers skip unknown fields of a TracePacket; numbers from 2000 on are not assigned
 (protos/perfetto/trace/extensions.json).
 """
 
@@ -18,7 +18,7 @@ from converter.storage.source import Source
 _KEY: Final = RESIDUAL << 3 | 2
 #: Field 1 of Trace, length-delimited.
 _PACKET_KEY: Final = 0x0A
-#: The key and size of a packet and those of the field take no more.
+#: The maximum size of the keys and sizes of a packet and of the field.
 _MOST_BEFORE: Final = 24
 
 
@@ -26,12 +26,12 @@ class _Frames(Embedding):
     frame_size = 1 << 20
 
     def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
-        """A packet."""
+        """Return a packet."""
         field = _varint(_KEY) + _varint(len(data)) + data
         return bytes([_PACKET_KEY]) + _varint(len(field)) + field
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """What the field holds in the packets from `start` on."""
+        """Yield the content of the field in the packets from `start` on."""
         offset = start
         while offset < source.size:
             head = source.read(offset, _MOST_BEFORE)

@@ -1,7 +1,7 @@
-"""What only a JSON trace has (its other members and metadata events), as a trace attribute of a Perfetto trace.
+"""The data that only a JSON trace has (other members and metadata events), as a trace attribute of a Perfetto trace.
 
-Converted back to JSON it is all there again. What the importer shows of it besides, the order of processes and threads,
-goes to their descriptors.
+Converting back to JSON restores all of it. The part that the importer also shows, the order of processes and threads,
+is written to their descriptors.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.metadata import is_json_document
 
-#: An attribute with such a sidecar is called so, with the sidecar's name after it.
-SIDECAR_PREFIX: Final = "traceconv."
-#: Metadata events that say where a process or a thread stands.
+#: The attribute, and the name of the sidecar in it.
+SIDECAR_ATTRIBUTE: Final = "traceconv.chrome"
+SIDECAR: Final = "chrome"
+#: Formats of traces that were JSON: trace events, and profiles of Firefox.
+PROFILE: Final = "gecko"
+_JSON: Final = frozenset({SIDECAR, PROFILE})
+#: Metadata events with the position of a process or a thread in the viewer.
 _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
 
 
 def was_json(trace: Trace) -> bool:
-    """Whether importers have what was read as JSON, and how they show that is to be kept."""
-    return bool(trace.semantics.json_arguments)
+    """Return True if the trace was read from JSON, so that the importers' presentation of JSON must be kept."""
+    return trace.format in _JSON
 
 
-def json_documents(trace: Trace) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the sidecars of JSON documents with their names."""
-    for name, sidecar in trace.sidecar.items():
-        if sidecar and is_json_document(sidecar):
-            yield name, sidecar
-
-
-def sidecar_form(sidecar: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the sidecar of a JSON document as JSON."""
+def sidecar_form(trace: Trace) -> dict[str, Any] | None:
+    """Return the sidecar as JSON; None if there is none, or if the packets that are written again contain it."""
+    sidecar = trace.sidecar.get(SIDECAR)
+    if not sidecar or trace.format == "perfetto":
+        return None
     members = sidecar.get("members", {})
     return {
-        # A member that is no JSON is text.
+        # A member that is not JSON is text.
         "members": {name: one for name, one in members.items() if not isinstance(one, bytes)},
         "texts": {
             name: one.decode("utf-8", "replace")
@@ -51,10 +51,10 @@ def sidecar_form(sidecar: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_sidecar(text: bytes) -> dict[str, Any]:
-    """The sidecar that the attribute has.
+    """Parse the sidecar in the attribute.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a sidecar.
 
     """
     try:
@@ -63,7 +63,7 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
             **form["members"],
             **{name: one.encode() for name, one in form["texts"].items()},
         }
-        # One event a line, as a writer writes them again.
+        # One event per line, as the writer expects them.
         metadata = [_line(_event(one)) for one in form["metadata"]]
         text_ids = {str(int(number)): str(one) for number, one in form["text_ids"].items()}
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -81,22 +81,22 @@ def _event(text: str) -> dict[str, Any]:
 
 def _line(event: dict[str, Any]) -> str:
     line = json.dumps(event, ensure_ascii=False)
-    # What is no Unicode stays escaped.
+    # Text that is not valid Unicode stays escaped.
     return line if is_unicode(line) else json.dumps(event)
 
 
 def has_switches(trace: Trace) -> bool:
-    """Whether a JSON trace was a kernel's, whose process 0 is the idle task: no other has switches of tasks."""
+    """Return True if a JSON trace was a kernel's, whose process 0 is the idle task: only such traces have switches."""
     return any(map(is_switch, trace.event_classes))
 
 
 def is_switch(event_class: EventClass) -> bool:
-    """Whether events of a class are switches of tasks."""
+    """Return True if events of a class are switches of tasks."""
     return event_class.kind is Kind.SCHED_SWITCH
 
 
 class SortIndexes:
-    """Places in the order of processes and threads, as the metadata events that are known so far give them."""
+    """The positions of processes and threads in the viewer, from the metadata events that are known so far."""
 
     def __init__(self) -> None:
         self._read = 0
@@ -105,18 +105,17 @@ class SortIndexes:
     def __bool__(self) -> bool:
         return bool(self._places)
 
-    def of(self, pid: int, tid: int | None) -> dict[str, int]:
-        """The place of a thread (None: of the process itself) as a field of its track's descriptor."""
+    def fields_of(self, pid: int, tid: int | None) -> dict[str, int]:
+        """Return the position of a thread (None: of the process itself) as a field of its track's descriptor."""
         place = self._places.get((str(pid), None if tid is None else str(tid)))
         return {} if place is None else {"sibling_order_rank": place}
 
     def read(self, trace: Trace) -> None:
-        """Take in the metadata events that are new; the first place given counts, as for importers."""
-        for _, sidecar in json_documents(trace):
-            events = sidecar.get("metadata", [])
-            for text in events[self._read :]:
-                self._add(text)
-            self._read = len(events)
+        """Read the metadata events that are new; the first position of each counts, as in importers."""
+        events = trace.sidecar.get(SIDECAR, {}).get("metadata", [])
+        for text in events[self._read :]:
+            self._add(text)
+        self._read = len(events)
 
     def _add(self, text: str) -> None:
         try:

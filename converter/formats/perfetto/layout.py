@@ -1,8 +1,8 @@
-"""What a Perfetto trace's bytes are: numbers of the fields that framing, sequences and bundles are made of.
+"""The layout of a Perfetto trace: numbers of the fields of framing, sequences and bundles.
 
 A trace is one protobuf message ``Trace { repeated TracePacket packet = 1; }``, so a file is records of the form
 (0x0A, length, packet) (protos/perfetto/trace/trace.proto). The messages in packets are declared by the `perfetto`
-package: see `descriptors`. Here stands what compiled code has to know of them by number.
+package: see `descriptors`. This module has the field numbers that compiled code needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 #: First byte of every record of a file: field 1, length-delimited.
 PACKET_TAG: Final = 0x0A
 
-#: The field of TracePacket, length-delimited, in which a whole trace travels in frames: see `residual`.
+#: The field of TracePacket, length-delimited, in which a whole trace is embedded in frames: see `embedding`.
 RESIDUAL: Final = 7_267
 
 
@@ -81,19 +81,19 @@ class BuiltinClock(IntEnum):
 SEQUENCE_CLOCKS: Final = range(64, 128)
 
 
-#: A field of TrackEvent that none of its own is: see `extension`. It has annotations as its field 1.
+#: A field added to TrackEvent: see `extension`. Its field 1 are annotations.
 ARGUMENTS: Final = 3_267
 ARGUMENTS_ANNOTATIONS: Final = 1
 
-#: A field of FtraceEventBundle that none of its own is (importers skip it): how many events were lost, where known.
+#: A field added to FtraceEventBundle (importers skip it): the number of lost events, where known.
 LOST_COUNT: Final = 1000
-#: Likewise: of events that have flags, or no thread, how many others stand in front of each since the last such one,
-#: and `2 * common_flags + (1 without a thread)`, as varints. In an FtraceEvent importers take common_flags for an
-#: event, and reject those without a pid.
+#: Another one: for each event with flags or without a thread, the number of other events since the last such one and
+#: `2 * common_flags + (1 without a thread)`, as varints. Importers would parse common_flags in an FtraceEvent as an
+#: event, and reject events without a pid.
 EVENT_NOTES: Final = 1001
-#: Of PerfSample, likewise: it is the call stack of a kernel event, which has it too.
+#: A field added to PerfSample: the sample is the call stack of a kernel event, which also has it.
 OF_KERNEL_EVENT: Final = 1000
-#: Of Mapping, likewise: its name is no path, and has no slash in front.
+#: A field added to Mapping: its name is not a path, and does not begin with a slash.
 NO_PATH: Final = 1000
 
 
@@ -110,7 +110,7 @@ class FtraceClock(IntEnum):
 
 @unique
 class FtraceField(IntEnum):
-    """Fields of FtraceEvent that no typed event is, and where described ones start (ftrace_event.proto)."""
+    """Fields of FtraceEvent other than typed events, and the first number of described ones (ftrace_event.proto)."""
 
     TIMESTAMP = 1
     PID = 2
@@ -122,21 +122,21 @@ class FtraceField(IntEnum):
 
 @unique
 class TaskStateField(IntEnum):
-    """Fields of GenericKernelTaskStateEvent (generic_task.proto), and of this package's own, which importers skip."""
+    """Fields of GenericKernelTaskStateEvent (generic_task.proto), and this package's own, which importers skip."""
 
     CPU = 1
     COMM = 2
     TID = 3
     STATE = 4
     PRIO = 5
-    #: Of the task that gets the CPU: who leaves it.
+    #: For the task that gets the CPU: the task that leaves it.
     PREV_TID = 1000
     PREV_COMM = 1001
     PREV_PRIO = 1002
     PREV_STATE = 1003
-    #: Of the task that leaves the CPU: the event behind says it all. Of a thread in a state: its track event does.
+    #: For the task that leaves the CPU: the next event has all data. For a thread in a state: its track event has.
     IS_TOLD = 1004
-    #: Of the task that leaves the CPU, where none is known that gets it: that, in place of an event behind.
+    #: For the task that leaves the CPU, if the one that gets it is unknown: its number, instead of another event.
     NEXT_TID = 1005
     NEXT_COMM = 1006
     NEXT_PRIO = 1007
@@ -144,7 +144,7 @@ class TaskStateField(IntEnum):
 
 @unique
 class TaskState(IntEnum):
-    """GenericKernelTaskStateEvent.TaskStateEnum, as far as switches and states can tell."""
+    """GenericKernelTaskStateEvent.TaskStateEnum, as far as switches and states have it."""
 
     UNKNOWN = 0
     RUNNABLE = 2
@@ -158,7 +158,7 @@ class TaskState(IntEnum):
 
 @unique
 class InternedField(IntEnum):
-    """Fields of InternedData (interned_data.proto): what iids of a sequence stand for."""
+    """Fields of InternedData (interned_data.proto): the meaning of iids of a sequence."""
 
     EVENT_CATEGORIES = 1
     EVENT_NAMES = 2
@@ -230,19 +230,19 @@ class LegacyField(IntEnum):
     THREAD_INSTRUCTION_DELTA = 15
     PID_OVERRIDE = 18
     TID_OVERRIDE = 19
-    #: This package's own, which importers skip: ids that are text, of which the numbers are derived, and members of
-    #: JSON events that are not standard.
+    #: This package's own fields, which importers skip: ids that are text, from which the numbers are derived, and
+    #: members of JSON events that are not standard.
     ID_TEXT = 1000
     BIND_TEXT = 1001
     MEMBERS = 1002
-    #: Of a state, in nanoseconds.
+    #: The duration of a state, in nanoseconds.
     DURATION = 1003
 
 
-#: What the sidecar calls the times since which CPUs were recorded: [CPU, time on the trace's clock].
+#: The sidecar's entry of times since which CPUs were recorded: [CPU, time on the trace's clock].
 CPU_STARTS: Final = "cpu_starts"
 
-#: Packets that the trace's tables are made of: message of each.
+#: Packets from which the trace's tables are built: the message of each.
 TABLE_PACKETS: Final[dict[PacketField, str]] = {
     PacketField.PROCESS_TREE: "ProcessTree",
     PacketField.CLOCK_SNAPSHOT: "ClockSnapshot",
@@ -252,8 +252,8 @@ TABLE_PACKETS: Final[dict[PacketField, str]] = {
     PacketField.TRACK_DESCRIPTOR: "TrackDescriptor",
     PacketField.TRACE_ATTRIBUTES: "TraceAttributes",
 }
-#: What the sidecar calls the state of sequences with packets that stay as they are.
+#: The sidecar's entry of the state of sequences with packets that stay unchanged.
 SEQUENCE_STATES: Final = "interned_data"
-#: The trace attribute in which this package's writer says what packets have no fields for: names and rates of clocks,
+#: The trace attribute in which this package's writer stores data without a packet field: names and rates of clocks,
 #: environment, as JSON.
 TRACE_ATTRIBUTE: Final = "traceconv.trace"

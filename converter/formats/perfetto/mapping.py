@@ -1,4 +1,4 @@
-"""What Perfetto's records mean: track events, units, clocks, other packets. Kernel events: see `tracepoints`."""
+"""The mapping of Perfetto's records: track events, units, clocks, other packets. Kernel events: see `tracepoints`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NAME: Final = Field("name", StringClass(), Role.NAME)
 CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
 ID: Final = number_id("id")
 
-#: A counter's value, by whether it is floating-point.
+#: The field of a counter's value: integer (False) or floating-point (True).
 COUNTER_VALUES: Final = {
     False: Field("value", IntegerClass(64, signed=True), Role.VALUE),
     True: Field("value", FloatClass(64), Role.VALUE),
@@ -75,13 +75,13 @@ FRAME: Final = StructureClass(
 
 
 def _part(name: str, field_class: FieldClass) -> Field:
-    """A part of a track event beside its annotations; its role, which no annotation has, tells it from those."""
+    """Return a field of a track event that is not an annotation; no annotation has its role."""
     return Field(name, field_class, Role.CONTEXT)
 
 
 _I64 = IntegerClass(64, signed=True)
 _U64 = IntegerClass(64)
-#: Fields of LegacyEvent that are no parts of a kind of their own, and those that are where another is the event's id.
+#: Fields of LegacyEvent without a kind of their own, and ids that are not the event's.
 LEGACY_PARTS: Final[dict[LegacyField, Field]] = {
     LegacyField.DURATION_US: _part("legacy_duration_us", _I64),
     LegacyField.UNSCOPED_ID: _part("legacy_unscoped_id", _U64),
@@ -90,7 +90,7 @@ LEGACY_PARTS: Final[dict[LegacyField, Field]] = {
     LegacyField.GLOBAL_ID: _part("legacy_global_id", _U64),
     LegacyField.THREAD_INSTRUCTION_DELTA: _part("legacy_thread_instruction_delta", _I64),
 }
-#: Fields of LegacyEvent with an id, by its name: the first is the event's.
+#: Fields of LegacyEvent with an id, by the id's name: the first is the event's.
 ID_FIELDS: Final = dict(
     zip(
         ID_NAMES,
@@ -100,7 +100,7 @@ ID_FIELDS: Final = dict(
 )
 #: LegacyEvent.InstantEventScope.
 INSTANT_SCOPES: Final = {"g": 1, "p": 2, "t": 3}
-#: Values of events that are no counters, by whether they are floating-point.
+#: The field of the value of an event other than a counter: integer (False) or floating-point (True).
 OTHER_VALUES: Final = {
     False: _part("counter_value", _I64),
     True: _part("double_counter_value", FloatClass(64)),
@@ -109,13 +109,13 @@ CORRELATION_NAME: Final = _part("correlation_id_str", StringClass())
 #: Innermost frame first.
 CALLSTACK: Final = _part("callstack", ArrayClass(FRAME))
 CALLSTACK_WEIGHT: Final = _part("callstack_weight", FloatClass(64))
-#: Fields of a TrackEvent that nothing above stands for, as they are on the wire, tags included.
+#: Fields of a TrackEvent that nothing above represents, as on the wire, including tags.
 REMAINDER: Final = _part("track_event", BytesClass())
 
-#: The parts that a track event may have, in the order in which they stand between its kind's own and its annotations.
+#: The optional fields of a track event, in their order between the fields of its kind and its annotations.
 PARTS: Final[tuple[Field, ...]] = (
     PHASE,
-    *(made(name) for name in ID_NAMES for made in (number_id, text_id)),
+    *(new_field(name) for name in ID_NAMES for new_field in (number_id, text_id)),
     THREAD_TIME,
     THREAD_DURATION,
     SCOPE,
@@ -136,7 +136,7 @@ PARTS: Final[tuple[Field, ...]] = (
     CALLSTACK_WEIGHT,
     REMAINDER,
 )
-#: Those of a state, which may last.
+#: The optional fields of a state, which may have a duration.
 STATE_PARTS: Final = (DURATION, *PARTS)
 
 #: Kinds of TrackEvent.type.
@@ -148,8 +148,8 @@ TYPE_KINDS: Final[dict[TrackEventType, Kind]] = {
     TrackEventType.STATE: Kind.STATE,
 }
 
-#: Kinds of LegacyEvent.phase, the phases of Chrome's JSON. The first phase of a kind is what a writer uses for it;
-#: events of the others keep theirs as the part "phase".
+#: Kinds of LegacyEvent.phase, the phases of Chrome's JSON. The writer uses the first phase of a kind; events with
+#: others keep theirs in the field "phase".
 PHASE_KINDS: Final[dict[str, Kind]] = {
     "B": Kind.SLICE_BEGIN,
     "E": Kind.SLICE_END,
@@ -172,7 +172,7 @@ PHASE_KINDS: Final[dict[str, Kind]] = {
     "D": Kind.OBJECT_DELETE,
 }
 
-#: Kinds whose native form is a LegacyEvent with an id.
+#: Kinds whose native encoding is a LegacyEvent with an id.
 ID_KINDS: Final = frozenset(
     {
         Kind.ASYNC_BEGIN,
@@ -189,7 +189,7 @@ ID_KINDS: Final = frozenset(
 
 
 def leading_fields(kind: Kind) -> tuple[Field, ...]:
-    """The fields that every track event of a kind has, in front of its arguments."""
+    """Return the fields of every track event of a kind, which precede its arguments."""
     if kind in ID_KINDS:
         return (NAME, CATEGORY, ID)
     if kind is Kind.SLICE_COMPLETE:
@@ -198,16 +198,16 @@ def leading_fields(kind: Kind) -> tuple[Field, ...]:
 
 
 def default_phase(kind: Kind) -> str:
-    """The phase that an event of the kind has unless an argument says another one."""
+    """Return the phase of an event of the kind that has no field with another one."""
     return next((phase for phase, of in PHASE_KINDS.items() if of is kind), "")
 
 
-#: Counter units (counter_descriptor.proto, Unit) as the unit of a track; a unit_name stands for itself.
+#: Counter units (counter_descriptor.proto, Unit) as the unit of a track; a unit_name is used unchanged.
 UNITS: Final[dict[int, str]] = {1: "ns", 2: "count", 3: "bytes"}
 
 
 def derived_uuid(name: bytes, scope: int, owner: tuple[int, ...], parent: int, unit: str) -> int:
-    """The uuid that a writer gives a track without an identity of its own; a reader that meets it leaves it out.
+    """Return the uuid that the writer gives to a track without an identity; the reader recognises and drops it.
 
     `owner` identifies the thread (pid, tid), the process (pid,) or the CPU; `parent` is the parent track's uuid.
     """
@@ -222,7 +222,7 @@ CLOCK_NAMES: Final[dict[int, str]] = {clock: clock.name.lower() for clock in Bui
 
 # Other records
 
-#: A packet that no kind stands for: its data's field number, and all its bytes.
+#: A packet that no kind represents: its data's field number, and all its bytes.
 NATIVE_PACKET: Final = EventClass(
     Kind.NATIVE,
     fields=(
@@ -230,7 +230,7 @@ NATIVE_PACKET: Final = EventClass(
         Field("packet", BytesClass(), Role.PAYLOAD),
     ),
 )
-#: The category of their classes, which are named after the field that their data is in.
+#: The category of classes of such packets, which are named after the field of their data.
 PACKETS: Final = "TracePacket"
 
 #: An entry of AndroidLogPacket, by fields of AndroidLogPacket.LogEvent.
@@ -245,12 +245,12 @@ LOG_ROLES: Final = {
 
 @cache
 def log_fields() -> tuple[Field, ...]:
-    """The fields of the event of a log entry."""
+    """Return the fields of the event of a log entry."""
     declared = {item.name: item for item in program_of("AndroidLogPacket.LogEvent")}
     return tuple(Field(name, declared[name].field_class, role) for name, role in LOG_ROLES.items())
 
 
-#: lost_events of a bundle, which has no field for how many; this package's writer adds one.
+#: lost_events of a bundle, which has no field for their number; this package's writer adds one.
 LOST_EVENTS: Final = EventClass(Kind.DISCARDED)
 COUNTED_LOST_EVENTS: Final = EventClass(
     Kind.DISCARDED,
@@ -259,8 +259,8 @@ COUNTED_LOST_EVENTS: Final = EventClass(
 )
 
 _TASK: Final = IntegerClass(64, signed=True, labels=(UNKNOWN_LABEL,))
-#: A switch of a kernel other than Linux, or one that names one task alone: a GenericKernelTaskStateEvent for each; its
-#: class may have the state too.
+#: A switch of a kernel other than Linux, or one that names only one task: a GenericKernelTaskStateEvent for each task;
+#: its class may also have the state.
 SWITCH: Final = EventClass(
     Kind.SCHED_SWITCH,
     "switch",
@@ -276,7 +276,7 @@ SWITCH: Final = EventClass(
 )
 SWITCH_STATE: Final = Field("prev_state", THREAD_STATES, Role.PREV_STATE)
 SWITCH_WITH_STATE: Final = replace(SWITCH, fields=(*SWITCH.fields, SWITCH_STATE))
-#: What each state of `THREAD_STATES` is there.
+#: The GenericKernelTaskStateEvent state of each of `THREAD_STATES`.
 TASK_STATES: Final[dict[ThreadState, TaskState]] = {
     ThreadState.NEW: TaskState.RUNNABLE,
     ThreadState.RUNNING: TaskState.RUNNABLE,
@@ -295,7 +295,7 @@ SAMPLE_FIELDS: Final = (
 
 
 def id_number(text: bytes) -> int:
-    """The number that stands for an id that is text: that which importers of JSON read in it, if they read one."""
+    """Return the number that represents an id that is text: the one that importers of JSON parse, if they can."""
     try:
         number = -1 if b"_" in text else int(text, 16)
     except ValueError:

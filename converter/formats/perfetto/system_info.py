@@ -1,12 +1,12 @@
-"""SystemInfo as entries of the environment, and these as that."""
+"""Converts SystemInfo to entries of the environment, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-#: Fields of SystemInfo.utsname: without the machine system calls have no names for importers, without the release task
-#: states are those of Linux 4.4 (system_probes_parser.cc, task_state.cc). The names are CTF's where that has any.
+#: Fields of SystemInfo.utsname: importers need the machine for names of system calls, and the release for task states,
+#: which are otherwise those of Linux 4.4 (system_probes_parser.cc, task_state.cc). The names are CTF's where possible.
 UTSNAME: Final = {
     "sysname": "sysname",
     "release": "kernel_release",
@@ -20,7 +20,7 @@ _NUMBERS: Final = {
         *("android_sdk_version", "system_ram_bytes"),
     )
 }
-#: Its other fields that a computer is described by.
+#: The other fields that describe a computer.
 SYSTEM: Final = {
     "machine_name": "hostname",
     **{
@@ -33,12 +33,12 @@ SYSTEM: Final = {
     },
     **_NUMBERS,
 }
-#: Numbers are of 32 bits but for these.
+#: Fields with 64-bit numbers; all others have 32 bits.
 _WIDE: Final = {"system_ram_bytes"}
 
 
 def system_form(environment: Mapping[str, str | int]) -> dict[str, Any]:
-    """The SystemInfo of what an environment says."""
+    """Return the SystemInfo for an environment."""
     names = _texts(UTSNAME, environment)
     texts = {name: key for name, key in SYSTEM.items() if name not in _NUMBERS}
     form: dict[str, Any] = {"utsname": names} if names else {}

@@ -1,4 +1,4 @@
-"""Which states that threads are in for a time are states of tasks, so that importers show them."""
+"""Selects the states of threads that are states of tasks, so that importers show them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Thread
 from converter.kernels.tables.strings import StringTable
 
-#: What importers call the states of tasks. Those of tasks that are gone end the thread, which nothing here says.
+#: The importers' names of task states. States of dead tasks would end the thread, which the source does not say.
 _STATES: Final = {
     b"Running": TaskState.RUNNING,
     b"R": TaskState.RUNNABLE,
@@ -30,18 +30,18 @@ _MAX_CPU: Final = 1023
 
 @dataclass(frozen=True, slots=True)
 class ShownStates:
-    """States as importers show them: which rows these are, and what they say."""
+    """States as importers show them: their rows and contents."""
 
     rows: NDArray[np.intp]
     duration: NDArray[np.int64]
     tid: NDArray[np.int64]
-    #: -1 of a thread that does not run.
+    #: -1 for a thread that does not run.
     cpu: NDArray[np.int64]
     state: NDArray[np.int64]
 
 
 def is_of_thread_states(event_class: EventClass) -> bool:
-    """Whether its events are states that last for a time of their own."""
+    """Return True if the events of a class are states with a duration."""
     return event_class.kind is Kind.STATE and event_class.index_of(Role.DURATION) is not None
 
 
@@ -52,9 +52,9 @@ def shown_states(
     threads: Sequence[Thread],
     strings: StringTable,
 ) -> ShownStates:
-    """Those of the states of a class, on these of the trace's threads, that are states of tasks.
+    """Return the states of a class, on these of the trace's threads, that are states of tasks.
 
-    Tasks have tids alone: one that threads of several processes have is nobody's.
+    Tasks only have a tid: one that threads of several processes share belongs to none of them.
     """
     tids = np.array([one.tid for one in threads] + [0], np.int64)
     values, which, counts = np.unique(tids, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""What Perfetto's kernel events mean: systems, names, kinds and roles, in both directions."""
+"""The mapping of Perfetto's kernel events: systems, names, kinds and roles, in both directions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.domain.linux_tracepoints import MEANINGS, NAMING_ROLES, Meaning, meaning
 
 #: The kernel's systems in the order of the .proto files that declare their events, each with the first event of its
-#: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file stand together in
-#: the package, so an event is of the last system whose first event does not stand behind it.
+#: file (protos/perfetto/trace/ftrace/*.proto; a file is named after its system). Messages of a file are adjacent in
+#: the package, so an event belongs to the last system whose first event does not come after it.
 SYSTEMS: Final[tuple[tuple[str, str], ...]] = (
     ("android_fs", "android_fs_dataread_end"),
     ("bcl_exynos", "bcl_irq_trigger"),
@@ -126,7 +126,7 @@ def _system_starts() -> list[tuple[int, str]]:
 
 
 def tracepoint_of(number: int) -> tuple[str, str] | None:
-    """The kernel's (system, event) of a typed event by its field number in FtraceEvent; None when it has none."""
+    """Return the kernel's (system, event) of a typed event by its field number in FtraceEvent; None if it has none."""
     event = typed_event(number)
     if event is None:
         return None
@@ -144,7 +144,7 @@ def tracepoint_of(number: int) -> tuple[str, str] | None:
 
 @cache
 def number_of_tracepoint() -> dict[tuple[str, str], int]:
-    """The field number in FtraceEvent of each (system, event) that has a typed event: the inverse for a writer."""
+    """Return the field number in FtraceEvent of each (system, event) with a typed event: the inverse for a writer."""
     result = {}
     for number in typed_event_numbers():
         tracepoint = tracepoint_of(number)
@@ -153,7 +153,7 @@ def number_of_tracepoint() -> dict[tuple[str, str], int]:
     return result
 
 
-#: Fields whose number names a function: an iid of InternedData.kernel_symbols, or an address where it is none there
+#: Fields whose number identifies a function: an iid of InternedData.kernel_symbols or, if that has none, an address
 #: (ftrace_parser.cc, kernel function fields).
 SYMBOL_FIELDS: Final = frozenset(
     {
@@ -173,27 +173,27 @@ SYMBOL_FIELDS: Final = frozenset(
     }
 )
 
-#: `EventClass.native` of what compact_sched holds, which a writer may put there again: the tasks switched out and
-#: the emitting tasks of its events are inferred from the switch before on the CPU.
+#: `EventClass.native` of events in compact_sched, which a writer may encode so again: the tasks switched out and the
+#: emitting tasks of its events are inferred from the previous switch on the CPU.
 COMPACT_SCHED: Final = b"FtraceEventBundle.CompactSched"
 #: `EventClass.native` of events in the self-contained generic encoding (FtraceEvent.generic).
 GENERIC_EVENT: Final = b"GenericFtraceEvent"
 
-#: `EventClass.native` of marks with a descriptor, though there is a typed event for marks: see `marks`.
+#: `EventClass.native` of markers with a descriptor, although there is a typed event for them: see `adapters.markers`.
 DESCRIBED_EVENT: Final = b"GenericEventDescriptor"
 
-#: The system of events that nothing declares, which are named by their field number.
+#: The system of undeclared events, which are named by their field number.
 UNKNOWN_SYSTEM: Final = "ftrace_event"
 
-#: What counters are of, and their values.
+#: The roles of counters' fields: values, and the CPU that they are about.
 _OF_COUNTERS: Final = frozenset({Role.VALUE, Role.MINIMUM, Role.MAXIMUM, Role.TARGET_CPU})
 
-#: FtraceEvent.common_flags, which every kernel event has in front of its own fields.
+#: FtraceEvent.common_flags, which precedes the fields of every kernel event.
 COMMON_FLAGS: Final = Field("common_flags", IntegerClass(32), Role.CONTEXT_FLAGS)
 
 
 def known_meaning(system: str, name: str) -> Meaning | None:
-    """What a kernel event means, None where nothing is known: of events without a type only what their names say."""
+    """Return the meaning of a kernel event, None if unknown; for events without a type it depends on the name alone."""
     if (system, name) in number_of_tracepoint():
         typed = meaning(system, name)
         return None if typed.kind is Kind.TYPED else typed
@@ -201,18 +201,18 @@ def known_meaning(system: str, name: str) -> Meaning | None:
 
 
 def kind_of(system: str, name: str) -> Kind:
-    """The kind of a kernel event."""
+    """Return the kind of a kernel event."""
     known = known_meaning(system, name)
     return Kind.TYPED if known is None else known.kind
 
 
 def always_there(system: str, name: str) -> frozenset[Role]:
-    """The roles whose fields events have even if their records lack them: zero says what they mean."""
+    """Return the roles of fields that events have even if their records lack them, because zero is meaningful."""
     return REQUIRED_ROLES.get(kind_of(system, name), frozenset()) | _OF_COUNTERS
 
 
 def native_of(system: str, name: str, number: int) -> bytes:
-    """What `EventClass.native` says of an event by its field number in FtraceEvent."""
+    """Return `EventClass.native` of an event by its field number in FtraceEvent."""
     is_described = number >= FtraceField.FIRST_DESCRIBED
     return DESCRIBED_EVENT if is_described and kind_of(system, name) is Kind.MARK else b""
 
@@ -220,7 +220,7 @@ def native_of(system: str, name: str, number: int) -> bytes:
 def tracepoint_class(
     system: str, name: str, program: tuple[ProgramField, ...], native: bytes = b""
 ) -> EventClass:
-    """The class of a kernel event: common_flags, then the fields of its message."""
+    """Return the class of a kernel event: common_flags, then the fields of its message."""
     known = known_meaning(system, name) or Meaning(Kind.TYPED)
     fields = [COMMON_FLAGS]
     used: set[Role] = set()
@@ -239,7 +239,7 @@ def tracepoint_class(
 
 @cache
 def message_fields(system: str, name: str) -> tuple[tuple[int, Field], ...]:
-    """Number and declaration of each field of a typed event's message."""
+    """Return number and declaration of each field of a typed event's message."""
     event = typed_event(number_of_tracepoint()[system, name])
     assert event is not None
     fields = tracepoint_class(system, name, event.fields).fields[1:]
@@ -248,9 +248,9 @@ def message_fields(system: str, name: str) -> tuple[tuple[int, Field], ...]:
 
 @cache
 def naming_events() -> dict[int, tuple[tuple[int, int], ...]]:
-    """By field number in FtraceEvent: the numbers of the fields with tid and name of each task that an event names."""
+    """Return, by field number in FtraceEvent, the numbers of the tid and name fields of each task in an event."""
     result = {}
-    # Looking for all systems' events would take longer than a small trace does.
+    # Looking up all systems' events would take longer than reading a small trace.
     events = typed_events_by_name()
     for (system, name), known in MEANINGS.items():
         event = events.get(name)
@@ -267,20 +267,20 @@ def naming_events() -> dict[int, tuple[tuple[int, int], ...]]:
 
 
 def is_plain(event_class: EventClass) -> bool:
-    """Whether a class of typed events has the fields of the message and no others."""
+    """Return True if a class of typed events has the fields of the message and no others."""
     declared = message_fields(event_class.category, event_class.name)
     return event_class.fields == (COMMON_FLAGS, *(field for _, field in declared))
 
 
 def function_class() -> EventClass:
-    """The class of the kernel's function tracer, for which there is no message."""
+    """Return the class of the kernel's function tracer, for which there is no message."""
     address = IntegerClass(64)
     program = (ProgramField(1, "ip", address, 0), ProgramField(2, "parent_ip", address, 0))
     return tracepoint_class("ftrace", "function", program)
 
 
-#: What compact_sched says of a sched_switch and a sched_waking: the column of `proto_ftrace.fill_bundles`' table for
-#: each field of the typed event; it does not say the others.
+#: The fields of sched_switch and sched_waking in compact_sched: the column in the table of `proto_ftrace.fill_bundles`
+#: for each field of the typed event; it has no others.
 COMPACT_SWITCH: Final = {
     "prev_pid": 0,
     "prev_prio": 1,

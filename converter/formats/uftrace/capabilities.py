@@ -184,5 +184,5 @@ def _without_text(piece: Piece, projection: Projection) -> Piece:
         return piece
     text = event_class.fields[-1]
     projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", piece)
-    made = piece.derive(("values alone",), lambda: replace(event_class, fields=kept))
-    return piece.rewritten(made, piece.lazy_columns()[:-1])
+    new_class = piece.derive(("values alone",), lambda: replace(event_class, fields=kept))
+    return piece.rewritten(new_class, piece.lazy_columns()[:-1])

@@ -59,26 +59,26 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
         raise TraceError(
             format="chrome", path=source.name, expected="JSON", found=str(error)
         ) from error
-    made = _Profile(profile)
-    text = b",\n".join(made.events)
-    meta = json.dumps(made.meta).encode()
+    parsed = _Profile(profile)
+    text = b",\n".join(parsed.events)
+    meta = json.dumps(parsed.meta).encode()
     document = b'{"traceEvents":[\n' + text + b'\n],"meta":' + meta + b"}"
     trace = read_events(MemorySource(source.name, document))
-    trace.clock = replace(trace.clock, epoch_ns=round(made.start * 1000) * 1000 or None)
-    if made.skipped:
+    trace.clock = replace(trace.clock, epoch_ns=round(parsed.start * 1000) * 1000 or None)
+    if parsed.skipped:
         message = (
-            f"{made.skipped:,} markers and samples are not in the form of their table: left out"
+            f"{parsed.skipped:,} markers and samples are not in the form of their table: left out"
         )
         warning = TraceWarning(format="chrome", path=source.name, field="threads", message=message)
         note(trace.warnings, warning)
     events = trace.make_batches
-    ids = np.array([trace.strings.intern(name) for name in made.names], np.int32)
+    ids = np.array([trace.strings.intern(name) for name in parsed.names], np.int32)
 
     tracks = MarkerTracks(trace)
 
     def batches() -> Iterator[Batch]:
         yield from map(tracks.place, events())
-        yield from sample_batches(trace, made.samples, ids)
+        yield from sample_batches(trace, parsed.samples, ids)
 
     trace.format, trace.make_batches = GECKO, batches
     # Viewers show what a marker says as its data.

@@ -225,7 +225,7 @@ def evidence(field_class: FieldClass, level: int = 0, *, in_array: bool = False)
             return Evidence.ALWAYS
 
 
-def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
+def ambiguous_rows(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
     """Return the rows that contain an empty array, or JSON text that could be another value; None without any."""
     match field_class, column:
         case ArrayClass(element), ListColumn(offsets):
@@ -237,7 +237,7 @@ def untold(field_class: FieldClass, column: Column) -> NDArray[np.bool_] | None:
         case StructureClass(members), StructColumn(_, columns):
             result: NDArray[np.bool_] | None = None
             for member, inner in zip(members, columns, strict=True):
-                rows = untold(member.type, inner)
+                rows = ambiguous_rows(member.type, inner)
                 if rows is not None:
                     result = rows if result is None else result | rows
             return result
@@ -257,7 +257,7 @@ class Outline:
     evidence: int
 
     @classmethod
-    def of(cls, event_class: EventClass) -> Outline:
+    def of_class(cls, event_class: EventClass) -> Outline:
         """Return the outline of a class that the capabilities allow."""
         fields = event_class.fields
         if event_class.kind is Kind.SCHED_SWITCH:

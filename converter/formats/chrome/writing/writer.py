@@ -26,7 +26,7 @@ from converter.formats.chrome.native import wrapped
 from converter.formats.chrome.times import Scale
 from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
 from converter.formats.chrome.writing.emit_programs import Program, bind_plain, release_all
-from converter.formats.chrome.writing.programs import Bindable, Outline, bindable, untold
+from converter.formats.chrome.writing.programs import Bindable, Outline, ambiguous_rows, bindable
 from converter.formats.chrome.writing.scheduling import LinePrinter, SchedulingText
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
@@ -257,7 +257,7 @@ class _Writer:
     def _write_batch(self, batch: Batch) -> None:
         trace = self._trace
         if len(self._outlines) < len(trace.event_classes):
-            new = map(Outline.of, trace.event_classes[len(self._outlines) :])
+            new = map(Outline.of_class, trace.event_classes[len(self._outlines) :])
             self._outlines.extend(new)
             self._plain = {id for id, one in enumerate(self._outlines) if one.is_plain}
         if not len(batch):
@@ -351,7 +351,7 @@ class _Writer:
         if outline.declares_by_row:
             declared = np.zeros(len(table), np.bool_)
             for index in outline.arguments:
-                rows = untold(event_class.fields[index].type, columns[index])
+                rows = ambiguous_rows(event_class.fields[index].type, columns[index])
                 if rows is not None:
                     declared |= rows
             bound.append(declared)

@@ -55,14 +55,14 @@ class EventFormats:
         return len(self._texts)
 
     def text(self, type_id: int) -> bytes:
-        """The format's text, empty if there is none."""
+        """Return the format's text, empty if there is none."""
         if type_id not in self._texts:
             return b""
         _, data, start, end = self._texts[type_id]
         return data[start:end]
 
     def get(self, type_id: int) -> EventFormat | None:
-        """The format of a type, parsed; None if there is none that can be parsed."""
+        """Return the format of a type, parsed; None if there is none that can be parsed."""
         if type_id not in self._parsed:
             self._parsed[type_id] = None
             if type_id in self._texts:
@@ -74,7 +74,7 @@ class EventFormats:
         return self._parsed[type_id]
 
     def about_tasks(self) -> list[int]:
-        """The types of the events whose records say something about tasks."""
+        """Return the types of the events whose records say something about tasks."""
         keys = ((system, name.encode()) for system, name in MEANINGS)
         return [self._types[key] for key in keys if key in self._types]
 

@@ -23,7 +23,7 @@ class IntegerAt(NamedTuple):
     dtype: np.dtype[np.generic]
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         column = np.empty(records.count, self.dtype)
         records.segments.integers(
             *records.located, self.offset, self.width, records.big_endian, column.view(np.uint8)
@@ -40,7 +40,7 @@ class BytesAt(NamedTuple):
     width: int = 4
 
     def spans(self, records: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Location and size of each record's bytes."""
+        """Return location and size of each record's bytes."""
         location, size = records.located
         span = np.empty(records.count, np.int64)
         length = np.empty(records.count, np.int64)
@@ -76,7 +76,7 @@ class BytesAt(NamedTuple):
         return ListColumn(offsets, values)
 
     def load(self, records: Records) -> Column:
-        """The column of uninterpreted bytes."""
+        """Return the column of uninterpreted bytes."""
         return self.copied(records, 1, until_nul=False)
 
 
@@ -87,7 +87,7 @@ class StringAt(NamedTuple):
     interned: bool = True
 
     def load(self, records: Records) -> Column:
-        """The column of bytes."""
+        """Return the column of bytes."""
         return self.bytes.copied(records, 1, until_nul=True)
 
 
@@ -99,7 +99,7 @@ class ArrayAt(NamedTuple):
     length: int | None = None
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         width = self.dtype.itemsize
         column = self.bytes.copied(records, width, until_nul=False)
         assert isinstance(column.values, np.ndarray)
@@ -117,7 +117,7 @@ class MissedCount:
     """The number of events that a page says were lost before it, -1 where the kernel did not store it."""
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
         location, size = records.located
         column = np.empty(records.count, np.int64)
         records.segments.missed_counts(location, size, records.big_endian, column)
@@ -128,7 +128,7 @@ class Gather(Protocol):
     """Builds the column of a field from records."""
 
     def load(self, records: Records) -> Column:
-        """The column."""
+        """Return the column."""
 
 
 def columns_of(

@@ -79,7 +79,7 @@ class FormatMaker:
         self._next = FIRST_ID
 
     def make(self, event_class: EventClass) -> NewFormat:
-        """The format of a class; UnsupportedError when all ids are taken."""
+        """Return the format of a class; UnsupportedError when all ids are taken."""
         format = kernel_format(event_class.category, event_class.name)
         if format is not None and _has_fields_of(event_class, format):
             text = self._kernel_text(event_class, format)

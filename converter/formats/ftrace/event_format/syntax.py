@@ -280,7 +280,7 @@ _LONGS: Final = frozenset({"long", "size_t", "ssize_t", "uintptr_t", "cpumask_t"
 
 
 def type_size(name: str, long_size: int) -> int:
-    """Size of a C type by its name as the kernel spells it; 0 when it is not a type of known size."""
+    """Return the size of a C type by its name in the kernel; 0 if its size is not known."""
     if name.endswith("*"):
         return long_size
     words = [word for word in name.split() if word not in ("const", "volatile", "signed")]

@@ -40,14 +40,14 @@ class EventFields:
         return field_class.bits
 
     def text(self, name: str) -> tuple[str, int] | None:
-        """The column of a text; None where the class has no such field."""
+        """Return the column of a text; None where the class has no such field."""
         place = self._places.get(name)
         if place is None or not isinstance(self._classes[place], StringClass):
             return None
         return "field", place
 
     def elements(self, name: str) -> Elements | None:
-        """The elements of an array, or the bytes; None where the class has no such field."""
+        """Return the elements of an array, or the bytes; None where the class has no such field."""
         place = self._places.get(name)
         held = None if place is None else self._classes[place]
         is_list = isinstance(held, BytesClass) or (

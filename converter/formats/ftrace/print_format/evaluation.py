@@ -257,7 +257,7 @@ class Evaluator:
         return lambda: _added(self._code, op.LOAD, offset, size)
 
     def _element(self, base: Node, index: Node) -> NumberOf:
-        """`base[index]`, or `*base` with index 0."""
+        """Compile `base[index]`, or `*base` with index 0."""
         place = self._element_place(base, index)
         if place is None:
             raise FormatSyntaxError("an index into what is not an array of the record")
@@ -320,14 +320,14 @@ class Evaluator:
         return None
 
     def field(self, name: str) -> FormatField:
-        """The field of that name; FormatSyntaxError where there is none."""
+        """Return the field of that name; FormatSyntaxError where there is none."""
         field = self._fields.get(name)
         if field is None:
             raise FormatSyntaxError(f"the event has no field {name!r}")
         return field
 
     def named_field(self, arguments: tuple[Node, ...]) -> FormatField:
-        """The field that a helper such as `__get_str(name)` names."""
+        """Return the field that a helper such as `__get_str(name)` names."""
         if not arguments or not isinstance(arguments[0], Field):
             raise FormatSyntaxError("expected the name of a field")
         return self.field(arguments[0].name)

@@ -106,7 +106,7 @@ class _Parser:
         return True
 
     def string(self) -> str:
-        """Adjacent string constants, joined as C joins them."""
+        """Parse adjacent string constants and join them as C does."""
         parts: list[str] = []
         while True:
             kind, text = self._peek()
@@ -279,7 +279,7 @@ class _Parser:
         return SizeOf(" ".join(words), None)
 
     def _statement_expression(self) -> Node:
-        """`({ type x = ...; trace_seq_printf(p, ...); result; })`, a GNU extension that some helper macros expand to.
+        """Parse `({ type x = ...; trace_seq_printf(p, ...); result; })`, a GNU extension to which some macros expand.
 
         A local without initializer, or an assignment to a part of one (a union of bit fields), needs declarations that
         are not in the trace.

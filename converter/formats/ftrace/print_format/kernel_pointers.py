@@ -54,7 +54,7 @@ def format_memory(
 
 
 def format_mac(suffix: str, memory: bytes) -> str:
-    """`%pM` 00:01:02:03:04:05, `%pMF` with dashes, `%pMR` reversed, `%pm` without separators."""
+    """Format `%pM` 00:01:02:03:04:05, `%pMF` with dashes, `%pMR` reversed, `%pm` without separators."""
     if len(memory) != 6:
         return "INVALIDMAC"
     if "R" in suffix:
@@ -63,12 +63,12 @@ def format_mac(suffix: str, memory: bytes) -> str:
 
 
 def format_hex(memory: bytes, delimiter: str) -> str:
-    """Bytes as two hexadecimal digits each, as `%*ph`, `__print_hex` and `__print_hex_str` print them."""
+    """Format bytes as two hexadecimal digits each, like `%*ph`, `__print_hex` and `__print_hex_str`."""
     return memory.hex(delimiter) if delimiter else memory.hex()
 
 
 def format_uuid(suffix: str, memory: bytes) -> str:
-    """`%pU`: `b` and `B` (upper case) in the order of the bytes, `l` and `L` with little-endian fields."""
+    """Format `%pU`: `b` and `B` (upper case) in the order of the bytes, `l` and `L` with little-endian fields."""
     if len(memory) != 16:
         return "INVALIDUUID"
     variant = suffix[1:2]
@@ -80,7 +80,7 @@ def format_uuid(suffix: str, memory: bytes) -> str:
 
 
 def format_sockaddr(suffix: str, memory: bytes, byte_order: ByteOrder) -> str:
-    """`%pIS`: an address by its family; `p` adds the port, `c` compresses IPv6. Other families print nothing."""
+    """Format `%pIS`: an address by its family; `p` adds the port, `c` compresses IPv6. Other families print nothing."""
     if len(memory) < 2:
         return ""
     family = int.from_bytes(memory[:2], byte_order)
@@ -119,7 +119,7 @@ def _format_ipv6(suffix: str, memory: bytes) -> str:
 
 
 def _compressed_ipv6(memory: bytes) -> str:
-    """RFC 5952, with the last four bytes as IPv4 for mapped and ISATAP addresses, as the kernel does."""
+    """Format by RFC 5952, with the last four bytes as IPv4 for mapped and ISATAP addresses, as the kernel does."""
     mapped = memory[:12] == b"\0" * 10 + b"\xff\xff"
     isatap = memory[8] | 2 == 2 and memory[9:12] == b"\0\x5e\xfe"
     words = [int.from_bytes(memory[index : index + 2], "big") for index in range(0, 16, 2)]
@@ -148,7 +148,7 @@ def _longest_zeros(words: list[int]) -> tuple[int, int]:
 
 
 def bitmap(memory: bytes, word_size: int, byte_order: ByteOrder) -> int:
-    """An array of longs as one number, whose bit n is the array's bit n."""
+    """Return an array of longs as one number, whose bit n is the array's bit n."""
     if byte_order == "little":
         return int.from_bytes(memory, "little")
     words = range(0, len(memory), word_size)
@@ -157,7 +157,7 @@ def bitmap(memory: bytes, word_size: int, byte_order: ByteOrder) -> int:
 
 
 def format_bit_mask(bits: int, size: int) -> str:
-    """All `size` bytes of a mask in hexadecimal with a comma each 32 bits (`__get_bitmask`, `%*pb`)."""
+    """Format all `size` bytes of a mask in hexadecimal with a comma every 32 bits (`__get_bitmask`, `%*pb`)."""
     text = f"{bits:0{2 * size}x}" if size else ""
     first = len(text) % 8
     groups = [text[:first]] if first else []
@@ -166,7 +166,7 @@ def format_bit_mask(bits: int, size: int) -> str:
 
 
 def format_bit_list(bits: int) -> str:
-    """The numbers of the bits that are set, as ranges: 0-3,7 (`__get_cpumask`, `%*pbl`)."""
+    """Return the numbers of the bits that are set, as ranges: 0-3,7 (`__get_cpumask`, `%*pbl`)."""
     ranges: list[str] = []
     for match in _ONES.finditer(bin(bits)[:1:-1]):
         first, last = match.start(), match.end() - 1

@@ -197,7 +197,7 @@ _CAST_MASKS: Final = {
 
 
 def cast_mask(name: str) -> int:
-    """The bits that a cast keeps. Like libtraceevent's `eval_type()`, it never extends a sign."""
+    """Return the bits that a cast keeps. Like libtraceevent's `eval_type()`, it never extends a sign."""
     plain = name.removeprefix("unsigned ").removeprefix("signed ")
     plain = "int" if plain in ("unsigned", "signed") else plain
     return _CAST_MASKS.get(plain.removeprefix("__"), MASK)
@@ -232,7 +232,7 @@ def check_height(root: Node) -> None:
 
 
 def constant(node: Node) -> int | None:
-    """The value of a pair of `__print_flags`; as in libtraceevent, an unknown name within an operation is 0."""
+    """Return the value of a pair of `__print_flags`; as in libtraceevent, an unknown name within an operation is 0."""
     match node:
         case Number(value):
             return value

@@ -358,7 +358,7 @@ class TextEvaluator(Evaluator):
         return self._formed(self.called(mask, self.extent(field), count=2))
 
     def _stacktrace(self, field: FormatField) -> TextOf:
-        """`__get_stacktrace` of synthetic events, printed as the kernel's `print_synth_event()` does."""
+        """Compile `__get_stacktrace` of synthetic events, printed as the kernel's `print_synth_event()` does."""
         symbols, order, size = self._sources.symbols, self._byte_order, self._long_size
 
         def stacktrace(record: bytes, offset: int, length: int) -> str:
@@ -386,7 +386,7 @@ class TextEvaluator(Evaluator):
         return emit
 
     def _scsi_command(self, arguments: tuple[Node, ...]) -> TextOf:
-        """`scsi_trace_parse_cdb(p, memory, length)`."""
+        """Compile `scsi_trace_parse_cdb(p, memory, length)`."""
         memory = self.memory(arguments[1]) if len(arguments) == 3 else None
         if memory is None:
             raise FormatSyntaxError("scsi_trace_parse_cdb: an argument is not memory")
@@ -397,7 +397,7 @@ class TextEvaluator(Evaluator):
         return self._formed(self.called(command, memory, self.number(arguments[2]), count=3))
 
     def _array(self, name: str, arguments: tuple[Node, ...]) -> TextOf:
-        """`__print_array(memory, count, element size)`, `__print_dynamic_array(field, element size)`."""
+        """Compile `__print_array(memory, count, element size)`, `__print_dynamic_array(field, element size)`."""
         dynamic = name == "__print_dynamic_array"
         if len(arguments) != 3 - dynamic:
             raise FormatSyntaxError(f"{name}: wrong number of arguments")

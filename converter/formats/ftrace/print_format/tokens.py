@@ -46,7 +46,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def character_value(text: str) -> int:
-    """The value of a character constant, quotes included."""
+    """Return the value of a character constant, quotes included."""
     body = text[1:-1]
     if body.startswith("\\") and len(body) > 1:
         return _ESCAPES.get(body[1], ord(body[1]))
@@ -54,7 +54,7 @@ def character_value(text: str) -> int:
 
 
 def integer_value(text: str) -> int:
-    """The value of a number token, as C's `strtoull(text, NULL, 0)`."""
+    """Return the value of a number token, as C's `strtoull(text, NULL, 0)`."""
     if len(text) > 24:
         return MASK
     if text[:2] in ("0x", "0X"):

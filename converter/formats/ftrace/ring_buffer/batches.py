@@ -195,7 +195,7 @@ class _PageMerge(StreamMerge[Events, Pages]):
         return self._decoding.class_count
 
     def batch(self) -> Batch | None:
-        """The next batch, None after the last."""
+        """Return the next batch, None after the last."""
         merged = self.next()
         if merged is None:
             return None

@@ -29,7 +29,7 @@ _own = threading.local()
 
 
 def decompressor(name: bytes) -> Decompress | None:
-    """The decompressor of a file whose header gives this name, None for "none"; UnsupportedError if unknown."""
+    """Return the decompressor of a file whose header gives this name, None for "none"; UnsupportedError if unknown."""
     if name in (b"none", b""):
         return None
     if name == b"zstd":
@@ -87,10 +87,10 @@ def _zstd() -> Decompress:
             # Frames mostly lack their content's size; one with a size is allocated in full.
             if content_size(data) > size:
                 raise TraceError("zstd: the frame is larger than its header says", offset=0)
-            made: bytes = own(data, size)
+            result: bytes = own(data, size)
         except failures as error:
             raise TraceError(f"zstd: {error}", offset=0) from error
-        return made if len(made) == size else _exact(made, size)
+        return result if len(result) == size else _exact(result, size)
 
     return decompress
 

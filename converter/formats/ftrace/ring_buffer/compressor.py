@@ -17,7 +17,7 @@ _ZLIB_LEVEL = 6
 
 
 def compressor(name: bytes) -> Compress | None:
-    """The compressor of that name in a file's header, None for "none"; UnsupportedError if unknown."""
+    """Return the compressor of that name in a file's header, None for "none"; UnsupportedError if unknown."""
     if name in (b"none", b""):
         return None
     if name == b"zstd":

@@ -40,7 +40,7 @@ class PageData(Protocol):
         """The size of the pages in the file."""
 
     def parts(self) -> Iterator[Buffer]:
-        """The bytes, from the first to the last."""
+        """Return the bytes, from the first to the last."""
 
 
 class CopiedChunks:
@@ -53,7 +53,7 @@ class CopiedChunks:
         self.size = len(self._count) + self._end - self._begin
 
     def parts(self) -> Iterator[Buffer]:
-        """The chunks' count, then each with its sizes."""
+        """Yield the chunks' count, then each with its sizes."""
         yield self._count
         yield from parts_of(self._source, self._end, start=self._begin)
 
@@ -68,7 +68,7 @@ class PlainPages:
         )
 
     def parts(self) -> Iterator[Buffer]:
-        """Window after window."""
+        """Yield window after window."""
         for window in self._stream.windows():
             if isinstance(window, TraceError):
                 return
@@ -92,7 +92,7 @@ class SpooledPages:
         return 4 + 8 * len(self.extents) + data if self._spool.compress else data
 
     def parts(self) -> Iterator[Buffer]:
-        """The pages; when compressed, the chunks' count, then each with its sizes."""
+        """Yield the pages; when compressed, the chunks' count, then each with its sizes."""
         if not self._spool.compress:
             for offset, size, _ in self.extents:
                 yield from self._spool.read(offset, size)
@@ -145,7 +145,7 @@ class PageSpool:
         self._end += size
 
     def read(self, offset: int, size: int) -> Iterator[bytes]:
-        """The bytes of an extent."""
+        """Yield the bytes of an extent."""
         self._file.seek(offset)
         while size:
             data = self._file.read(min(size, _PIECE))

@@ -25,7 +25,7 @@ _LARGEST_PAGE = 1 << 20
 
 
 def chunk_size(page_size: int) -> int:
-    """The size of a chunk of pages before compression."""
+    """Return the size of a chunk of pages before compression."""
     return max(_PAGES_IN_CHUNK, _CHUNK_SIZE // page_size) * page_size
 
 
@@ -194,15 +194,15 @@ class SpoolMaker:
 
         self._compress = compressor(compression)
         self._byte_order = ">" if big_endian else "<"
-        self._made: list[PageSpool] = []
+        self._spools: list[PageSpool] = []
 
     def __call__(self, chunk_size: int) -> PageSpool:
         """Return a spool whose chunks have this size before compression."""
         spool = PageSpool(self._compress, self._byte_order, chunk_size)
-        self._made.append(spool)
+        self._spools.append(spool)
         return spool
 
     def close(self) -> None:
         """Delete all temporary files."""
-        for spool in self._made:
+        for spool in self._spools:
             spool.close()

@@ -1,4 +1,4 @@
-"""Arrays as arguments: those whose elements have types that an annotation can name are kept, all others are text."""
+"""Arrays as arguments: arrays are kept if annotations can name the type of their elements; others become text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from converter.projection.losses import Aspect, LossKind
 
 
 def keep_lists(piece: Piece, projection: Projection) -> Piece:
-    """Arrays of numbers and texts, and arrays of those, of any length; others become text, those of JSON its text."""
+    """Keep arrays of numbers and texts, and nested ones, of any length; others become text, for JSON its own text."""
     fields = piece.event_class.fields
     if not any(field not in mapping.PARTS and _has_list(field.type) for field in fields):
         return piece
@@ -53,10 +53,10 @@ def keep_lists(piece: Piece, projection: Projection) -> Piece:
             kept = replace(field, type=kind or StringClass())
         changed.append(kept)
 
-    def made() -> EventClass:
+    def new_class() -> EventClass:
         return replace(piece.event_class, fields=tuple(changed))
 
-    return piece.rewritten(piece.derive(("lists",), made), columns)
+    return piece.rewritten(piece.derive(("lists",), new_class), columns)
 
 
 def _as_text(piece: Piece, index: int, what: str, projection: Projection) -> Any:
@@ -77,7 +77,7 @@ def _has_list(field_class: FieldClass) -> bool:
 
 
 def _kept(field_class: FieldClass) -> FieldClass | None:
-    """The type in which a list, or a structure of lists, is kept; None where it is not."""
+    """Return the type in which a list, or a structure of lists, is kept; None where it is not kept."""
     match field_class:
         case ArrayClass(element, _):
             inner = element if isinstance(element, NullClass) else _element(element)
@@ -97,7 +97,7 @@ def _kept(field_class: FieldClass) -> FieldClass | None:
 
 
 def _element(element: FieldClass) -> FieldClass | None:
-    """The type of elements that an empty list can name (`annotations.EMPTY_LIST_OF`)."""
+    """Return the type of elements that an empty list can name (`annotations.EMPTY_LIST_OF`)."""
     match element:
         case IntegerClass(_, signed, style):
             return element if type_text(IntegerClass(64, signed, style)) else None

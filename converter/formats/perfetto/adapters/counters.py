@@ -1,4 +1,4 @@
-"""Counters: each value on a track of its own, called as Perfetto's importers of other formats call it."""
+"""Counters: each value on its own track, named as in Perfetto's importers of other formats."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _FLOAT: Final = FloatClass(64)
 
 
 def is_value(field: Field) -> bool:
-    """Whether a counter's field is a number of its own."""
+    """Return True if a counter's field is a number."""
     return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
 
 
 def is_text(field: Field) -> bool:
-    """Whether a counter's field is text, which JSON may have for a number."""
+    """Return True if a counter's field is text, which in JSON may be a number."""
     return field.role is Role.NONE and isinstance(field.type, StringClass)
 
 
 def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """A counter on a track of its own for each of several values; texts that are numbers are such."""
+    """Split a counter with several values into counters on their own tracks; texts that are numbers count as values."""
     fields = piece.event_class.fields
     # Only JSON has numbers as text.
     texts = (
@@ -61,23 +61,25 @@ def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | No
         kept = [i for i in range(len(fields)) if i == value or i not in values]
         columns = [column if i == value else part.table.lazy(i) for i in kept]
 
-        def made(chosen: tuple[int, ...] = tuple(kept), series: Field = declared) -> EventClass:
+        def new_class(
+            chosen: tuple[int, ...] = tuple(kept), series: Field = declared
+        ) -> EventClass:
             own = tuple(series if is_series(fields[i], series) else fields[i] for i in chosen)
             return replace(piece.event_class, fields=own, native=b"")
 
-        event_class = piece.derive(("series", value), made)
+        event_class = piece.derive(("series", value), new_class)
         part = part.rewritten(event_class, columns, after=piece.after + len(parts))
         parts.append(_placed(part, projection, declared.name))
     return parts or None
 
 
 def is_series(field: Field, series: Field) -> bool:
-    """Whether a field of the source is the one that the counter is made of."""
+    """Return True if a field of the source is the one from which the counter is derived."""
     return field.name == series.name and (is_value(field) or is_text(field))
 
 
 def _numbers(column: Any, projection: Projection) -> NDArray[np.float64]:
-    """Texts as numbers, NaN where they are none."""
+    """Return texts as numbers, NaN where they are not numbers."""
     strings = projection.source.strings
     ids, which = np.unique(string_ids(column, strings), return_inverse=True)
     return np.array([_number(strings[id]) for id in ids.tolist()], np.float64)[which]
@@ -91,7 +93,7 @@ def _number(text: bytes) -> float:
 
 
 def place_counters(piece: Piece, projection: Projection) -> Piece:
-    """Counters on no track get one of their process: of JSON called as the importer calls them, else by their name."""
+    """Put counters without a track on one of their process: for JSON named as by the importer, else by their name."""
     series = ""
     if projection.source.semantics.counter_series:
         series = next((f.name for f in piece.event_class.fields if is_value(f)), "")
@@ -99,7 +101,7 @@ def place_counters(piece: Piece, projection: Projection) -> Piece:
 
 
 def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
-    """Counters on no track on one of their process, called "name series", and after their id if they have one."""
+    """Put counters without a track on one of their process, named "name series", with their id if they have one."""
     strings = projection.source.strings
     batch = piece.batch
     tracks = batch.track[piece.positions] if piece.track is None else piece.track
@@ -122,10 +124,8 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
             name, id = (strings[one].decode("utf-8", "surrogateescape") for one in key)
             rows = places[which.reshape(-1) == number]
             parts = [f"id: {id}" if id else "", series]
-            # Importers put a space behind the name of one of JSON, whatever that is.
-            leading = (
-                [name] if name or (series and projection.source.semantics.counter_series) else []
-            )
+            # For JSON, importers add a space after the name, whatever that is.
+            leading = [name] if name or (series and _is_json(projection)) else []
             called = " ".join([*leading, *filter(None, parts)])
             for scope, some in (
                 (TrackScope.PROCESS, rows[owners[rows] >= 0]),
@@ -139,7 +139,7 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
 
 
 def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
-    """The ids as texts; of no id the empty one, and of JSON of a number, which importers ignore."""
+    """Return the ids as texts; empty without an id and, for JSON, for numbers, which importers ignore."""
     strings = projection.source.strings
     texts = piece.texts(Role.ID, strings)
     if texts is not None:
@@ -159,7 +159,7 @@ def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
 def _named_after_tracks(
     piece: Piece, projection: Projection, names: NDArray[np.int32], tracks: NDArray[np.int32]
 ) -> Piece:
-    """A counter without a name reads back with that of its track."""
+    """Name counters without a name after their track, as they will be read back."""
     unnamed = names == 0
     if not unnamed.any():
         return piece

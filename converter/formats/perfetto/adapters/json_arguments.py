@@ -1,4 +1,4 @@
-"""What of JSON's own is shown as importers show it of JSON: text like ``0x1f``, and nothing of clock syncs."""
+"""Adapts events from JSON to what importers show for JSON: text like ``0x1f``, and no clock syncs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 
 
 def as_pointers(piece: Piece, projection: Projection) -> Piece:
-    """Hexadecimal text of JSON, which is a number here, as the annotation that importers show so."""
+    """Convert hexadecimal text of JSON, which is a number here, to the annotation that importers show the same way."""
     if not was_json(projection.source):
         return piece
     fields = piece.event_class.fields
-    made = tuple(_pointer_field(field) for field in fields)
-    if made == fields:
+    new_fields = tuple(_pointer_field(field) for field in fields)
+    if new_fields == fields:
         return piece
-    for field, one in zip(fields, made, strict=True):
+    for field, one in zip(fields, new_fields, strict=True):
         if field != one:
             what = f"declared type of {field.name!r} of {class_label(piece.event_class)}"
             projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
-    event_class = piece.derive(("pointers",), lambda: replace(piece.event_class, fields=made))
+    event_class = piece.derive(("pointers",), lambda: replace(piece.event_class, fields=new_fields))
     return piece.rewritten(event_class, piece.lazy_columns())
 
 
@@ -55,7 +55,7 @@ def _as_pointer(field_class: FieldClass) -> FieldClass:
 
 
 def without_clock_syncs(piece: Piece, projection: Projection) -> list[Piece] | None:
-    """The rule for clock syncs: importers show none of JSON, and have no place for them; others are instants."""
+    """Lower clock syncs: those of JSON are dropped, as importers do not show them; others become instants."""
     if not was_json(projection.source):
         return lower_to_instant(piece, projection)
     what = "clock syncs, which importers of JSON ignore"

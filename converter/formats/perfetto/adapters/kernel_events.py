@@ -1,4 +1,4 @@
-"""Events of a kernel: the messages that hold them, and what becomes of those that no message is for."""
+"""Kernel events: the messages that hold them, and the handling of those without a message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 from converter.projection.engine.pieces import CONTEXT_ROLES, Piece
 from converter.projection.losses import LossKind
 
-#: What else becomes of arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
+#: The capabilities for arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
 #: and bytes.
 _GENERIC: Final = Capabilities(
     {},
@@ -43,15 +43,15 @@ _GENERIC: Final = Capabilities(
     nulls=False,
     max_arguments=MAX_DESCRIBED,
 )
-#: Structures are taken apart, since no field of an event is one.
+#: Structures are flattened, since no field of an event is one.
 _TYPED: Final = Capabilities({}, arrays=True)
 
 GENERIC_SUPPORT: Final = KindSupport(
     (tracepoints.COMMON_FLAGS,), cpu=True, named=True, holds=_GENERIC
 )
 
-#: The event of each kind where no event of the class's own name is typed. Kinds that say less without the name of
-#: their class (which interrupt it is) are not here for classes that have one.
+#: The event of each kind if there is no typed event of the class's own name. Kinds that would lose information without
+#: the name of their class (such as which interrupt it is) are not used here for classes that have one.
 CANONICAL: Final[dict[Kind, tuple[str, str]]] = {
     **{known.kind: point for point, known in reversed(MEANINGS.items())},
     Kind.TIMER_ENTRY: ("timer", "hrtimer_expire_entry"),
@@ -70,9 +70,9 @@ _NAMED_KINDS: Final = frozenset(
         Kind.CLOCK_RATE,
     }
 )
-#: Kinds that other tracers have for programs, where they are slices and instants of the timeline.
+#: Kinds that other tracers also have for programs, where they are slices and instants of the timeline.
 _KERNEL_ONLY: Final = frozenset({Kind.FUNCTION, Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT})
-#: Kinds that are slices in the timeline, and only there have an end and a name.
+#: Kinds that are slices in the timeline, where alone they have an end and a name.
 _SLICES: Final = frozenset(
     {
         Kind.IRQ_ENTRY,
@@ -97,7 +97,7 @@ _FUNCTION: Final = ("ftrace", "function")
 
 @cache
 def _names() -> dict[str, tuple[str, str]]:
-    """Typed events by name alone, of names that one system has."""
+    """Return typed events by name alone, for names that only one system has."""
     points: dict[str, tuple[str, str]] = {}
     twice = set()
     for point in tracepoints.number_of_tracepoint():
@@ -109,7 +109,7 @@ def _names() -> dict[str, tuple[str, str]]:
 
 @cache
 def support_of(point: tuple[str, str]) -> KindSupport:
-    """How a typed event holds a class of another name than its own."""
+    """Return how a typed event holds a class with a different name."""
     if point == _FUNCTION:
         declared = tracepoints.function_class()
     else:
@@ -127,7 +127,7 @@ def support_of(point: tuple[str, str]) -> KindSupport:
 
 
 def point_of(event_class: EventClass) -> tuple[str, str] | None:
-    """The typed event as which a class of kernel events is written; None: as a generic one, or it is lowered."""
+    """Return the typed event as which a class of kernel events is written; None if it is generic or lowered."""
     name = (event_class.category, event_class.name)
     kind = event_class.kind
     if name == _FUNCTION and kind is Kind.FUNCTION:
@@ -146,14 +146,14 @@ def point_of(event_class: EventClass) -> tuple[str, str] | None:
 
 
 def _shares_fields(event_class: EventClass, point: tuple[str, str]) -> bool:
-    """Whether a class has a field of the typed event, or either has none."""
+    """Return True if a class has a field of the typed event, or either has no fields."""
     own = {field.name for field in event_class.fields if field.role not in CONTEXT_ROLES}
     typed = {field.name for field in support_of(point).fields[1:]}
     return not own or not typed or bool(own & typed)
 
 
 def kernel_support(event_class: EventClass) -> KindSupport | None:
-    """How the format holds a class of one of the kernel's kinds: as it is, as far as its fields have a place."""
+    """Return how the format holds a class of one of the kernel's kinds: unchanged, as far as its fields can be held."""
     if is_of_task_states(event_class):
         return _SWITCH
     if event_class.native == tracepoints.DESCRIBED_EVENT:
@@ -166,13 +166,13 @@ def kernel_support(event_class: EventClass) -> KindSupport | None:
         return None
     support = _described_support(event_class)
     if tracepoints.known_meaning(event_class.category, event_class.name):
-        # A name by which the reader knows another kind.
+        # The reader maps this name to another kind.
         return replace(support, named=False, event=("", event_class.name))
     return support
 
 
 def _described_support(event_class: EventClass) -> KindSupport:
-    """How a generic event holds a class."""
+    """Return how a generic event holds a class."""
     fields = event_class.fields
     support = GENERIC_SUPPORT
     if not any(map(is_flags, fields)):
@@ -206,12 +206,12 @@ _SWITCH: Final = KindSupport(
 
 
 def kernel_adapter(adapter: Adapter) -> Adapter:
-    """What becomes of kernel events, and which of their fields importers skip."""
+    """Return an adapter of kernel events that also reports the fields that importers skip."""
 
     def adapt(piece: Piece, projection: Projection) -> Piece:
         piece = adapter(with_unicode_names(piece, projection), projection)
-        # In a trace that was read from Perfetto they were not shown, either.
-        if not projection.is_own:
+        # In a trace that was read from Perfetto they were not shown either.
+        if projection.source.format != "perfetto":
             for field in _unshown(piece.event_class):
                 what = f"{field.name!r} of {class_label(piece.event_class)}"
                 projection.lose(LossKind.UNSHOWN, what, piece)
@@ -222,7 +222,7 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
 
 @cache
 def _unshown(event_class: EventClass) -> tuple[Field, ...]:
-    """The fields of a class that its message has no place for, without those that only say where an event was."""
+    """Return the fields of a class that are not in its message, without those for the position of an event."""
     if is_of_task_states(event_class) or event_class.native == tracepoints.DESCRIBED_EVENT:
         return ()
     point = point_of(event_class)
@@ -236,14 +236,14 @@ def _unshown(event_class: EventClass) -> tuple[Field, ...]:
 
 
 def _is_linux_tracepoint(event_class: EventClass) -> bool:
-    """Whether the class is of that kind by the name that Linux gives it."""
+    """Return True if the class has its kind because of its Linux name."""
     return meaning(event_class.category, event_class.name).kind is event_class.kind
 
 
 def tracepoint_or_instant(kind: Kind) -> Lowering:
-    """The rule for events of a kernel's kind that has no typed event for them.
+    """Return the lowering of events of a kernel's kind without a typed event.
 
-    Linux's own, and others that are no slices, are generic events where they have a name.
+    Linux's own events, and others that are not slices, become generic events if they have a name.
     """
     from converter.projection.instants import as_typed, lower_to_instant
     from converter.projection.lowering import LOWERINGS

@@ -1,8 +1,8 @@
-"""Text that programs write into a kernel trace: the importer takes all of it for atrace's.
+"""Text that programs write to a kernel trace: the importer treats all of it as atrace's.
 
-A typed `print` event is parsed (systrace_parser.h): what is none of Android's forms is an error, and whatever begins
-with an E ends the slice that is open. Only texts in these forms are written so; others are events with a descriptor and
-the name that they had, which the importer shows as they are.
+A typed `print` event is parsed (systrace_parser.h): text that does not follow Android's syntax is an error, and text
+that begins with an E ends the open slice. Only text with this syntax is written as typed events; other text becomes
+events with a descriptor and their own name, which the importer shows unchanged.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import plain_marker_ids, plain_marker_texts
 from converter.projection.engine.pieces import Piece
 
-#: What marks are called that have no name of their own.
+#: The name of markers that have none.
 _PRINT: Final = ("ftrace", "print")
 
 
 def by_form(piece: Piece, projection: Projection) -> list[Piece]:
-    """Marks that the importer understands, and those that it would misunderstand."""
+    """Split markers into those that the importer understands, and those that it would misinterpret."""
     event_class = piece.event_class
     index = event_class.index_of(Role.MESSAGE)
     if index is None or event_class.native == tracepoints.DESCRIBED_EVENT:
@@ -52,6 +52,6 @@ def _is_understood(column: Any, projection: Projection) -> NDArray[np.bool_]:
     if isinstance(column, ListColumn):
         assert isinstance(column.values, np.ndarray)
         return plain_marker_texts(column.values, column.offsets)
-    # A message that has an id is likely to come again.
+    # A message with an id is likely to occur again.
     messages, inverse = distinct(column)
     return plain_marker_ids(projection.source.strings, messages)[inverse]

@@ -1,4 +1,4 @@
-"""Where events go in a Perfetto trace: counters on tracks of their own, kernel events on threads told by their tid."""
+"""The position of events in a Perfetto trace: counters on their own tracks, kernel events on threads by tid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBER = IntegerClass(64, signed=True)
 
 
 def first_of_tid(projection: Projection) -> dict[int, int]:
-    """The first thread of each tid in the target."""
+    """Return the first thread of each tid in the target."""
     first: dict[int, int] = {}
     for index, thread in enumerate(projection.target.threads):
         first.setdefault(thread.tid, index)
@@ -33,7 +33,7 @@ def first_of_tid(projection: Projection) -> dict[int, int]:
 
 
 def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
-    """Kernel events name their thread by its tid alone, so of several threads with one tid they are on the first."""
+    """Move kernel events, which name their thread by its tid alone, to the first thread with that tid."""
     piece = off_tracks(piece, projection)
     targets = projection.target.threads
     if len({thread.tid for thread in targets}) == len(targets):
@@ -47,7 +47,7 @@ def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
 
 
 def off_tracks(piece: Piece, projection: Projection) -> Piece:
-    """Kernel events are on no track; their threads stay."""
+    """Remove kernel events from tracks; their threads stay."""
     column = piece.batch.track if piece.track is None else piece.track
     if column.strides == (0,) and (not len(column) or int(column[0]) < 0):
         return piece
@@ -58,8 +58,8 @@ def off_tracks(piece: Piece, projection: Projection) -> Piece:
 
 
 def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
-    """Records of other formats are no packets; track events that lack their sequence's state tell nobody anything."""
-    if projection.is_own:
+    """Drop records of other formats, which are not packets, and track events without their sequence's state."""
+    if projection.source.format == "perfetto":
         numbers = piece.integers(Role.TYPE)
         assert numbers is not None
         lost = numbers == int(PacketField.TRACK_EVENT)
@@ -75,7 +75,7 @@ def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
 
 
 def without_foreign_packets(piece: Piece, projection: Projection) -> list[Piece]:
-    """The rule for records that are no packets."""
+    """Lower records that are not packets."""
     rest = drop_foreign_packets(piece, projection)
     return [rest] if len(rest) else []
 
@@ -92,9 +92,9 @@ def _names_by_number(event_class: EventClass) -> bool:
 
 
 def syscalls_as_raw(piece: Piece, projection: Projection) -> Piece | None:
-    """An event of its own for each system call as sys_enter or sys_exit, which the UI shows; None where that cannot be.
+    """Convert events of single system calls to sys_enter or sys_exit, which the UI shows; None if that is impossible.
 
-    Not where the trace has those too, and not where nobody knows the number of the call.
+    It is impossible if the trace also has those events, or if the number of the call is unknown.
     """
     fields = piece.event_class.fields
     name = name_in_class(piece.event_class.name)
@@ -142,7 +142,7 @@ def syscalls_as_raw(piece: Piece, projection: Projection) -> Piece | None:
 
 
 def _six(columns: list[Any], count: int) -> ListColumn:
-    """The six arguments of each call, as raw_syscalls has them; what a call does not take is zero."""
+    """Return the six arguments of each call as in raw_syscalls; those that a call does not have are zero."""
     values = np.zeros((count, 6), np.uint64)
     for i, column in enumerate(columns):
         values[:, i] = column.astype(np.int64).view(np.uint64)

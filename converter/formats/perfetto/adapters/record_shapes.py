@@ -1,4 +1,4 @@
-"""Log entries, samples and names of fields of other formats in the shape that Perfetto's packets have."""
+"""Converts log entries, samples and field names of other formats to the shape of Perfetto's packets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INFO = np.int32(4)
 
 
 def as_log_entries(piece: Piece, projection: Projection) -> Piece:
-    """The name of a class is the tag of its entries; those without a priority are at level Info, which is shown."""
+    """Use the name of a class as the tag of its entries; those without a priority get level Info, which is shown."""
     declared = {field.role: field for field in mapping.log_fields()}
     added: list[tuple[Field, Any]] = []
     if piece.event_class.index_of(Role.CATEGORY) is None and piece.event_class.name:
@@ -41,7 +41,7 @@ def as_log_entries(piece: Piece, projection: Projection) -> Piece:
 
 
 def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
-    """Frames as Perfetto has them, of addresses or of names of functions."""
+    """Convert addresses or names of functions to frames as in Perfetto."""
     index = piece.event_class.index_of(Role.FRAMES)
     assert index is not None
     field = piece.event_class.fields[index]
@@ -52,7 +52,7 @@ def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
     )
     whole = replace(field, type=mapping.CALLSTACK.type)
 
-    def made() -> EventClass:
+    def new_class() -> EventClass:
         fields = list(piece.event_class.fields)
         fields[index] = whole
         return replace(piece.event_class, fields=tuple(fields))
@@ -61,11 +61,11 @@ def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
     assert isinstance(field.type, ArrayClass)
     element = field.type.element
     columns[index] = lambda: frames_of(piece.table.column(index), element, projection.source)
-    return piece.rewritten(piece.derive(("frames",), made), columns)
+    return piece.rewritten(piece.derive(("frames",), new_class), columns)
 
 
 def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:
-    """Call stacks as `mapping.CALLSTACK` has them, of addresses, names of functions, or such already.
+    """Return call stacks as in `mapping.CALLSTACK`, from addresses, names of functions, or such stacks.
 
     `mapping_name` is the id of the text that all their frames have as mapping.
     """
@@ -88,7 +88,7 @@ def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int 
 
 
 def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
-    """The names of functions at addresses, where there are any."""
+    """Return the names of functions at addresses, where there are any."""
     unique, which = np.unique(addresses, return_inverse=True)
     symbols, strings = trace.symbols, trace.strings
     names = [None] * len(unique) if symbols is None else symbols.names(unique)
@@ -97,7 +97,7 @@ def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
 
 
 def with_unicode_names(piece: Piece, projection: Projection) -> Piece:
-    """With names of fields that are UTF-8, which messages and their descriptors need."""
+    """Convert names of fields to UTF-8, which messages and their descriptors need."""
     event_class = piece.event_class
     renamed = [field for field in event_class.fields if not is_unicode(field.name)]
     if not renamed:
@@ -106,9 +106,9 @@ def with_unicode_names(piece: Piece, projection: Projection) -> Piece:
         what = f"name of {field.name!r} of {class_label(event_class)}"
         projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_FIELDS)
 
-    def made() -> EventClass:
+    def new_class() -> EventClass:
         names = [fit_name(field.name, projection.capabilities) for field in event_class.fields]
         fields = zip(event_class.fields, names, strict=True)
         return replace(event_class, fields=tuple(replace(one, name=name) for one, name in fields))
 
-    return piece.rewritten(piece.derive(("valid names",), made), piece.lazy_columns())
+    return piece.rewritten(piece.derive(("valid names",), new_class), piece.lazy_columns())

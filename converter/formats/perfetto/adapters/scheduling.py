@@ -1,4 +1,4 @@
-"""Records of scheduling: as Linux's events, or as the states of tasks."""
+"""Scheduling records as Linux's events, or as states of tasks."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from converter.projection.domain.thread_states import thread_state
 from converter.projection.engine.pieces import Piece
 from converter.projection.losses import LossKind
 
-#: What tracers of Linux call a switch.
+#: The names of a switch in tracers of Linux.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})
 
 
 def is_of_task_states(event_class: EventClass) -> bool:
-    """Whether a switch is written as the states of its tasks: it is none of Linux's by its name, or names one task."""
+    """Return True if a switch is written as states of its tasks: it has no Linux name, or names only one task."""
     return event_class.kind is Kind.SCHED_SWITCH and (
         event_class.name not in _LINUX_SWITCHES or may_name_one(event_class)
     )
 
 
 def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
-    """A scheduler's own states in the vocabulary that other kernels' have here."""
+    """Convert a scheduler's own states to the vocabulary for other kernels."""
     index = piece.event_class.index_of(Role.PREV_STATE)
     if index is None:
         return piece
@@ -44,18 +44,18 @@ def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
     projection.lose(LossKind.CHANGED, what, piece)
     own_class = own.type
 
-    def made() -> EventClass:
+    def new_class() -> EventClass:
         fields = list(piece.event_class.fields)
         fields[index] = mapping.SWITCH_STATE
         return replace(piece.event_class, fields=tuple(fields))
 
     columns: list[Any] = piece.lazy_columns()
     columns[index] = lambda: thread_state(np.asarray(piece.table.column(index)), own_class)
-    return piece.rewritten(piece.derive(("states",), made), columns)
+    return piece.rewritten(piece.derive(("states",), new_class), columns)
 
 
 def _lose_hidden(piece: Piece, projection: Projection) -> None:
-    """Compact switches from a task that is not known importers leave out; as other events they show them."""
+    """Report compact switches from unknown tasks: importers hide these, but show them as other events."""
     left = piece.integers(Role.PREV_TID)
     if left is not None:
         count = int(np.count_nonzero(left == UNKNOWN_TASK))
@@ -64,9 +64,9 @@ def _lose_hidden(piece: Piece, projection: Projection) -> None:
 
 
 def as_scheduled(piece: Piece, projection: Projection) -> Piece:
-    """Records of tasks with their names, and with Linux's states, on the task that leaves the CPU, or that wakes.
+    """Give records task names and Linux's states, and move them to the task that leaves the CPU, or to the waker.
 
-    The kernel's own are that already.
+    The kernel's own records are already like this.
     """
     if is_of_task_states(piece.event_class):
         return off_tracks(_with_thread_states(piece, projection), projection)

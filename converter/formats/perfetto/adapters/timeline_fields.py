@@ -1,4 +1,4 @@
-"""Parts of timeline events as a TrackEvent has them: ids as numbers, thread times in microseconds, known letters."""
+"""Fits fields of timeline events to TrackEvent: ids as numbers, thread times in microseconds, known letters."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
+#: Formats whose flows end at the next slice unless an event specifies something else.
+_FLOWS_SAY_WHERE: Final = frozenset({"chrome", "perfetto"})
 _IDLE: Final = "swapper"
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
 
 def as_parts(piece: Piece, projection: Projection) -> Piece:
-    """The piece with its parts in the forms that a TrackEvent has for them."""
+    """Return the partition with its fields in the encoding of a TrackEvent."""
     fields = piece.event_class.fields
     if is_of_thread_states(piece.event_class):
-        _lose_what_states_say(piece, projection)
+        _lose_state_details(piece, projection)
     _lose_name_of_idle(piece, projection)
     if mapping.REMAINDER in fields:
         what = "texts of their sequence that other fields of track events refer to"
@@ -58,17 +60,21 @@ def as_parts(piece: Piece, projection: Projection) -> Piece:
             parts.append((field, column))
     if _ends_at_slice_around(piece, projection):
         parts.append((timeline_fields.BINDS, constant_column(np.True_, len(piece))))
-    made = tuple(field for field, _ in parts)
-    if made == fields and all(column is piece.table.lazy(i) for i, (_, column) in enumerate(parts)):
+    new_fields = tuple(field for field, _ in parts)
+    if new_fields == fields and all(
+        column is piece.table.lazy(i) for i, (_, column) in enumerate(parts)
+    ):
         return piece
     event_class = piece.event_class
-    if made != fields:
-        event_class = piece.derive(("parts", made), lambda: replace(piece.event_class, fields=made))
+    if new_fields != fields:
+        event_class = piece.derive(
+            ("parts", new_fields), lambda: replace(piece.event_class, fields=new_fields)
+        )
     return piece.rewritten(event_class, [column for _, column in parts])
 
 
-def _lose_what_states_say(piece: Piece, projection: Projection) -> None:
-    """Importers know states of tasks, and neither when one ends that none follows, nor what else is said of it."""
+def _lose_state_details(piece: Piece, projection: Projection) -> None:
+    """Report what importers ignore of task states: the end of one that no other follows, and all other fields."""
     shown = shown_states(
         piece.event_class,
         piece.table,
@@ -80,16 +86,16 @@ def _lose_what_states_say(piece: Piece, projection: Projection) -> None:
         what = "ends of states of threads that no other follows, and their arguments"
         projection.lose(LossKind.CHANGED, what, piece, len(shown.rows))
     if len(shown.rows) < len(piece):
-        # As track events they are there for who reads the file.
+        # Readers of the file find them as track events.
         what = "states that are none of a task, which importers do not show"
         missing = len(piece) - len(shown.rows)
         projection.lose(LossKind.UNSHOWN, what, piece, missing, aspect=Aspect.EVENTS)
 
 
 def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
-    """Importers take thread 0 of process 0 for the kernel's idle task, and call it that.
+    """Report that importers treat thread 0 of process 0 as the kernel's idle task, and rename it.
 
-    Not so in a trace that was JSON, whose output says otherwise.
+    This does not happen for a trace that was JSON, whose output prevents it.
     """
     source = projection.source
     if projection.is_own or (was_json(source) and not projection.occurs(is_switch)):
@@ -105,14 +111,14 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
 
 
 def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:
-    """Whether flows end at the slice around, as in all formats that do not say where: importers take the next one."""
-    says_where = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
+    """Return True if flows end at the enclosing slice, as by default in other formats: importers use the next one."""
+    says_where = projection.source.format in _FLOWS_SAY_WHERE
     is_told = timeline_fields.BINDS in piece.event_class.fields
     return piece.event_class.kind is Kind.FLOW_END and not is_told and not says_where
 
 
 def _numbered(field: Field, column: Any, piece: Piece, projection: Projection) -> tuple[Field, Any]:
-    """An id that is a signed number as one that is none."""
+    """Convert an id that is a signed number to an unsigned one."""
     if not isinstance(field.type, IntegerClass) or field.type == mapping.ID.type:
         return field, column
     same_bits = np.int64 if field.type.signed else np.uint64
@@ -150,7 +156,7 @@ def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
 
 
 def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
-    """Marks as instants: importers look for the scope of no other phase."""
+    """Convert the phase of markers to that of instants, as importers read the scope of no other phase."""
     strings = projection.source.strings
     values = string_ids(column(), strings)
     marks = values == strings.intern("R")
@@ -163,7 +169,7 @@ def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
 
 
 def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
-    """Whether all phases are letters of the piece's kind, and not the usual one, which goes without saying."""
+    """Return True if all phases are letters of the partition's kind other than the default one, which is implied."""
     kind = piece.event_class.kind
     strings = projection.source.strings
     values = column() if callable(column) else column

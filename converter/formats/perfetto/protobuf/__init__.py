@@ -1,1 +1,1 @@
-"""Protobuf messages on the wire, and the descriptors of Perfetto's."""
+"""Protobuf messages on the wire, and the descriptors of Perfetto's messages."""

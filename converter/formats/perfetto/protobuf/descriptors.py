@@ -1,4 +1,4 @@
-"""The messages of the `perfetto` package as programs: what each field number of a message becomes as a column."""
+"""The messages of the `perfetto` package as programs: the column of each field number of a message."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MAX_NUMBER: Final = 1 << 29
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """How a protobuf type reads: its field class, and the kernel's way of reading it."""
+    """The decoding of a protobuf type: its field class, and the kernel's operation."""
 
     field_class: FieldClass
     way: int
@@ -54,7 +54,7 @@ class ScalarType:
 _SIGNED_32 = IntegerClass(32, signed=True)
 _SIGNED_64 = IntegerClass(64, signed=True)
 
-#: By number of google.protobuf.FieldDescriptorProto.Type; groups (10) exist nowhere, messages (11) are bytes here.
+#: By number of google.protobuf.FieldDescriptorProto.Type; groups (10) do not occur, messages (11) are bytes here.
 SCALAR_TYPES: Final[dict[int, ScalarType]] = {
     1: ScalarType(FloatClass(64), FIXED64),
     2: ScalarType(FloatClass(32), FIXED32),
@@ -78,7 +78,7 @@ SCALAR_TYPES: Final[dict[int, ScalarType]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProgramField:
-    """One field of a message: its number on the wire, and what it becomes."""
+    """A field of a message: its number on the wire, and its decoding."""
 
     number: int
     name: str
@@ -89,7 +89,7 @@ class ProgramField:
 
 @cache
 def program_of(message: str) -> tuple[ProgramField, ...]:
-    """The fields of a message (``"AndroidLogPacket.LogEvent"``), in the order of their declaration.
+    """Return the fields of a message (``"AndroidLogPacket.LogEvent"``), in the order of their declaration.
 
     Raises:
         LookupError: the package has no such message.
@@ -100,14 +100,14 @@ def program_of(message: str) -> tuple[ProgramField, ...]:
 
 @cache
 def field_name(message: str, number: int) -> str:
-    """What a message calls the field of a number; the number where the package has no such field."""
+    """Return the name of a message's field by its number; the number if the package has no such field."""
     field = _fields_by_number(message).get(number)
     return str(number) if field is None else field.name
 
 
 @dataclass(frozen=True, slots=True)
 class TypedEvent:
-    """A typed event of FtraceEvent: the name of its field there, and of its message."""
+    """A typed event of FtraceEvent: the name of its field, and of its message."""
 
     number: int
     field_name: str
@@ -121,7 +121,7 @@ class TypedEvent:
 
 @cache
 def typed_event(number: int) -> TypedEvent | None:
-    """The typed event of a field number of FtraceEvent, None when the installed package has none."""
+    """Return the typed event of a field number of FtraceEvent, None if the installed package has none."""
     field = _fields_by_number("FtraceEvent").get(number)
     if field is None or field.type != MESSAGE:
         return None
@@ -129,7 +129,7 @@ def typed_event(number: int) -> TypedEvent | None:
 
 
 def typed_events_by_name() -> dict[str, TypedEvent]:
-    """All typed events by the names of their fields in FtraceEvent."""
+    """Return all typed events by the names of their fields in FtraceEvent."""
     return {
         field.name: TypedEvent(number, field.name, field.type_name)
         for number, field in _fields_by_number("FtraceEvent").items()
@@ -139,7 +139,7 @@ def typed_events_by_name() -> dict[str, TypedEvent]:
 
 @cache
 def typed_event_numbers() -> tuple[int, ...]:
-    """The field numbers of all typed events, ascending."""
+    """Return the field numbers of all typed events, ascending."""
     fields = _fields_by_number("FtraceEvent").values()
     numbers = (field.number for field in fields if field.type == MESSAGE)
     return tuple(sorted(number for number in numbers if number != FtraceField.GENERIC))
@@ -156,7 +156,7 @@ def _fields_by_number(message: str) -> dict[int, FieldType]:
 def described_event(
     descriptor: bytes,
 ) -> tuple[str, tuple[ProgramField, ...]] | None:
-    """Name and fields of an event that a serialized google.protobuf.DescriptorProto declares; None when damaged."""
+    """Return name and fields of an event from a serialized google.protobuf.DescriptorProto; None if it is damaged."""
     data = np.frombuffer(descriptor, np.uint8)
     name = ""
     fields = []
@@ -194,10 +194,10 @@ def _program_field(field: FieldType) -> ProgramField:
 
 
 def decode(message: str, data: Any, start: int, size: int) -> dict[str, Any]:
-    """One message as a dictionary by field name: for metadata, not for events.
+    """Decode a message to a dictionary by field name: for metadata, not for events.
 
     Absent fields are absent; strings and bytes are ``bytes``, repeated fields lists, messages dictionaries. Fields
-    that the package does not know are left out.
+    that are unknown to the package are omitted.
 
     Raises:
         ValueError: the message is damaged.
@@ -261,7 +261,7 @@ def _packed(kind: int, data: Any, start: int, size: int) -> list[Any]:
 
 
 def _scalar(kind: int, value: int) -> Any:
-    """A value of a varint or fixed-width field, of 64 bits as it stood, in its declared type."""
+    """Convert the 64-bit value of a varint or fixed-width field to its declared type."""
     scalar = SCALAR_TYPES[kind]
     if scalar.way == BOOLEAN:
         return value != 0

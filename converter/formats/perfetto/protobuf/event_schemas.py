@@ -1,8 +1,8 @@
-"""How a source declares its kernel events, where Perfetto's messages say less: fields in order, with types and roles.
+"""The source's declarations of kernel events, where Perfetto's messages say less: fields in order, types and roles.
 
-A message of the package has its own fields, all numbers as wide as protobuf's; a recording's kernel may have others.
-What a field of the message has a place for is there; any other field stands behind, under a number that no message has
-(importers skip it). A trace attribute says which field is where, so that the event reads back as it was declared.
+A message of the package has its own fields, with numbers as wide as protobuf's; a recording's kernel may have others.
+A field is stored in the message's field if that can hold it; any other is appended under a number that no message has
+(importers skip it). A trace attribute maps fields to numbers, so that the event is read back as it was declared.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from converter.projection.domain.linux_tracepoints import TEXT_ROLES
 from converter.projection.engine.types import converts, is_stack
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
-#: the event's declarations, "fields": [[name, number, type, role], ...]}. It stands alone in its packet.
+#: the event's declarations, "fields": [[name, number, type, role], ...]}. It is alone in its packet.
 EVENTS_ATTRIBUTE: Final = "traceconv.events"
-#: Numbers in the message of an event: fields that the message does not have, and which declaration the event is of (0
-#: goes without saying).
+#: Numbers in the message of an event: fields that the message does not have, and the number of the event's
+#: declaration (0 is implied).
 FIRST_EXTRA: Final = 1000
 SHAPE: Final = 999
-#: Stands for common_flags, a number of 32 bits that is not in the message (`layout.EVENT_NOTES`).
+#: Represents common_flags, a number of 32 bits that is not in the message (`layout.EVENT_NOTES`).
 COMMON_FLAGS: Final = 0
 
-#: Fields of generic events are numbered up to here: others are refused (generic_ftrace_pool.cc).
+#: The highest number of fields of generic events: higher ones are refused (generic_ftrace_pool.cc).
 MAX_DESCRIBED: Final = 31
 
 _MAX_FIELDS: Final = 4096
@@ -58,7 +58,7 @@ _ARRAY: Final = re.compile(r"(.*)\[(\d{0,5})\]")
 class PlacedField:
     """A field of a class of kernel events, and its number in the event's message (`COMMON_FLAGS`: not in it).
 
-    One that importers cannot show as it is has a text besides, under a number of its own (0: it has none).
+    A field that importers cannot show has an additional text, under another number (0: it has none).
     """
 
     field: Field
@@ -67,12 +67,12 @@ class PlacedField:
 
     @property
     def shown_number(self) -> int:
-        """The number of what importers show of it."""
+        """The number of the field that importers show."""
         return self.text_number or self.number
 
     @property
     def program_field(self) -> ProgramField:
-        """How the field is read."""
+        """The decoding of the field."""
         field_class = self.field.type
         repeated = isinstance(field_class, ArrayClass)
         scalar = field_class.element if isinstance(field_class, ArrayClass) else field_class
@@ -92,7 +92,7 @@ class PlacedField:
 
 
 def type_text(field_class: FieldClass) -> str | None:
-    """A type as a declaration names it ("u8", "u64 pointer", "string", "u64[6]"); None: it names no such type."""
+    """Return a type's name in declarations ("u8", "u64 pointer", "string", "u64[6]"); None if it has none."""
     match field_class:
         case IntegerClass(8 | 16 | 32 | 64 as bits, signed, style, (), False):
             text = f"{'i' if signed else 'u'}{bits}"
@@ -122,10 +122,10 @@ _PLAIN_TYPES: Final[dict[str, FieldClass]] = {
 
 
 def parse_type(text: str) -> FieldClass:
-    """The type that a declaration names.
+    """Parse a type's name in declarations.
 
     Raises:
-        ValueError: it names none.
+        ValueError: it is not the name of a type.
 
     """
     plain = _PLAIN_TYPES.get(text)
@@ -150,7 +150,7 @@ def _is_style(name: str | None) -> bool:
 
 
 def _declarable(field_class: FieldClass) -> FieldClass:
-    """The type without what no declaration says: labels, odd numbers of bits, media types."""
+    """Return the type without details that declarations omit: labels, odd numbers of bits, media types."""
     match field_class:
         case IntegerClass(_, signed, style):
             return IntegerClass(8 * field_class.dtype.itemsize, signed, style)
@@ -162,7 +162,7 @@ def _declarable(field_class: FieldClass) -> FieldClass:
 
 
 def _suits(role: Role, field_class: FieldClass) -> bool:
-    """Whether what reads fields by role can read one of this type."""
+    """Return True if code that reads fields by role can read one of this type."""
     if role in _ANY_TYPE:
         return True
     if role in _TEXT_ROLES:
@@ -172,18 +172,18 @@ def _suits(role: Role, field_class: FieldClass) -> bool:
     return isinstance(field_class, IntegerClass)
 
 
-# Where fields go
+# Placing fields
 
 
 def is_flags(field: Field) -> bool:
-    """Whether a field is what FtraceEvent.common_flags holds."""
+    """Return True if a field is the one in FtraceEvent.common_flags."""
     return field.role is Role.CONTEXT_FLAGS and (
         isinstance(field.type, IntegerClass) and not field.type.signed and field.type.bits <= 32
     )
 
 
 def distinct(fields: Iterable[Field]) -> list[Field]:
-    """Without fields that nothing tells from one before: of the same role, or of none and the same name."""
+    """Remove fields that cannot be distinguished from an earlier one: same role, or no role and the same name."""
     seen: set[Role | str] = set()
     result = []
     for field in fields:
@@ -197,18 +197,18 @@ def distinct(fields: Iterable[Field]) -> list[Field]:
 def place_typed(
     fields: Sequence[Field], message: Sequence[tuple[int, Field]]
 ) -> tuple[PlacedField, ...]:
-    """Where a typed event has the fields of a class: those that it can have, in types that it can.
+    """Place the fields of a class in a typed event: those that it can hold, in types that it can hold.
 
     Args:
-        fields: of the class.
+        fields: the fields of the class.
         message: number and declaration of each field of the message.
 
     Returns:
-        Of the fields, in their order, those that are held.
+        The fields that are held, in their order.
 
     """
     if len(fields) == len(message) + 1 and is_flags(fields[0]):
-        # As the message says, labels and all.
+        # As in the message, including labels.
         plain = [PlacedField(field, number) for number, field in message]
         if [item.field for item in plain] == list(fields[1:]):
             return (PlacedField(fields[0], COMMON_FLAGS), *plain)
@@ -245,9 +245,9 @@ def place_typed(
 
 
 def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
-    """Where a generic event has the fields of a class: numbered in their order, as far as there are numbers.
+    """Place the fields of a class in a generic event: numbered in their order, as far as there are numbers.
 
-    Of a call stack, a list of addresses, importers would show the last one, and no name: they see it as text.
+    Importers would show only the last address of a call stack, and no name: it has an additional text for them.
     """
     placed = []
     number = 0
@@ -272,17 +272,17 @@ def _plain(field: Field) -> Field:
 
 
 def _is_describable(field_class: FieldClass) -> bool:
-    """Whether generic events have values of the type: numbers, strings, bytes, and lists of all but fractions."""
+    """Return True if generic events can have the type: numbers, strings, bytes, and lists of all but fractions."""
     return type_text(field_class) is not None
 
 
 def is_no_other_list(field: Field) -> bool:
-    """Whether a field, if it is an array, is one that generic events can have as such."""
+    """Return False if a field is an array that generic events cannot hold as one."""
     return not isinstance(field.type, ArrayClass) or _is_describable(_declarable(field.type))
 
 
 def _same_on_wire(one: FieldClass, other: FieldClass) -> bool:
-    """Whether values of the first type can stand in a field of the second as they are."""
+    """Return True if values of the first type fit unchanged into a field of the second."""
     match one, other:
         case (IntegerClass() | BooleanClass(), IntegerClass()):
             return True
@@ -297,7 +297,7 @@ def _same_on_wire(one: FieldClass, other: FieldClass) -> bool:
 
 
 def declaration(event: int, shape: int, placed: Sequence[PlacedField]) -> dict[str, Any]:
-    """One declaration as JSON has it."""
+    """Return a declaration as JSON."""
     fields = []
     for item in placed:
         form: list[Any] = [item.field.name, item.number, type_text(item.field.type)]
@@ -307,12 +307,12 @@ def declaration(event: int, shape: int, placed: Sequence[PlacedField]) -> dict[s
     return {"event": event, "shape": shape, "fields": fields}
 
 
-#: Declarations by field number of the event in FtraceEvent and number of the shape.
+#: Declarations by the event's field number in FtraceEvent and the number of the shape.
 Declarations = dict[int, dict[int, tuple[PlacedField, ...]]]
 
 
 def parse_declarations(text: bytes) -> Declarations:
-    """What an attribute declares.
+    """Parse the declarations of an attribute.
 
     Raises:
         ValueError: it is damaged.
@@ -348,5 +348,5 @@ def _placed(name: Any, number: Any, type_name: Any, role_name: Any = "none") -> 
 
 
 def says_enough(kind: Kind, placed: Sequence[PlacedField]) -> bool:
-    """Whether the fields have the roles that the kind needs."""
+    """Return True if the fields have the roles that the kind needs."""
     return REQUIRED_ROLES.get(kind, frozenset()) <= {item.field.role for item in placed}

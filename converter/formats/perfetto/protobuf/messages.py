@@ -1,7 +1,7 @@
-"""The declarations of the `perfetto` package's messages: what protobuf's compiler wrote down, read without protobuf.
+"""The declarations of the `perfetto` package's messages: the output of protobuf's compiler, read without protobuf.
 
-The package's module hands a serialized FileDescriptorProto (google/protobuf/descriptor.proto) to protobuf, which builds
-classes of some 900 messages from it. Here it is taken from the compiled module, and messages are parsed when asked for.
+The package's module passes a serialized FileDescriptorProto (google/protobuf/descriptor.proto) to protobuf, which
+builds classes of some 900 messages from it. Here it is read from the compiled module; messages are parsed on demand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from converter.formats.perfetto.protobuf.scan import split_fields
 
 _MODULE: Final = "perfetto.protos.perfetto.trace.perfetto_trace_pb2"
 _PACKAGE: Final = ".perfetto.protos."
-#: FileDescriptorProto.name, its first field, of the one file that has all messages.
+#: FileDescriptorProto.name, its first field, of the only file, which has all messages.
 _FILE_NAME: Final = b"perfetto_trace.proto"
 _FILE_NAME_END: Final = 64
 
@@ -61,7 +61,7 @@ class MessageType:
 
 @cache
 def _file() -> NDArray[np.uint8]:
-    """The FileDescriptorProto."""
+    """Return the FileDescriptorProto."""
     spec = find_spec(_MODULE)
     loader = None if spec is None else spec.loader
     if loader is not None and hasattr(loader, "get_code"):
@@ -69,7 +69,7 @@ def _file() -> NDArray[np.uint8]:
         for constant in code.co_consts if code is not None else ():
             if isinstance(constant, bytes) and _FILE_NAME in constant[:_FILE_NAME_END]:
                 return np.frombuffer(constant, np.uint8)
-    # Not compiled in the usual way: protobuf has it in any case.
+    # Not compiled in the usual way: protobuf always has it.
     serialized: bytes = import_module(_MODULE).DESCRIPTOR.serialized_pb
     return np.frombuffer(serialized, np.uint8)
 
@@ -80,18 +80,18 @@ def _text(data: NDArray[np.uint8], start: int, size: int) -> str:
 
 @cache
 def _top_level() -> dict[str, tuple[int, int]]:
-    """Where each message stands in the file that is not in another; in the order of the file."""
+    """Return the range of each top-level message in the file, in the order of the file."""
     return _named(0, len(_file()), 4)
 
 
 @cache
 def _enumerations() -> dict[str, tuple[int, int]]:
-    """Where each enumeration stands that is in no message."""
+    """Return the range of each enumeration that is not in a message."""
     return _named(0, len(_file()), 5)
 
 
 def _named(start: int, size: int, wanted: int) -> dict[str, tuple[int, int]]:
-    """The declarations in field `wanted` of one, by their names."""
+    """Return the declarations in the field `wanted` of a declaration, by name."""
     data = _file()
     found = {}
     for number, _, at, length in split_fields(data, start, size):
@@ -105,7 +105,7 @@ def _named(start: int, size: int, wanted: int) -> dict[str, tuple[int, int]]:
 
 @cache
 def _span(name: str, *, enumeration: bool = False) -> tuple[int, int] | None:
-    """Where a declaration stands: "Outer.Inner"; None when there is none."""
+    """Return the range of a declaration such as "Outer.Inner"; None if there is none."""
     outer, _, inner = name.rpartition(".")
     if not outer:
         return (_enumerations() if enumeration else _top_level()).get(name)
@@ -115,7 +115,7 @@ def _span(name: str, *, enumeration: bool = False) -> tuple[int, int] | None:
 
 @cache
 def message_type(name: str) -> MessageType | None:
-    """The declaration of a message, "AndroidLogPacket.LogEvent"; None when the package has none of this name."""
+    """Return the declaration of a message such as "AndroidLogPacket.LogEvent"; None if the package has none."""
     span = _span(name)
     if span is None:
         return None
@@ -129,7 +129,7 @@ def message_type(name: str) -> MessageType | None:
 
 
 def parse_field(data: NDArray[np.uint8], start: int, size: int) -> FieldType:
-    """A FieldDescriptorProto.
+    """Parse a FieldDescriptorProto.
 
     Raises:
         ValueError: it is damaged.
@@ -154,7 +154,7 @@ def parse_field(data: NDArray[np.uint8], start: int, size: int) -> FieldType:
 
 @cache
 def enumeration(name: str) -> tuple[tuple[str, int], ...]:
-    """Names and numbers of an enumeration, in their order."""
+    """Return names and numbers of an enumeration, in their order."""
     span = _span(name, enumeration=True)
     if span is None:
         return ()
@@ -174,7 +174,7 @@ def enumeration(name: str) -> tuple[tuple[str, int], ...]:
 
 @cache
 def message_order() -> dict[str, int]:
-    """The place of each top-level message in the package's one file: messages of one source file stand together."""
+    """Return the position of each top-level message in the package's file: messages of a source file are adjacent."""
     return {name: place for place, name in enumerate(_top_level())}
 
 
@@ -182,7 +182,7 @@ def message_order() -> dict[str, int]:
 
 
 def varint(value: int) -> bytes:
-    """A varint; a negative number in 64 bits."""
+    """Encode a varint; a negative number in 64 bits."""
     value &= (1 << 64) - 1
     result = bytearray()
     while value >= 0x80:
@@ -201,12 +201,12 @@ def _encoding(name: str) -> dict[str, FieldType]:
 
 
 def encode(message: str, content: Mapping[str, Any]) -> bytes:
-    """A message of the package: for metadata, not for events.
+    """Encode a message of the package: for metadata, not for events.
 
     Args:
         message: its name, "TracePacket".
         content: values by the names of its fields, which are written in order of their numbers: numbers, text, bytes,
-            mappings for messages (or bytes, what they are encoded), and lists of these for repeated fields.
+            mappings for messages (or their encoded bytes), and lists of these for repeated fields.
 
     Raises:
         LookupError: the package has no such message or field.

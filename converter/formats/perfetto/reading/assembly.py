@@ -1,4 +1,4 @@
-"""A batch put together from parts: the events of one sort of packet in a window each, in the order of their packets."""
+"""Assembles a batch from parts: the events of one kind of packet in a window each, in the order of their packets."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class EventsOfClass:
 
     @property
     def places(self) -> NDArray[np.intp]:
-        """Where they stand, as what indexes arrays again and again is wanted."""
+        """The positions of the events, as an index array that can be used repeatedly."""
         return self._union.positions(self._number).astype(np.intp)
 
-    def taken(self, column: NDArray[Entry]) -> NDArray[Entry]:
-        """What a column of the part has for each: all classes are taken from it at once."""
+    def select(self, column: NDArray[Entry]) -> NDArray[Entry]:
+        """Return the events' values of a column of the part, which is grouped for all classes at once."""
         return self._union.taken(column, self._number)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Events in stream order; `packet` (int32, never falling) is the row of each in the window.
+    """Events in stream order; `packet` (int32, non-decreasing) is the row of each in the window.
 
-    `columns` makes the columns of a class from its events in the part. No two parts of a window share a class.
+    `columns` returns the columns of a class from its events in the part. No two parts of a window share a class.
     """
 
     packet: NDArray[np.int32]
@@ -55,16 +55,16 @@ class Part:
 
 
 class _Grouping:
-    """The events of a part by their classes, and the columns of these, made when first asked for."""
+    """The events of a part by their classes, and the columns of these, decoded lazily."""
 
     def __init__(self, part: Part, note: Callable[[], None]) -> None:
         self._part = part
         self._note = note
-        #: Of each event, the row of its class.
+        #: The row of each event in its class.
         self.row = np.empty(len(part.class_id), np.int32)
         counts = np.zeros(int(part.class_id.max(initial=-1)) + 1, np.int32)
         number_rows(part.class_id, self.row, counts)
-        #: How many events each class has.
+        #: The number of events of each class.
         self.lengths = {id: int(counts[id]) for id in np.flatnonzero(counts).tolist()}
         self._union = DenseUnion(part.class_id, self.row, self.lengths)
         self._columns: dict[int, list[Callable[[], Column]]] = {}
@@ -78,7 +78,7 @@ class _Grouping:
 
 
 class _Once:
-    """What is done when it is first asked for, by whichever thread."""
+    """A function that runs once, on the thread that first calls it."""
 
     def __init__(self, do: Callable[[], None]) -> None:
         self._do: Callable[[], None] | None = do
@@ -93,7 +93,7 @@ class _Once:
             do()
 
 
-#: The time of an event that has none of its own.
+#: The time of an event that has none.
 UNTIMED = np.iinfo(np.int64).min
 
 
@@ -104,12 +104,12 @@ def assemble(
     window: Window,
     note: Callable[[], None],
 ) -> Batch:
-    """One batch of all parts of a window; `widths` gives the number of columns of a class.
+    """Return one batch of all parts of a window; `widths` returns the number of columns of a class.
 
-    `note` is called once when columns are read of its records.
+    `note` is called once, when columns of its records are read.
 
-    Events without a time get that of the event before; `last_ts` is the one before the batch. A window of packets that
-    are no events makes a batch without events, whose native records are these packets.
+    Events without a time get that of the previous event; `last_ts` is the one before the batch. A window of packets
+    that are not events becomes a batch without events, whose native records are these packets.
     """
     data = window.data.data
     if not parts:

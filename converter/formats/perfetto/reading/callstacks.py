@@ -13,7 +13,7 @@ from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.formats.perfetto.reading.kernels.scan_timeline import Timeline
 from converter.kernels.tables.strings import StringTable
 
-#: A call stack as `ir.columns.column_from_values` takes it for `mapping.CALLSTACK`: innermost frame first.
+#: A call stack as `ir.columns.column_from_values` accepts it for `mapping.CALLSTACK`: innermost frame first.
 Frames = list[list[tuple[str, Any]]]
 
 _MAX_CACHED = 1 << 16
@@ -29,7 +29,7 @@ class CallStacks:
         self._known: dict[tuple[int, int], Frames] = {}
 
     def interned(self, scope: int, iid: int) -> Frames:
-        """The frames of an interned call stack; none when it is unknown."""
+        """Return the frames of an interned call stack; none if it is unknown."""
         known = self._known.get((scope, iid))
         if known is None:
             if len(self._known) >= _MAX_CACHED:
@@ -43,7 +43,7 @@ class CallStacks:
         return known
 
     def inline(self, data: NDArray[np.uint8], start: int, size: int) -> Frames:
-        """The frames of a TrackEvent.InlineCallstack, which names its functions itself."""
+        """Return the frames of a TrackEvent.InlineCallstack, which contains the names of its functions."""
         try:
             callstack = decode("TrackEvent.InlineCallstack", data, start, size)
         except ValueError:
@@ -69,7 +69,7 @@ class CallStacks:
         )
 
     def _mapping(self, scope: int, iid: int) -> bytes:
-        """The path of a mapping, or the name of one that has none."""
+        """Return the path of a mapping, or its name if it has no path."""
         mapping = self._message(scope, InternedField.MAPPINGS, iid, "Mapping")
         parts = [
             self._text(scope, InternedField.MAPPING_PATHS, part)
@@ -79,7 +79,7 @@ class CallStacks:
         return path[1:] if self._is_no_path(scope, iid) else path
 
     def _is_no_path(self, scope: int, iid: int) -> bool:
-        """Whether a mapping says that its name is no path."""
+        """Return True if a mapping says that its name is not a path."""
         id = self._timeline.interned_text(scope, InternedField.MAPPINGS, iid)
         if id < 0:
             return False

@@ -1,4 +1,4 @@
-"""Columns of messages: the fields of a class decoded for all its events at once, when one is asked for."""
+"""Columns of messages: the fields of a class, decoded for all its events at once when one is requested."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ class MessageColumns:
         strings: StringTable,
         note_undeclared: Callable[[NDArray[np.int64]], None] | None = None,
     ) -> None:
-        """Nothing is decoded yet.
+        """Prepare decoding, which happens on demand.
 
         Args:
-            data: where the messages are.
-            starts: of each message.
-            sizes: of each message.
+            data: the buffer of the messages.
+            starts: the start of each message.
+            sizes: the size of each message.
             program: the fields that become columns.
-            strings: the trace's.
-            note_undeclared: called when columns are decoded: how many fields the messages have that the program has
-                not, by their numbers.
+            strings: the trace's strings.
+            note_undeclared: called when columns are decoded, with the counts of fields that are not in the program,
+                by their numbers.
 
         """
         self._note_undeclared = note_undeclared
@@ -64,15 +64,15 @@ class MessageColumns:
         self._list: tuple[NDArray[np.int64], NDArray[np.uint64]] | None = None
 
     def thunks(self) -> list[Callable[[], Column]]:
-        """A column when called, for each field of the program."""
+        """Return, for each field of the program, a function that returns its column."""
         return [self._thunk(i) for i in range(len(self._program))]
 
     def whole(self) -> Column:
-        """The messages themselves, as bytes."""
+        """Return the messages themselves, as bytes."""
         return bytes_column(self._data, np.stack((self._starts, self._sizes), 1))
 
     def raw(self, index: int) -> NDArray[Any]:
-        """The decoded column of a field that is not repeated: for text and bytes (start, size), shape (n, 2)."""
+        """Return the decoded column of a field that is not repeated: for text and bytes (start, size), shape (n, 2)."""
         if self._decoded is None:
             self._decoded = self._decode()
         return self._decoded[index]
@@ -143,7 +143,7 @@ class MessageColumns:
         return ListColumn(offsets, values.astype(element.dtype, copy=False))
 
     def _numbers(self, index: int) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """The offsets and values of a list of numbers."""
+        """Return the offsets and values of a list of numbers."""
         if index == self._listed:
             if self._decoded is None:
                 self._decoded = self._decode()
@@ -162,14 +162,14 @@ def _is_numbers(item: ProgramField) -> bool:
 def string_column(
     data: NDArray[np.uint8], spans: NDArray[np.int64], strings: StringTable
 ) -> NDArray[np.int32]:
-    """Ids of the texts at (start, size), shape (n, 2)."""
+    """Return the ids of the texts at (start, size), shape (n, 2)."""
     ids = np.empty(len(spans), np.int32)
     strings.intern_spans(data, spans[:, 0], spans[:, 1], ids)
     return ids
 
 
 def bytes_column(data: NDArray[np.uint8], spans: NDArray[np.int64]) -> ListColumn:
-    """The bytes at (start, size), shape (n, 2)."""
+    """Return the bytes at (start, size), shape (n, 2)."""
     offsets = np.zeros(len(spans) + 1, np.int64)
     np.cumsum(spans[:, 1], out=offsets[1:])
     inner = np.arange(offsets[-1], dtype=np.int64)

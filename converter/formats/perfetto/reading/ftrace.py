@@ -1,4 +1,4 @@
-"""Kernel events: bundles of a window to columns."""
+"""Kernel events: converts the bundles of a window to columns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _is_symbol(field_class: FieldClass) -> bool:
 
 
 class FtraceBundles:
-    """What of a trace is ftrace bundles. One for all passes over it."""
+    """The ftrace bundles of a trace. One object for all passes over it."""
 
     def __init__(
         self,
@@ -64,27 +64,27 @@ class FtraceBundles:
         self._symbols = symbols
         self._damage = damage
         self.classes = KernelClasses(trace, damage, count_unruled)
-        #: By CPU: of its first bundle, what `_scan` tells.
+        #: By CPU: the result of `_scan` for its first bundle.
         self._first: dict[int, NDArray[np.int64]] = {}
-        #: Since when all CPUs were recorded, and how many events of this pass are from before.
+        #: The time since which all CPUs were recorded, and the number of earlier events in this pass.
         self._start: int | None = None
         self._hidden = 0
-        #: Likewise, compact switches from tasks that are not known.
+        #: The number of compact switches from unknown tasks in this pass.
         self._partial = 0
         self._has_compact = False
 
     @cached_property
     def _naming(self) -> NamingEvents:
-        """What events call tasks; a trace without kernel events needs none."""
+        """The events that name tasks; a trace without kernel events needs none."""
         naming = NamingEvents(self._trace.strings)
         for event, names in tracepoints.naming_events().items():
             naming.add(event, names)
         return naming
 
     def note(self, window: Window) -> None:
-        """Note the first bundles of CPUs, the generic event descriptors, and what tasks are called.
+        """Collect the first bundles of CPUs, the generic event descriptors, and names of tasks.
 
-        Of several descriptors with one field number the first counts.
+        The first of several descriptors with one field number counts.
         """
         chosen = window.rows[window.rows[:, DATA] == PacketField.FTRACE_EVENTS]
         if not len(chosen):
@@ -112,16 +112,16 @@ class FtraceBundles:
                 self._damage.warn("a generic event descriptor is damaged", window.offset)
 
     def finish(self) -> None:
-        """Keep the names of tasks, and since when CPUs were recorded, where bundles say it.
+        """Keep the names of tasks, and the times since which CPUs were recorded, where bundles have them.
 
-        What is from before the last of these times importers do not show.
+        Importers do not show events from before the last of these times.
         """
         if not self._first:
             return
         strings = self._trace.strings
         self._places.name_tasks({tid: strings[name] for tid, name in self._naming.names.names()})
         if self._has_compact:
-            # What is counted of them is told with it.
+            # The counts of hidden events are reported with it.
             self._trace.sidecar.setdefault("perfetto", {})
         starts = []
         for cpu, row in sorted(self._first.items()):
@@ -137,7 +137,7 @@ class FtraceBundles:
         self._hidden = self._partial = 0
 
     def _note_hidden(self, ts: NDArray[np.int64]) -> None:
-        """Count the events that importers do not show, and the viewers of other formats do."""
+        """Count the events that importers hide, but viewers of other formats show."""
         before = 0 if self._start is None else int(np.count_nonzero(ts < self._start))
         if before:
             self._hidden += before
@@ -145,7 +145,7 @@ class FtraceBundles:
             shown[f"{CPU_STARTS} (events from before the last are hidden)"] = self._hidden
 
     def _note_partial(self, key: NDArray[np.int32], tid: NDArray[np.int32]) -> None:
-        """Count the compact switches from tasks that are not known, likewise."""
+        """Count the compact switches from unknown tasks, which importers also hide."""
         self._partial += int(np.count_nonzero((key == kernel.KEY_COMPACT_SWITCH) & (tid < 0)))
         if self._partial:
             shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
@@ -166,7 +166,7 @@ class FtraceBundles:
         cpus: kernel.CpuStates,
         symbol_scopes: NDArray[np.int64] | None,
     ) -> Part | None:
-        """The events of the bundles at rows `packets` of a window; None when there are none.
+        """Return the events of the bundles at rows `packets` of a window; None if there are none.
 
         `symbol_scopes` are the scopes of its packets' symbols, see `KernelSymbols`.
         """
@@ -226,7 +226,7 @@ class FtraceBundles:
         if count == 0:
             return None
         if filled < count:
-            # Compact arrays of unequal lengths, damaged inside.
+            # The compact arrays have different lengths, or are damaged inside.
             self._damage.warn("compact_sched of a bundle is damaged", window.offset)
             ts, tid, cpu, bundle = ts[:filled], tid[:filled], cpu[:filled], bundle[:filled]
             events.key, events.flags = key[:filled], events.flags[:filled]
@@ -241,7 +241,7 @@ class FtraceBundles:
             found = self.classes.columns(id, events, chosen)
             if symbol_scopes is None:
                 return found
-            of_event = chosen.taken(packet)
+            of_event = chosen.select(packet)
             sequence = window.rows[of_event, SEQUENCE]
             return self._renumbered(id, found, sequence, symbol_scopes[of_event])
 
@@ -262,7 +262,7 @@ class FtraceBundles:
         sequence: NDArray[np.int64],
         scope: NDArray[np.int64],
     ) -> list[Callable[[], Column]]:
-        """The columns of a class with the numbers of symbols for their iids."""
+        """Return the columns of a class with iids replaced by the numbers of symbols."""
 
         def renumbered(column: Callable[[], Column]) -> Column:
             iids = column()
@@ -278,7 +278,7 @@ class FtraceBundles:
     def _convert_times(
         self, rows: NDArray[np.int64], bundle: NDArray[np.int32], ts: NDArray[np.int64]
     ) -> None:
-        """Bring times to the trace's clock, where a bundle's is another."""
+        """Convert times to the trace's clock, where a bundle has another one."""
         is_usual = self._clocks.trace_clock == BuiltinClock.BOOTTIME
         if is_usual and not rows[:, kernel.CLOCK].any():
             return
@@ -287,7 +287,7 @@ class FtraceBundles:
             ts[start:end] = self._converted(rows[i], ts[start:end])
 
     def _converted(self, row: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Times of a bundle on the trace's clock."""
+        """Return times of a bundle on the trace's clock."""
         clock = int(row[kernel.CLOCK])
         key: ClockKey = (0, int(BuiltinClock.BOOTTIME))
         if clock in (FtraceClock.GLOBAL, FtraceClock.LOCAL):

@@ -54,29 +54,29 @@ _GENERIC_TYPES: Final[dict[int, IntegerClass | StringClass]] = {
 }
 
 
-#: Fields with higher numbers are taken to be there. No event of the package has one.
+#: Fields with higher numbers are assumed to be present. No event of the package has one.
 _MASK_BITS: Final = 64
-#: Classes of an event that lacks fields, each for other ones.
+#: The maximum number of classes of an event with different missing fields.
 _MAX_PARTIAL: Final = 64
 
 
-#: Makes the columns of a class from the events of a window and those of the class among them.
+#: Returns the columns of a class from the events of a window and those of the class among them.
 _Columns = Callable[[KernelEvents, EventsOfClass], list[Callable[[], Column]]]
 
 
 class KernelClasses:
-    """The classes of a trace's kernel events, and the events that the trace itself describes. One for all passes."""
+    """The classes of a trace's kernel events, and the events that the trace describes. One object for all passes."""
 
     def __init__(
         self, trace: Trace, damage: Damage, count_unruled: Callable[[str, int, int], None]
     ) -> None:
-        """No class yet; `count_unruled` takes fields of events which no message declares."""
+        """Start without classes; `count_unruled` is called for fields of events that no message declares."""
         self._trace = trace
         self._damage = damage
         self._count_unruled = count_unruled
         self._described: dict[int, tuple[str, str, tuple[ProgramField, ...]]] = {}
         self._declared: Declarations = {}
-        #: By key: its classes where an event lacks some fields, as bits by their numbers.
+        #: By key: the classes of events by their missing fields, as bits by field number.
         self._partial: dict[int, dict[int, int]] = {}
         self._columns: dict[int, _Columns] = {}
         self._shapes = StringTable()
@@ -90,7 +90,7 @@ class KernelClasses:
 
     @cached_property
     def _optional(self) -> NDArray[np.uint64]:
-        """By key: the fields of an event that it may lack, as bits by their numbers."""
+        """The fields that an event may lack, by key, as bits by field number."""
         return np.zeros(kernel.KEYS, np.uint64)
 
     def _note_undeclared(self, event: str, counts: NDArray[np.int64]) -> None:
@@ -98,18 +98,18 @@ class KernelClasses:
             self._count_unruled(event, number, int(counts[number]))
 
     def describe(self, number: int, system: str, descriptor: bytes) -> bool:
-        """Take in a generic event's descriptor; the first of a field number counts. False where it is damaged."""
+        """Add a generic event's descriptor; the first one of a field number counts. Return False if it is damaged."""
         if number in self._described:
             return True
         event = described_event(descriptor)
         if event is not None:
             name, fields = event
-            # A provider in front of its event's name is there for importers, which do not show it.
+            # A provider before the event's name is there for importers, which do not show the system.
             self._described[number] = (system, name.removeprefix(f"{system}:"), fields)
         return event is not None
 
     def declare(self, declarations: Declarations) -> None:
-        """Take in what the trace says of events besides descriptors; what does not suit an event is left out."""
+        """Add the trace's declarations of events other than descriptors; those that do not fit an event are skipped."""
         for number, shapes in declarations.items():
             declared = self._event(number)
             if declared is None:
@@ -124,11 +124,11 @@ class KernelClasses:
     def columns(
         self, class_id: int, events: KernelEvents, chosen: EventsOfClass
     ) -> list[Callable[[], Column]]:
-        """The columns of a class of `assign` from its events."""
+        """Return the columns of a class of `assign` from its events."""
         return self._columns[class_id](events, chosen)
 
     def assign(self, events: KernelEvents) -> NDArray[np.int32]:
-        """The class of each event."""
+        """Return the class of each event."""
         key = events.key
         class_id = looked_up(self._class_of_key, key)
         if int(class_id.min(initial=0)) < 0:
@@ -148,25 +148,25 @@ class KernelClasses:
         return class_id
 
     def _is_varying(self, key: int) -> bool:
-        """Whether the classes of a key's events depend on what is in these."""
+        """Return True if the classes of a key's events depend on their contents."""
         shapes = self._declared.get(key)
         if key == FtraceField.GENERIC or shapes is None:
             return key == FtraceField.GENERIC
         return len(shapes) > 1 or 0 not in shapes or any(map(has_length, shapes[0]))
 
     def _class_of(self, key: int) -> int:
-        """The class of all events of a key."""
+        """Return the class of all events of a key."""
         shapes = self._declared.get(key)
         return self._define(key) if shapes is None else self._declared_class(key, 0, shapes[0])
 
     def _define(self, key: int) -> int:
-        """The class of a key of `fill_bundles`."""
+        """Add the class of a key of `fill_bundles`."""
         if key == kernel.KEY_LOST:
             return self._add(mapping.LOST_EVENTS, lambda _events, _chosen: [])
         if key == kernel.KEY_LOST_COUNTED:
             return self._add(
                 mapping.COUNTED_LOST_EVENTS,
-                lambda events, chosen: [lambda: chosen.taken(events.start)],
+                lambda events, chosen: [lambda: chosen.select(events.start)],
             )
         if key == kernel.KEY_COMPACT_SWITCH:
             return self._define_compact("sched_switch", tracepoints.COMPACT_SWITCH)
@@ -182,7 +182,7 @@ class KernelClasses:
     def _define_event(
         self, key: int, system: str, name: str, program: tuple[ProgramField, ...]
     ) -> int:
-        """The class of an event with these fields."""
+        """Add the class of an event with these fields."""
         strings = self._trace.strings
         note = partial(self._note_undeclared, f"{system}:{name}" if system else name)
 
@@ -195,7 +195,7 @@ class KernelClasses:
         return self._add(tracepoints.tracepoint_class(system, name, program, native), columns)
 
     def _event(self, number: int) -> tuple[str, str, tuple[ProgramField, ...]] | None:
-        """System, name and fields of an event, None where neither the package nor the trace declares it."""
+        """Return system, name and fields of an event, None if neither the package nor the trace declares it."""
         if number >= FtraceField.FIRST_DESCRIBED:
             return self._described.get(number)
         event, tracepoint = typed_event(number), tracepoints.tracepoint_of(number)
@@ -204,7 +204,7 @@ class KernelClasses:
         return (*tracepoint, event.fields)
 
     def _assign_partial(self, events: KernelEvents, class_id: NDArray[np.int32]) -> None:
-        """Classes of events that lack some of their fields: those without them."""
+        """Assign classes without the missing fields to events that lack some of their fields."""
         places, which, keys, masks = lacking(
             events.data, events.start, events.size, events.key, self._optional
         )
@@ -215,7 +215,7 @@ class KernelClasses:
         class_id[places] = np.array([ids[pair] for pair in pairs], np.int32)[which]
 
     def _partial_class(self, key: int, mask: int) -> int:
-        """The class of the events of a number that lack these fields."""
+        """Return the class of the events of a number that lack these fields."""
         known = self._partial.setdefault(key, {})
         if mask in known:
             return known[mask]
@@ -232,7 +232,7 @@ class KernelClasses:
     def _assign_declared(
         self, events: KernelEvents, key: int, places: NDArray[np.intp], class_id: NDArray[np.int32]
     ) -> None:
-        """Classes of the events of a number, one a declaration; events that contradict theirs are kept as they are."""
+        """Assign a class per declaration to the events of a number; events that contradict theirs are kept as bytes."""
         shapes = self._declared[key]
         starts, sizes = events.start[places], events.size[places]
         which = np.zeros(len(places), np.int64)
@@ -288,7 +288,7 @@ class KernelClasses:
         return self._add(EventClass(kind, name, system, fields, native=native), columns)
 
     def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
-        """The typed event's class, of the fields that compact_sched says."""
+        """Add the typed event's class, with the fields that compact_sched has."""
         number = tracepoints.number_of_tracepoint()["sched", name]
         event = typed_event(number)
         assert event is not None
@@ -298,7 +298,7 @@ class KernelClasses:
 
         def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
             table = events.switches if switch else events.wakings
-            rows = chosen.taken(events.start)
+            rows = chosen.select(events.start)
 
             def column(item: ProgramField) -> Callable[[], Column]:
                 kind = item.field_class
@@ -310,7 +310,7 @@ class KernelClasses:
         return self._add(event_class, columns)
 
     def _define_unknown(self, key: int) -> int:
-        """An event that nothing declares: its message as bytes (all of the FtraceEvent for KEY_UNKNOWN)."""
+        """Add the class of an undeclared event: its message as bytes (all of the FtraceEvent for KEY_UNKNOWN)."""
         name = "" if key == kernel.KEY_UNKNOWN else str(key)
         program = (ProgramField(0, "message", BytesClass(), 0),)
 
@@ -326,7 +326,7 @@ class KernelClasses:
     def _assign_generic(
         self, events: KernelEvents, places: NDArray[np.intp], class_id: NDArray[np.int32]
     ) -> None:
-        """Classes of events in the self-contained encoding, one a shape."""
+        """Assign a class per shape to events in the self-contained encoding."""
         shapes = np.zeros(len(places), np.int32)
         generic_signatures(
             events.data, events.start[places], events.size[places], self._shapes, shapes
@@ -368,7 +368,7 @@ class KernelClasses:
 
 
 def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) -> int:
-    """The fields whose absence makes another class, as bits: all but lists and what events of the kind always have."""
+    """Return fields whose absence requires another class, as bits: all but lists and those the kind always has."""
     fields = tracepoints.tracepoint_class(system, name, program).fields[1:]
     required = tracepoints.always_there(system, name)
     optional = 0

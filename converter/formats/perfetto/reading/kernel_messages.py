@@ -1,4 +1,4 @@
-"""Kernel events of a window as bundles have them, before they are columns: where their messages are, and what fits."""
+"""Kernel events of a window as in bundles, before decoding: the locations of their messages, and checks of these."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from converter.ir.field_classes import ArrayClass
 
 @dataclass(slots=True)
 class KernelEvents:
-    """The events of a window's bundles: what `proto_ftrace.fill_bundles` fills in."""
+    """The events of a window's bundles, as filled in by `proto_ftrace.fill_bundles`."""
 
     data: NDArray[np.uint8]
     key: NDArray[np.int32]
-    #: The bits of unsigned numbers.
+    #: Unsigned numbers, stored as int32.
     flags: NDArray[np.int32]
     start: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -28,12 +28,12 @@ class KernelEvents:
     wakings: NDArray[np.int64]
 
     def flags_of(self, chosen: EventsOfClass) -> Callable[[], NDArray[np.uint32]]:
-        """The flags of the events of a class, taken when called."""
-        return lambda: chosen.taken(self.flags).view(np.uint32)
+        """Return a function that returns the flags of the events of a class."""
+        return lambda: chosen.select(self.flags).view(np.uint32)
 
     def messages_of(self, chosen: EventsOfClass) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the messages of the events of a class are, and their sizes."""
-        return chosen.taken(self.start), chosen.taken(self.size)
+        """Return the starts and sizes of the messages of a class's events."""
+        return chosen.select(self.start), chosen.select(self.size)
 
 
 def has_lengths(
@@ -42,7 +42,7 @@ def has_lengths(
     sizes: NDArray[np.int64],
     placed: tuple[PlacedField, ...],
 ) -> NDArray[np.bool_]:
-    """Which messages have the declared number of elements in all their arrays of fixed length."""
+    """Return a mask of messages whose arrays of fixed length all have the declared number of elements."""
     fitting = np.ones(len(starts), np.bool_)
     offsets = np.zeros(len(starts) + 1, np.int64)
     for item in placed:
@@ -55,5 +55,5 @@ def has_lengths(
 
 
 def has_length(item: PlacedField) -> bool:
-    """Whether a declared field is an array whose length is declared, too."""
+    """Return True if a declared field is an array with a declared length."""
     return isinstance(item.field.type, ArrayClass) and item.field.type.length is not None

@@ -1,4 +1,4 @@
-"""Names of kernel functions: InternedData.kernel_symbols, whose iids are one sequence's until that is cleared."""
+"""Names of kernel functions: InternedData.kernel_symbols, whose iids belong to a sequence until it is cleared."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from converter.ir.distinct_values import values_of
 from converter.ir.symbols import SymbolTable
 from converter.limits import limit
 
-#: A sequence, and how often it was cleared.
+#: A sequence, and the number of times it was cleared.
 _Scope = tuple[int, int]
 
 
 class KernelSymbols:
-    """The symbols of a trace: each number has one name, the iid where no other scope has that for another name."""
+    """The symbols of a trace: each number has one name; it is the iid, unless another scope gave it another name."""
 
     def __init__(self) -> None:
         self._names: dict[int, bytes] = {}
-        #: What is not its iid's first name, by scope and iid.
+        #: Names other than the first one of their iid, by scope and iid.
         self._others: dict[tuple[_Scope, int], bytes] = {}
         self._numbers: dict[tuple[_Scope, int], int] = {}
         self._cleared: dict[int, int] = {}
         self._most = limit("perfetto.symbols")
-        #: Symbols that are more than there may be.
+        #: The number of symbols in excess of the limit.
         self.left_out = 0
 
     def note(self, window: Window) -> None:
-        """Take in the symbols of a window, in the first pass."""
+        """Collect the symbols of a window, in the first pass."""
         chosen = window.rows[(window.rows[:, FLAGS] & (CLEARED | INTERNED)) != 0]
         starts, sizes = (chosen[:, column].copy() for column in (INTERNED_START, INTERNED_SIZE))
         sizes[(chosen[:, FLAGS] & INTERNED) == 0] = 0
         ends = np.zeros(len(chosen) + 1, np.int64)
         symbols = repeated_spans(window.data, starts, sizes, InternedField.KERNEL_SYMBOLS, ends)
-        # Most packets with interned data have names of other things.
+        # Most packets with interned data have other names.
         telling = (np.diff(ends) > 0) | ((chosen[:, FLAGS] & CLEARED) != 0)
         for place in np.flatnonzero(telling).tolist():
             scope = self._enter(int(chosen[place, SEQUENCE]), int(chosen[place, FLAGS]))
@@ -70,7 +70,7 @@ class KernelSymbols:
                 self._others.setdefault((scope, iid), name)
 
     def finish(self) -> SymbolTable | None:
-        """The names by number, once all are known; None where there are none."""
+        """Return the names by number, once all are known; None if there are none."""
         number = max(self._names, default=0)
         for key, name in self._others.items():
             number += 1
@@ -87,7 +87,7 @@ class KernelSymbols:
         self._cleared = {}
 
     def scopes(self, window: Window) -> NDArray[np.int64] | None:
-        """How often the sequence of each packet was cleared, for `number`; None where iids mean the same everywhere."""
+        """Return how often each packet's sequence was cleared, for `number`; None if iids mean the same everywhere."""
         if not self._numbers:
             return None
         rows = window.rows
@@ -102,7 +102,7 @@ class KernelSymbols:
     def number(
         self, iids: NDArray[np.uint64], sequence: NDArray[np.int64], scope: NDArray[np.int64]
     ) -> NDArray[np.uint64]:
-        """The numbers of iids that were read in packets of these sequences and scopes."""
+        """Return the numbers of iids that were read in packets of these sequences and scopes."""
         result = iids.copy()
         for ((of, cleared), iid), number in self._numbers.items():
             result[(iids == iid) & (sequence == of) & (scope == cleared)] = number

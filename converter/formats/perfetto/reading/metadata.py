@@ -1,4 +1,4 @@
-"""Packets that are about the trace: what the first pass collects, and what changes the state of the second."""
+"""Packets about the trace: the data that the first pass collects, and the state changes of the second pass."""
 
 from __future__ import annotations
 
@@ -53,10 +53,7 @@ from converter.formats.perfetto.reading.tracks import Places, is_thread_time, te
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
-#: Attributes with sidecars of JSON documents, but for those that say something else.
-_DOCUMENT: Final = re.compile(re.escape(SIDECAR_PREFIX).encode() + rb"([a-z][a-z0-9_]{0,99})")
-_OWN_ATTRIBUTES: Final = {TRACE_ATTRIBUTE.encode(), EVENTS_ATTRIBUTE.encode()}
-#: Packets about the recording, which the sidecar keeps as they are.
+#: Packets about the recording, which the sidecar keeps unchanged.
 SIDECAR_PACKETS: Final = (
     PacketField.TRACE_CONFIG,
     PacketField.SYNCHRONIZATION_MARKER,
@@ -65,7 +62,7 @@ SIDECAR_PACKETS: Final = (
     PacketField.TRACE_ATTRIBUTES,
     PacketField.EXTENSION_DESCRIPTOR,
 )
-#: Packets that other parts of the reader make events of.
+#: Packets that other parts of the reader convert to events.
 _EVENT_PACKETS: Final = (
     PacketField.FTRACE_EVENTS,
     PacketField.TRACK_EVENT,
@@ -73,20 +70,20 @@ _EVENT_PACKETS: Final = (
     PacketField.PERF_SAMPLE,
     PacketField.GENERIC_KERNEL_TASK_STATE_EVENT,
 )
-#: Packets that `Metadata` takes in, those of them for the sidecar, and those that events or tables are made of.
+#: Packets that `Metadata` reads, those of them for the sidecar, and those that become events or tables.
 _METADATA: Final = Numbers(*TABLE_PACKETS, *SIDECAR_PACKETS)
 _SIDECAR: Final = Numbers(*SIDECAR_PACKETS)
 _READ: Final = Numbers(0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *_EVENT_PACKETS)
-#: Packets that change what the time or place of those behind them means.
+#: Packets that change the meaning of time or position in the packets that follow.
 _CHANGING: Final = Numbers(PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRIPTOR)
-#: Packets whose sequence's state nothing needs to keep: what they are read as has its texts itself.
+#: Packets for which the sequence's state need not be kept: the decoded events contain their texts.
 _NOT_NATIVE: Final = Numbers(
     0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS
 )
-#: What samples are counted by: PerfEvents.Counter.SW_CPU_CLOCK (perf_events.proto), and events that are no clock.
+#: The timebase of samples: PerfEvents.Counter.SW_CPU_CLOCK (perf_events.proto), and events other than clocks.
 _CPU_CLOCK: Final = 1
 _NO_CLOCKS: Final = frozenset({"tracepoint", "raw_event"})
-#: What the sidecar holds at most of each sort, in bytes.
+#: The maximum size of each kind of packets in the sidecar, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
 #: Ticks per second of all times.
 _NANOSECONDS: Final = 1_000_000_000
@@ -101,26 +98,26 @@ class Metadata:
         self._places = places
         self._damage = damage
         self._sidecar: dict[str, list[bytes]] = {}
-        #: Those that packets have come of.
+        #: The sequences of the packets so far.
         self._sequences: set[int] = set()
         self._states = SequenceStates(MAX_SIDECAR_BYTES)
         self._shown: Counter[str] = Counter()
         self._held: dict[str, int] = {}
         self._declared_clocks: list[ClockDomain] = []
-        #: What an attribute says of the environment.
+        #: The environment in an attribute.
         self._declared_environment: dict[str, str | int] = {}
-        #: How events of the kernel are declared, where messages and descriptors say less.
+        #: Declarations of kernel events, where messages and descriptors say less.
         self.declarations: Declarations = {}
 
     # First pass
 
     def note(self, window: Window) -> None:
-        """Take in the metadata packets of a window."""
+        """Read the metadata packets of a window."""
         rows = window.rows
-        self._states.note(window, ~_NOT_NATIVE.among(rows[:, DATA]))
+        self._states.note(window, ~_NOT_NATIVE.isin(rows[:, DATA]))
         self._note_marks(rows)
         self._note_defaults(window)
-        for place in np.flatnonzero(_METADATA.among(rows[:, DATA])).tolist():
+        for place in np.flatnonzero(_METADATA.isin(rows[:, DATA])).tolist():
             kind = PacketField(int(rows[place, DATA]))
             if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
                 self._note_declarations(window, place)
@@ -134,11 +131,11 @@ class Metadata:
                     self._note_packet(kind, int(rows[place, SEQUENCE]), message)
 
     def _note_marks(self, rows: NDArray[np.int64]) -> None:
-        """Count what packets say beside their data, and events do not: another computer, packets lost between."""
+        """Count facts that packets have besides their data, and events do not: another machine, lost packets."""
         flags = rows[:, FLAGS]
         marks = self._trace.records_shown
         marks["machine_id"] += int(np.count_nonzero(flags & MACHINE))
-        # The first packet of a sequence may always follow what a full buffer has lost.
+        # The first packet of a sequence may always follow data that a full buffer has lost.
         sequences, first = np.unique(rows[:, SEQUENCE], return_index=True)
         begins = [
             index
@@ -151,7 +148,7 @@ class Metadata:
         self._sequences.update(sequences.tolist())
 
     def _note_defaults(self, window: Window) -> None:
-        """Count sequences whose samples importers take for others than those of time on a CPU."""
+        """Count sequences whose samples importers do not treat as samples of time on a CPU."""
         rows = window.rows
         for place in np.flatnonzero(rows[:, FLAGS] & DEFAULTS).tolist():
             start, size = int(rows[place, DEFAULTS_START]), int(rows[place, DEFAULTS_SIZE])
@@ -190,7 +187,7 @@ class Metadata:
                 self._places.add_thread_descriptor(message)
             case PacketField.TRACK_DESCRIPTOR:
                 self._places.add_descriptor(message)
-                # Thread times are parts of slices, of which importers make a counter without a unit.
+                # Thread times are fields of slices, from which importers derive a counter without a unit.
                 self._trace.records_shown["unit of thread times"] += is_thread_time(message)
             case PacketField.SYSTEM_INFO:
                 self._note_system(message)
@@ -204,13 +201,13 @@ class Metadata:
             ({**SYSTEM, "tracing_service_version": "tracer_version"}, message),
         ):
             for key, name in names.items():
-                # The attribute says texts exactly that are no UTF-8.
+                # The attribute has the exact bytes of texts that are not UTF-8.
                 if key in values and name not in self._declared_environment:
                     value = values[key]
                     environment[name] = text(value) if isinstance(value, bytes) else value
 
     def _note_attributes(self, message: dict[str, Any]) -> None:
-        """Take in what this package's writer says of a trace in an attribute of its own."""
+        """Read the description of a trace in this package's own attribute."""
         for attribute in message.get("attribute", ()):
             document = _DOCUMENT.fullmatch(attribute.get("key", b""))
             if document and attribute["key"] not in _OWN_ATTRIBUTES:
@@ -233,15 +230,15 @@ class Metadata:
             self._declared_environment = environment
             self._trace.environment.update(environment)
 
-    def _note_sidecar(self, name: str, text: bytes) -> None:
-        """Add the sidecar of a JSON document."""
+    def _note_sidecar(self, text: bytes) -> None:
+        """Read the data that only a JSON trace has."""
         try:
             self._trace.sidecar[name] = parse_sidecar(text)
         except ValueError:
             self._damage.warn(f"the attribute {SIDECAR_PREFIX}{name} is damaged")
 
     def _is_declarations(self, window: Window, place: int) -> bool:
-        """Whether a packet of attributes declares events and says nothing else."""
+        """Return True if a packet of attributes only declares events."""
         start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
         # The first attribute in TraceAttributes, and its key.
         head = bytes(window.data[start : start + min(size, 64)])
@@ -266,7 +263,7 @@ class Metadata:
             self.declarations[number] = {**shapes, **self.declarations.get(number, {})}
 
     def _keep(self, name: str, packet: bytes) -> bool:
-        """Put a packet in the sidecar while there is room for its sort."""
+        """Add a packet to the sidecar if the size limit of its kind allows it."""
         held = self._held.get(name, 0)
         if held + len(packet) > MAX_SIDECAR_BYTES:
             self._held[name] = MAX_SIDECAR_BYTES
@@ -293,7 +290,7 @@ class Metadata:
     # Second pass
 
     def start(self, timeline: Timeline) -> None:
-        """Prepare a pass: counters that are no counters of plain values; nothing is held of the sidecar yet."""
+        """Prepare a pass: set the counters whose values are not plain ones, and reset the sidecar's state."""
         self._held = {}
         for uuid, descriptor in self._places.descriptors.items():
             counter = descriptor.get("counter")
@@ -306,11 +303,11 @@ class Metadata:
                 timeline.set_counter(uuid, multiplier, incremental, is_time)
 
     def state_changes(self, window: Window) -> list[int]:
-        """Packets that change what the time or place of those behind them means."""
-        return [int(i) for i in np.flatnonzero(_CHANGING.among(window.rows[:, DATA]))]
+        """Return the packets that change the meaning of time or position in the packets that follow."""
+        return [int(i) for i in np.flatnonzero(_CHANGING.isin(window.rows[:, DATA]))]
 
     def apply(self, window: Window, place: int, timeline: Timeline) -> None:
-        """Let one of these packets have its effect."""
+        """Apply the state change of such a packet."""
         row = window.rows[place]
         sequence = int(row[SEQUENCE])
         message = self._decoded(window, place)
@@ -334,13 +331,13 @@ class Metadata:
                 timeline.set_clock(owner, id, value, multiplier, incremental)
 
     def not_read(self, window: Window) -> NDArray[np.bool_]:
-        """The packets of a window whose data nothing else takes: neither events, tables nor the sidecar."""
+        """Return the packets of a window whose data is used neither for events, tables nor the sidecar."""
         data = window.rows[:, DATA]
-        result = ~_READ.among(data)
+        result = ~_READ.isin(data)
         if (data == RESIDUAL).any():
-            # At a file's end they are taken away before.
+            # At the end of a file they have been removed before.
             self._damage.warn("a trace that travels in this one is not at its end, and left alone")
-        for place in np.flatnonzero(_SIDECAR.among(data)).tolist():
+        for place in np.flatnonzero(_SIDECAR.isin(data)).tolist():
             kind = PacketField(int(data[place]))
             if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
                 continue

@@ -30,21 +30,21 @@ from converter.storage.compression.unpacked import Unpacked, no_room
 from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
-#: How much is read at once: what bounds a batch.
+#: The number of bytes read at once, which limits the size of a batch.
 WINDOW_BYTES = 1 << 22
-#: Packets of a window at most.
+#: The maximum number of packets in a window.
 WINDOW_PACKETS = 1 << 17
 
 _COMPRESSED = Numbers(PacketField.COMPRESSED_PACKETS, PacketField.ZSTD_COMPRESSED_PACKETS)
-#: Warnings of one kind after which no more are given.
+#: The maximum number of warnings of one kind.
 _MAX_WARNINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Some whole packets: their bytes, nothing else between or behind them, and a row each (`scan.scan_packets`).
+    """Some whole packets: their bytes, with nothing between or after them, and a row each (`scan.scan_packets`).
 
-    `offset` is where in the file the window starts, for messages; `end` is how much of the file it was made of.
+    `offset` is the window's start in the file, for messages; `end` is its end in the file.
     """
 
     data: NDArray[np.uint8]
@@ -54,7 +54,7 @@ class Window:
 
 
 class Damage:
-    """Where a trace's warnings go, each once, however often it is read."""
+    """Collects a trace's warnings, each once even if the trace is read repeatedly."""
 
     def __init__(self, path: str, warnings: list[TraceWarning]) -> None:
         self.path = path
@@ -62,7 +62,7 @@ class Damage:
         self._counts: dict[str, int] = {}
 
     def warn(self, message: str, offset: int | None = None, **parts: Any) -> None:
-        """Add a warning unless it is there already, or many of its kind are."""
+        """Add a warning unless it is a duplicate, or there are too many of its kind."""
         warning = TraceWarning(
             message=message, format="perfetto", path=self.path, offset=offset, **parts
         )
@@ -74,7 +74,7 @@ class Damage:
 
 
 def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterator[Window]:
-    """All packets of a source, window after window, which are as large as `usual`.
+    """Yield all packets of a source in windows of the size `usual`.
 
     Raises:
         TraceError: there is not one whole packet.
@@ -82,7 +82,7 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
     """
     offset = 0
     most = limit("perfetto.packet")
-    # With its tag and its size, a number of 7 bits a byte.
+    # With its tag and its size, a number with 7 bits per byte.
     largest = 1 + -(-most.bit_length() // 7) + most
     size = usual = min(usual, largest)
     memory = WindowMemory()
@@ -121,12 +121,12 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
 
 
 def _following(search: Search, rows: NDArray[np.int64], window: int, offset: int) -> int | None:
-    """Where packets go on; the last one may have taken some for its own."""
+    """Return the offset at which packets resume; the last packet may have included some by mistake."""
     return search.next(window + int(rows[-1, START]) if len(rows) else offset + 1)
 
 
 def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: bool) -> None:
-    """The packet at `offset` cannot be read: an error if it is the first, else a warning."""
+    """Report that the packet at `offset` cannot be read: an error if it is the first, else a warning."""
     if stopped == 2:
         message, expected = "no packet here", "a packet (field 1 of Trace)"
     elif at_end:
@@ -142,8 +142,8 @@ def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: boo
 
 
 def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Window]:
-    """The window with each compressed packet replaced by the packets in it."""
-    places = np.flatnonzero(_COMPRESSED.among(window.rows[:, DATA]))
+    """Yield the window with each compressed packet replaced by the packets in it."""
+    places = np.flatnonzero(_COMPRESSED.isin(window.rows[:, DATA]))
     if not len(places):
         yield window
         return
@@ -186,7 +186,7 @@ def _joined(pieces: list[Any], offset: int, end: int) -> Iterator[Window]:
 
 
 def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDArray[np.uint8]:
-    """What of inflated data is whole packets."""
+    """Return the whole packets of inflated data."""
     rows = np.empty((1 << 10, COLUMNS), np.int64)
     at = stopped = 0
     while at < len(data) and not stopped:
@@ -197,7 +197,7 @@ def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDAr
 
 
 def _inflate(field: int, data: bytes, unpacked: Unpacked, offset: int) -> NDArray[np.uint8]:
-    """The content of a compressed packet; a TraceError where it is damaged or too large."""
+    """Return the content of a compressed packet; TraceError if it is damaged or too large."""
     most = limit("perfetto.inflated")
     content = _unpacked(field, data, most + 1)
     if len(content) > most:

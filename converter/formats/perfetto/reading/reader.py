@@ -1,6 +1,6 @@
-"""The reader: a first pass over a trace's packets for what events refer to, then batches of events.
+"""The reader: a first pass over a trace's packets for the data that events refer to, then batches of events.
 
-Metadata can stand behind the events that need it (process trees, clock snapshots, descriptors of tracks and of generic
+Metadata can follow the events that need it (process trees, clock snapshots, descriptors of tracks and of generic
 events), so a first pass collects it. That pass walks packets without decoding events.
 """
 
@@ -42,7 +42,7 @@ from converter.storage.source import Source
 
 
 def read(source: Source) -> Trace:
-    """Open a Perfetto trace: its metadata is read now, its events with the batches.
+    """Open a Perfetto trace: its metadata is read immediately, its events with the batches.
 
     Raises:
         TraceError: there is not one whole packet.
@@ -52,7 +52,7 @@ def read(source: Source) -> Trace:
 
 
 class _Reader:
-    """A trace being read: what all passes over it share."""
+    """A trace being read: the state that all passes over it share."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -89,7 +89,7 @@ class _Reader:
         self.trace.names_from_events = True
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
-        # Columns are made of windows and of what does not change any more.
+        # Columns are decoded from windows and from data that no longer changes.
         self.trace.decodes_in_parallel = True
 
     def _batches(self) -> Iterator[Batch]:
@@ -119,7 +119,7 @@ class _Reader:
     def _parts(
         self, window: Window, timeline: Timeline, callstacks: CallStacks, cpus: CpuStates
     ) -> tuple[list[Part], NDArray[np.bool_]]:
-        """The events of a window, and which of its packets stay as they are."""
+        """Return the events of a window, and a mask of its packets that stay unchanged."""
         data = window.rows[:, DATA]
         damaged = int((data == DAMAGED).sum())
         if damaged:
@@ -179,9 +179,9 @@ class _Reader:
     def _convert_times(
         self, window: Window, ts: NDArray[np.int64], clock: NDArray[np.int64]
     ) -> None:
-        """Bring the times of packets to the trace's clock."""
+        """Convert the times of packets to the trace's clock."""
         timed = (window.rows[:, FLAGS] & TIMED) != 0
-        # A track event may bring its own time (timestamp_delta_us), on a packet that has none.
+        # A track event may have its own time (timestamp_delta_us), in a packet that has none.
         other = (clock >= 0) & (clock != self._clocks.trace_clock)
         timed |= other
         chosen = np.flatnonzero(timed & other)

@@ -1,4 +1,4 @@
-"""Packets of their own kind: log entries, profiler samples, and those that no kind stands for, kept as they are."""
+"""Packets of other kinds: log entries, profiler samples, and those that no kind represents, kept unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from converter.ir.trace import Trace
 _LOG = "AndroidLogPacket.LogEvent"
 
 
-#: Where the fields of `mapping.SWITCH_WITH_STATE` are, and the CPU.
+#: The field numbers of `mapping.SWITCH_WITH_STATE`, and of the CPU.
 def _switch_program(*numbers: TaskStateField) -> tuple[ProgramField, ...]:
     numbered = (
         *zip(numbers, mapping.SWITCH_WITH_STATE.fields, strict=True),
@@ -62,19 +62,19 @@ _SWITCH = _switch_program(
     *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
     TaskStateField.PREV_STATE,
 )
-#: The same in the event of the task that leaves the CPU to one that is not known.
+#: The same in the event of a task that leaves the CPU to an unknown one.
 _SWITCH_FROM = _switch_program(
     *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
     *(TaskStateField.NEXT_TID, TaskStateField.NEXT_COMM, TaskStateField.NEXT_PRIO),
     TaskStateField.PREV_STATE,
 )
-#: The field tid of a LogEvent and of a PerfSample. One of no thread has none.
+#: The field tid of a LogEvent and of a PerfSample, which is absent without a thread.
 _TID = 3
 _SAMPLE_SCALARS = ("cpu", "pid", "tid", "callstack_iid", "cpu_mode", "timebase_count")
 
 
 class Records:
-    """The classes of these packets. One for all passes over the trace."""
+    """The classes of these packets. One object for all passes over the trace."""
 
     def __init__(self, trace: Trace, places: Places, clocks: Clocks) -> None:
         self._trace = trace
@@ -90,7 +90,7 @@ class Records:
     def native(
         self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]
     ) -> Part | None:
-        """Packets as they are; `ts` are the times of all packets of the window."""
+        """Return unchanged packets; `ts` are the times of all packets of the window."""
         if not len(packets):
             return None
         rows = window.rows[packets]
@@ -119,7 +119,7 @@ class Records:
     def logs(
         self, window: Window, packets: NDArray[np.intp]
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """The entries of Android log packets, and the packets that hold more than entries of text."""
+        """Return the entries of Android log packets, and the packets that hold more than text entries."""
         rows = window.rows[packets]
         starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
         offsets = np.zeros(len(rows) + 1, np.int64)
@@ -169,9 +169,9 @@ class Records:
         scope: NDArray[np.int64],
         callstacks: CallStacks,
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """PerfSamples with a call stack, and the packets that say something else.
+        """Return PerfSamples with a call stack, and the packets with other content.
 
-        Those of kernel events, which have their call stacks too, are neither.
+        Samples of kernel events, which also have their call stacks, are in neither.
         """
         rows = window.rows[packets]
         of_events = _are_there(
@@ -241,7 +241,7 @@ class Records:
     def switches(
         self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """Switches that say all of both tasks, and the packets that say one task's state alone."""
+        """Return complete switches between two tasks, and the packets with one task's state alone."""
         rows = window.rows[packets]
         starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
 
@@ -296,7 +296,7 @@ class Records:
     def _threads(
         self, pids: NDArray[Any], tids: NDArray[Any], there: NDArray[np.bool_]
     ) -> NDArray[np.int32]:
-        """The thread of each record, -1 where there is none."""
+        """Return the thread of each record, -1 where there is none."""
         keys = pids[there].astype(np.uint32).astype(np.uint64) << np.uint64(32)
         keys |= tids[there].astype(np.uint32).astype(np.uint64)
         result = np.full(len(pids), -1, np.int32)
@@ -306,7 +306,7 @@ class Records:
 
 @cache
 def _packet_class(number: int, timed: bool) -> EventClass:
-    """The class of packets with their data in a field of that number."""
+    """Return the class of packets with their data in a field of that number."""
     return replace(
         mapping.NATIVE_PACKET,
         name=field_name(mapping.PACKETS, number),
@@ -316,7 +316,7 @@ def _packet_class(number: int, timed: bool) -> EventClass:
 
 
 def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramField, ...]:
-    """Fields of a message, in the order of `names`; all when None."""
+    """Return fields of a message, in the order of `names`; all if None."""
     program = program_of(message)
     if names is None:
         return program
@@ -327,7 +327,7 @@ def _some_fields(message: str, names: tuple[str, ...] | None) -> tuple[ProgramFi
 def _are_there(
     data: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64], number: int
 ) -> NDArray[np.bool_]:
-    """Which messages have a field, a number."""
+    """Return a mask of messages that have a numeric field."""
     offsets = np.zeros(len(starts) + 1, np.int64)
     decode_repeated(data, starts, sizes, number, offsets)
     return np.diff(offsets) > 0

@@ -1,4 +1,4 @@
-"""Where packets go on behind damage: the bytes of a file that begin several packets in a row."""
+"""Resync after damage: finds bytes of a file that begin several consecutive packets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from converter.formats.perfetto.protobuf.scan import (
 from converter.limits import limit
 from converter.storage.source import Source
 
-#: As many packets must follow each other, unless the file ends behind fewer.
+#: The number of packets that must be consecutive, unless the file ends after fewer.
 _IN_A_ROW = 4
-#: The file is searched in pieces of this size.
+#: The file is searched in blocks of this size.
 _PIECE = 1 << 20
 #: The tag of a packet, and its size.
 _TAG = b"\x0a"
 _HEAD = 11
-#: Bytes of candidates that are looked into, for each byte that is searched: a file of nothing else must not take long.
+#: The bytes of candidates that are examined per searched byte: a file of candidates only must not take long.
 _LOOKED_INTO = 4
 
 
@@ -34,11 +34,11 @@ class Search:
         self._looked_into = 0
         self._places = 0
         self._most_places = limit("holes")
-        #: True once there was one place more than the limit allows: no more are looked for.
+        #: True once there was one gap more than the limit allows: the search then stops.
         self.given_up = False
 
     def next(self, offset: int) -> int | None:
-        """Where the first of several packets is, from `offset` on; None where there are none."""
+        """Return the offset of the first of several packets at or after `offset`; None if there are none."""
         if self.given_up:
             return None
         found = self._found(offset)
@@ -66,7 +66,7 @@ class Search:
         for _ in range(_IN_A_ROW):
             if at == self._source.size:
                 break
-            following = self._behind(at)
+            following = self._packet_end(at)
             if following is None:
                 return False
             at = following
@@ -75,12 +75,12 @@ class Search:
         rows = np.empty((_IN_A_ROW, COLUMNS), np.int64)
         count, _, stopped = scan_packets(data, 0, rows)
         found = rows[:count]
-        # Other messages have fields of the same numbers; those of a packet are of a sequence or have a time.
-        told = (found[:, SEQUENCE] != 0) | (found[:, FLAGS] & TIMED != 0)
-        return count > 0 and not stopped and bool((told & (found[:, DATA] > 0)).all())
+        # Other messages have fields of the same numbers; packets have a sequence or a time.
+        placed = (found[:, SEQUENCE] != 0) | (found[:, FLAGS] & TIMED != 0)
+        return count > 0 and not stopped and bool((placed & (found[:, DATA] > 0)).all())
 
-    def _behind(self, offset: int) -> int | None:
-        """Where the packet at `offset` ends; None where there is none."""
+    def _packet_end(self, offset: int) -> int | None:
+        """Return the end of the packet at `offset`; None if there is none."""
         head = self._source.read(offset, _HEAD)
         size = shift = 0
         for place, byte in enumerate(head[1:], 1):

@@ -1,8 +1,8 @@
-"""The messages that the reader takes apart, and the fields of each that it has a rule for.
+"""The messages that the reader decodes, and the fields of each for which it has a rule.
 
-Other fields, as recorders write that are newer than this package, are in the records alone: each is counted by its
-message when columns are read of a record, since nothing of it is in them. Records that are copied keep them. The
-messages of kernel events are not among these: their fields become columns by their declarations.
+Other fields, as written by recorders newer than this package, are only in the records: each is counted by its message
+when columns of a record are read, since columns do not have it. Records that are copied keep such fields. The messages
+of kernel events are not listed here: their fields become columns by their declarations.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ from converter.formats.perfetto.reading.kernels.scan_rules import (
 )
 from converter.formats.perfetto.reading.packets import Window
 
-#: What a field is: read where it stands, or a message of the table.
+#: The handling of a field: read in place, or a message of the table.
 _Fields = Mapping[int, int | str]
-#: Stands for all fields that a message does not name.
+#: Represents all fields that a message does not list.
 OTHERS: Final = 0
-#: More names of fields than this are one.
+#: The maximum number of distinct field names; all further ones are counted as one.
 _MOST_NAMES: Final = 1000
 
 
@@ -73,7 +73,7 @@ def _interned(message: str, *numbers: InternedField) -> _Fields:
     return dict.fromkeys(numbers, message)
 
 
-#: Of InternedData, what only packets and fields refer to that stay as they are.
+#: Fields of InternedData to which only unchanged packets and fields refer.
 _OTHER_INTERNED: Final = (4, 20, 22, 23, 24, 25, 28, 31, 32, 33, 34, 35, 47, 48, 49, 50, 51)
 _DATA: Final[_Fields] = {
     PacketField.FTRACE_EVENTS: "FtraceEventBundle",
@@ -100,7 +100,7 @@ MESSAGES: Final[dict[str, _Fields]] = {
     "FtraceEventBundle.CompactSched": _read(*range(1, 13)),
     "FtraceEventBundle.GenericEventDescriptor": _read(1, 2, 3),
     "FtraceEvent": {
-        # Each event is one of the others.
+        # All other fields are events.
         OTHERS: READ_AS_BYTES,
         **_read(FtraceField.TIMESTAMP, FtraceField.PID, FtraceField.COMMON_FLAGS),
         FtraceField.GENERIC: "GenericFtraceEvent",
@@ -108,7 +108,7 @@ MESSAGES: Final[dict[str, _Fields]] = {
     "GenericFtraceEvent": {1: READ, 2: "GenericFtraceEvent.Field"},
     "GenericFtraceEvent.Field": _read(1, 3, 4, 5),
     "TrackEvent": {
-        # Kept as they are.
+        # Kept unchanged.
         OTHERS: READ,
         4: "DebugAnnotation",
         6: "TrackEvent.LegacyEvent",
@@ -170,7 +170,7 @@ MESSAGES: Final[dict[str, _Fields]] = {
         12: "PerfSampleDefaults",
     },
     "TrackEventDefaults": _read(11, 31, 45),
-    # What samples are counted by is told by itself.
+    # The timebase of samples is reported separately.
     "PerfSampleDefaults": _read(*range(1, 5)),
 }
 _NAMES: Final = tuple(MESSAGES)
@@ -178,7 +178,7 @@ _NAMES: Final = tuple(MESSAGES)
 
 @cache
 def _tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """The rules as `scan_rules` takes them."""
+    """Return the rules as `scan_rules` expects them."""
     low = np.zeros((len(MESSAGES), NUMBERS), np.uint8)
     high = np.zeros((len(MESSAGES), HIGH_NUMBERS, 2), np.int32)
     for row, fields in enumerate(MESSAGES.values()):
@@ -194,7 +194,7 @@ def _tables() -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
 
 
 class FieldsWithoutRule:
-    """What of the records of a pass has no rule, counted in `Trace.records_shown`. One for all passes over a trace."""
+    """Counts fields without a rule in a pass's records, in `Trace.records_shown`. One object for all passes."""
 
     def __init__(self, shown: Counter[str]) -> None:
         self._shown = shown
@@ -208,9 +208,9 @@ class FieldsWithoutRule:
         self._counts.clear()
 
     def count(self, message: str, number: int, times: int) -> None:
-        """Count a field of a message, or of a kernel event, that nothing is read of; 0 stands for high numbers.
+        """Count a field of a message, or of a kernel event, that is not read; 0 represents high numbers.
 
-        For any thread: columns are read by several.
+        May be called on any thread: several threads read columns.
         """
         what = _called(message, number)
         with self._counting:
@@ -220,11 +220,11 @@ class FieldsWithoutRule:
             self._shown[what] = self._counts[what]
 
     def note(self, window: Window, stays: NDArray[np.bool_]) -> None:
-        """Count those of the packets of a window but those that stay as they are."""
+        """Count such fields in the packets of a window, except in packets that stay unchanged."""
         rows = window.rows
         low, high = _tables()
-        # Scanning has seen that the others that are taken apart have no such fields.
-        whole = ((rows[:, FLAGS] & FURTHER) != 0) & _WITH_DATA.among(rows[:, DATA]) & ~stays
+        # Scanning has shown that the other decoded packets have no such fields.
+        whole = ((rows[:, FLAGS] & FURTHER) != 0) & _WITH_DATA.isin(rows[:, DATA]) & ~stays
         spans = [(rows[whole][:, [START, SIZE]], "TracePacket")]
         for flag, columns, message in _STATE:
             told = ((rows[:, FLAGS] & flag) != 0) & ~whole & ~stays
@@ -243,7 +243,7 @@ class FieldsWithoutRule:
                 self.count(_NAMES[key >> 32], key & 0xFFFF_FFFF, count)
 
 
-#: Where the state of a sequence is told beside no event.
+#: The location of a sequence's state outside of events.
 _STATE: Final = (
     (INTERNED, [INTERNED_START, INTERNED_SIZE], "InternedData"),
     (DEFAULTS, [DEFAULTS_START, DEFAULTS_SIZE], "TracePacketDefaults"),
@@ -252,7 +252,7 @@ _STATE: Final = (
 
 @cache
 def _called(message: str, number: int) -> str:
-    """A field that nothing is read of: its name if the package declares one of this number."""
+    """Return a name for a field that is not read: its own if the package declares it."""
     if message_type(message) is not None:
         name = field_name(message, number)
         if name != str(number):

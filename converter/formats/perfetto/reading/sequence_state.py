@@ -1,6 +1,6 @@
-"""What packets that stay as they are refer to: interned data and defaults of their sequences, in packets of their own.
+"""The state to which unchanged packets refer: interned data and defaults of their sequences, in separate packets.
 
-A writer that encodes events anew puts them in front; the texts of events themselves it interns again.
+A writer that encodes events again writes them first; it interns the texts of events itself.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _PARTS: Final = (
 
 
 class SequenceStates:
-    """The state of all sequences, in the order in which it was told, up to a number of bytes."""
+    """The state of all sequences, in the order of its packets, up to a number of bytes."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
         self._packets: list[tuple[int, bytes]] = []
-        self._begun: set[int] = set()
+        self._started_cpus: set[int] = set()
         self._referring: set[int] = set()
 
     def note(self, window: Window, stays: NDArray[np.bool_]) -> None:
-        """Take in the packets of a window; those that stay as they are bring what is in them."""
+        """Read the packets of a window; those that stay unchanged contain their own state."""
         rows = window.rows
         self._referring.update(values_of(rows[stays, SEQUENCE]).tolist())
         told = ((rows[:, FLAGS] & (INTERNED | DEFAULTS)) != 0) & ~stays
@@ -51,8 +51,8 @@ class SequenceStates:
             row = rows[place]
             sequence = int(row[SEQUENCE])
             packet = _number(PacketField.TRUSTED_PACKET_SEQUENCE_ID, sequence)
-            if sequence not in self._begun:
-                self._begun.add(sequence)
+            if sequence not in self._started_cpus:
+                self._started_cpus.add(sequence)
                 cleared = SequenceFlag.INCREMENTAL_STATE_CLEARED
                 packet += _number(PacketField.SEQUENCE_FLAGS, cleared)
             for number, flag, start, size in _PARTS:
@@ -63,7 +63,7 @@ class SequenceStates:
             self._packets.append((sequence, packet))
 
     def referred_to(self) -> list[bytes]:
-        """The packets of sequences that have packets which stay as they are."""
+        """Return the state packets of sequences that have unchanged packets."""
         return [packet for sequence, packet in self._packets if sequence in self._referring]
 
 

@@ -1,4 +1,4 @@
-"""What importers show of packets about a trace, and its tables do not hold: only this format's writer keeps it."""
+"""The data of packets about a trace that importers show, but tables do not hold: only this format's writer keeps it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.reading.tracks import SCOPE_DESCRIPTION
 
-#: Packets that say how a recording was made, and nothing of what was recorded; the tables of statistics apart.
+#: Packets that only describe how a recording was made (not the tables of statistics).
 BOOKKEEPING: Final = frozenset(
     {
         "trace_config",
@@ -36,7 +36,7 @@ _OF_TRACK: Final = ("sibling_order_rank", "process_ordering", "thread_ordering",
 
 
 def shown_beside(kind: PacketField, message: dict[str, Any]) -> Iterator[str]:
-    """The names of the fields of a packet about a trace that importers show beside what is in the tables."""
+    """Yield the names of a packet's fields that importers show in addition to the content of the tables."""
     match kind:
         case PacketField.PROCESS_TREE:
             for process in message.get("processes", ()):

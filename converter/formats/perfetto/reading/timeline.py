@@ -1,4 +1,4 @@
-"""Track events: what `scan_timeline` read, as events of the timeline's kinds."""
+"""Track events: converts the results of `scan_timeline` to events of the timeline's kinds."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ _OTHERS = {
     "h": timeline_fields.THREAD_TIME,
     "H": timeline_fields.THREAD_TIME,
 }
-#: Items that are decoded while the state of their sequence is at hand.
+#: Items that are decoded while the state of their sequence is available.
 _EAGER = frozenset("NKk")
-#: Where the scanner has the texts of ids, and the duration of a state, among the fields of a LegacyEvent.
+#: The scanner's slots for the texts of ids, and for the duration of a state, among the fields of a LegacyEvent.
 _ID_TEXT_SLOT, _BIND_TEXT_SLOT, _DURATION_SLOT = 20, 21, 22
 
 
 @dataclass(slots=True)
 class _Shape:
-    """A signature taken apart."""
+    """A decoded signature."""
 
     type: int
     phase: str
@@ -96,7 +96,7 @@ class _Shape:
 
 
 class TrackEventClasses:
-    """The classes of a trace's track events, one a signature. One for all passes over the trace."""
+    """The classes of a trace's track events, one per signature. One object for all passes over the trace."""
 
     def __init__(self, trace: Trace, places: Places) -> None:
         self._trace = trace
@@ -117,7 +117,7 @@ class TrackEventClasses:
         timeline: Timeline,
         callstacks: CallStacks,
     ) -> Part | None:
-        """The events that a timeline took; `ts` and `scope` are the packets'."""
+        """Return the events that a timeline collected; `ts` and `scope` are those of the packets."""
         if not len(events.packet):
             return None
         read = ReadEvents(window.data, events, events.name)
@@ -142,7 +142,7 @@ class TrackEventClasses:
         )
 
     def _classes(self, signature: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The class of each event; -1 for those with eager items, whose class depends on their values."""
+        """Return the class of each event; -1 for those with eager items, whose class depends on their values."""
         highest = int(signature.max())
         if highest >= len(self._class_of):
             grown = np.full(2 * highest, -1, np.int32)
@@ -208,7 +208,7 @@ class TrackEventClasses:
     def _name_counters(
         self, read: ReadEvents, class_id: NDArray[np.int32], track: NDArray[np.int32]
     ) -> None:
-        """A counter's name is its track's."""
+        """Name counters after their tracks."""
         trace = self._trace
         counters = np.array(
             [event_class.kind is Kind.COUNTER for event_class in trace.event_classes], np.bool_
@@ -256,7 +256,7 @@ class TrackEventClasses:
         return self._trace.add_class(EventClass(kind, fields=tuple(one for one, _ in fields)))
 
     def _text(self, text: str) -> Make:
-        """A text that is the same in all events."""
+        """Return a text that is the same in all events."""
         return constant(np.int32(self._trace.strings.intern(text)))
 
     def _identify(
@@ -266,7 +266,7 @@ class TrackEventClasses:
         leading: list[tuple[Field, Make]],
         parts: list[tuple[Field, Make]],
     ) -> set[int]:
-        """Add id and duration; which items are in them."""
+        """Add id and duration; return the items used for them."""
         legacy = {item.name: i for i, item in enumerate(shape.items) if item.code == "L"}
         consumed: set[int] = set()
         if kind is Kind.SLICE_COMPLETE:
@@ -296,7 +296,7 @@ class TrackEventClasses:
         return consumed
 
     def _translated(self, number: LegacyField, item: Item) -> list[tuple[Field, Make]]:
-        """Fields of LegacyEvent as those that other formats have."""
+        """Convert a field of LegacyEvent to those of other formats."""
         match number:
             case LegacyField.PHASE:
                 letters = [self._trace.strings.intern(chr(code)) for code in range(128)]

@@ -1,4 +1,4 @@
-"""Columns of track events, made of the words that a scan found for the items of their signature."""
+"""Columns of track events, from the words that a scan found for the items of their signature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from converter.kernels.tables.strings import StringTable
 
 
 class Item(NamedTuple):
-    """An argument of a signature: its code, the number of its name and of its type's, and its first word."""
+    """An argument of a signature: its code, the number of its name and of its type's name, and its first word."""
 
     code: str
     name: int
@@ -41,27 +41,27 @@ class ReadEvents:
     eager: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
 
 
-#: Makes a column from what was read and the places of the class's events.
+#: Returns a column from the events read and the positions of the class's events.
 Make = Callable[[ReadEvents, NDArray[np.intp]], Column]
 
 
 def bound(make: Make, read: ReadEvents, places: NDArray[np.intp]) -> Callable[[], Column]:
-    """The column of these events, made when it is asked for."""
+    """Return a function that returns the column of these events."""
     return lambda: make(read, places)
 
 
 def names(read: ReadEvents, places: NDArray[np.intp]) -> Column:
-    """Their names."""
+    """Return the names of events."""
     return read.name[places]
 
 
 def categories(read: ReadEvents, places: NDArray[np.intp]) -> Column:
-    """Their categories."""
+    """Return the categories of events."""
     return read.events.category[places]
 
 
 def constant(value: Any) -> Make:
-    """One value for all."""
+    """Return a maker of a column with one value for all."""
     return lambda _read, places: np.broadcast_to(value, (len(places),))
 
 
@@ -75,12 +75,12 @@ def _spans(read: ReadEvents, places: NDArray[np.intp], word: int) -> NDArray[np.
 
 
 def microseconds(item: Item) -> Make:
-    """An item in microseconds as nanoseconds."""
+    """Return a maker of an item's column, converted from microseconds to nanoseconds."""
     return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
 
 
 def looked_up(item: Item, entries: list[int]) -> Make:
-    """Numbers as what they stand for; those that stand for nothing as the first entry."""
+    """Return a maker of the entries for an item's numbers; invalid numbers get the first entry."""
     table = np.array(entries, np.int32)
 
     def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
@@ -91,19 +91,19 @@ def looked_up(item: Item, entries: list[int]) -> Make:
 
 
 def bit(item: Item, mask: int) -> Make:
-    """Whether a bit of an item is set."""
+    """Return a maker of a column that is true where a bit of an item is set."""
     return lambda read, places: (_words(read, places, item.word) & np.uint64(mask)) != 0
 
 
 def eager_values(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> Make:
-    """An item that was decoded while the state of its sequence was at hand."""
+    """Return a maker of the column of an item that was decoded eagerly, with the state of its sequence."""
     return lambda read, _places: column_from_values(
         field_class, read.eager[class_id, index], strings
     )
 
 
 def item_column(item: Item, field_class: FieldClass) -> Make:
-    """What an item is for a field of that class."""
+    """Return a maker of the column of an item for a field of that class."""
 
     def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
         match item.code:

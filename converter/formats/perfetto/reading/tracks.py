@@ -1,4 +1,4 @@
-"""Processes, threads and tracks: from ProcessTree and descriptors to the trace's tables."""
+"""Processes, threads and tracks: converts ProcessTree and descriptors to the trace's tables."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.limits import allowed, limit
 from converter.projection.passes.learned_names import task_name
 
-#: Spaces of places: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
+#: The spaces of position keys: a track's uuid, and a thread as ``pid << 32 | tid`` (both of 32 bits).
 UUID_SPACE: Final = 0
 THREAD_SPACE: Final = 1
 
-#: The name that importers know the processor time of threads by.
+#: The name of the CPU time of threads in importers.
 _THREAD_TIME: Final = b"thread_time"
 #: Builtin counters (counter_descriptor.proto, BuiltinCounterType): name and unit.
 _BUILTIN_COUNTERS: Final = {1: (_THREAD_TIME, "ns"), 2: (b"thread_instruction_count", "count")}
-#: What a track belongs to where the descriptor above it does not say it: CPUs, for which descriptors have no field, and
-#: owners other than those of the track above.
+#: The owner of a track where the parent's descriptor does not say it: CPUs, for which descriptors have no field, and
+#: owners other than those of the parent track.
 SCOPE_DESCRIPTION: Final = re.compile(
     rb"global|cpu (?P<cpu>\d{1,9})|process (?P<pid>\d{1,10})|thread (?P<of>\d{1,10}) (?P<tid>\d{1,10})"
 )
 
 
 def text(data: bytes) -> str:
-    """Text of a table: bytes that are not UTF-8 as surrogates."""
+    """Decode text of a table: bytes that are not UTF-8 become surrogates."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def track_name(descriptor: dict[str, Any]) -> bytes:
-    """The name of a track, empty where it has none."""
+    """Return the name of a track, empty if it has none."""
     for field in ("name", "static_name", "atrace_name"):
         if descriptor.get(field):
             return bytes(descriptor[field])
@@ -46,14 +46,14 @@ def track_name(descriptor: dict[str, Any]) -> bytes:
 
 
 def is_thread_time(descriptor: dict[str, Any]) -> bool:
-    """Whether a track is the counter of the processor time of a thread."""
+    """Return True if a track is the counter of a thread's CPU time."""
     return "counter" in descriptor and track_name(descriptor) == _THREAD_TIME
 
 
 class Places:
-    """Where events are: what descriptors said, and the indices that their tracks and threads have in the trace.
+    """The positions of events: the descriptors, and the indexes of tracks and threads in the trace.
 
-    The value of a place is the index of a track, or -2 less the index of a thread (-2 is thread 0).
+    The value of a position is the index of a track, or -2 minus the index of a thread (-2 is thread 0).
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -63,14 +63,14 @@ class Places:
         self._processes: dict[int, int] = {}
         self._threads: dict[tuple[int, int], int] = {}
         self._process_of_tid: dict[int, int] = {}
-        #: Of tasks that events name.
+        #: The names that events give to tasks, by tid.
         self._names: dict[int, str] = {}
         self.descriptors: dict[int, dict[str, Any]] = {}
 
-    # What the metadata says
+    # Metadata
 
     def add_process_tree(self, tree: dict[str, Any]) -> int:
-        """Note a decoded ProcessTree; how many processes had another name before."""
+        """Add a decoded ProcessTree; return the number of processes that had another name before."""
         renamed = 0
         for item in tree.get("processes", ()):
             pid = item.get("pid", 0)
@@ -93,7 +93,7 @@ class Places:
         return renamed
 
     def add_descriptor(self, descriptor: dict[str, Any]) -> None:
-        """Note a decoded TrackDescriptor; of several with one uuid, later ones add to earlier ones."""
+        """Add a decoded TrackDescriptor; later ones with the same uuid add to earlier ones."""
         uuid = descriptor.get("uuid", 0)
         known = self.descriptors.setdefault(uuid, {})
         for key, value in descriptor.items():
@@ -107,13 +107,13 @@ class Places:
             self.add_thread_descriptor(descriptor["thread"])
 
     def add_process_descriptor(self, descriptor: dict[str, Any]) -> int:
-        """Note a decoded ProcessDescriptor; the process."""
+        """Add a decoded ProcessDescriptor; return the process."""
         index = self.process(descriptor.get("pid", 0))
         process = self._trace.processes[index]
         if descriptor.get("cmdline"):
             process.command_line = tuple(text(part) for part in descriptor["cmdline"])
             process.name = process.name or process.command_line[0]
-        # An empty one too, next to a command line: then the process has no name.
+        # An empty name counts, too, if there is a command line: then the process has no name.
         if descriptor.get("process_name") or (
             "process_name" in descriptor and process.command_line
         ):
@@ -121,7 +121,7 @@ class Places:
         return index
 
     def add_thread_descriptor(self, descriptor: dict[str, Any]) -> int:
-        """Note a decoded ThreadDescriptor; the thread."""
+        """Add a decoded ThreadDescriptor; return the thread."""
         pid, tid = descriptor.get("pid", 0), descriptor.get("tid", 0)
         self._process_of_tid.setdefault(tid, pid)
         index = self.thread(pid, tid)
@@ -130,7 +130,7 @@ class Places:
         return index
 
     def name_tasks(self, names: Mapping[int, bytes]) -> None:
-        """Note what kernel events call tasks, by tid: the names of those that the metadata leaves without."""
+        """Add the names of tasks in kernel events, by tid, for tasks that have no name in the metadata."""
         self._names = {tid: task_name(tid, name) for tid, name in names.items()}
         for tid in self._names:
             known = self._threads.get((self._process_of_tid.get(tid, tid), tid))
@@ -144,7 +144,7 @@ class Places:
     # Indices
 
     def process(self, pid: int) -> int:
-        """The process, added when new."""
+        """Return the process, which is added if new."""
         index = self._processes.get(pid)
         if index is None:
             index = self._processes[pid] = len(self._trace.processes)
@@ -152,7 +152,7 @@ class Places:
         return index
 
     def thread(self, pid: int, tid: int) -> int:
-        """The thread of a process, added when new."""
+        """Return the thread of a process, which is added if new."""
         index = self._threads.get((pid, tid))
         if index is None:
             process = self.process(pid)
@@ -161,7 +161,7 @@ class Places:
         return index
 
     def threads(self, tids: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The thread of each kernel event by its tid (-1: none). One that no metadata names is a process of its own."""
+        """Return the thread of each kernel event by tid (-1: none). A tid without metadata gets its own process."""
         out = np.empty(len(tids), np.int32)
         missing = self.threads_by_tid.map_tids(tids, out)
         if missing:
@@ -176,7 +176,7 @@ class Places:
     def resolve(
         self, keys: NDArray[np.uint64], spaces: NDArray[np.uint8]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(track, thread) of each event by its place; -1 where there is none."""
+        """Return (track, thread) of each event by its position key; -1 where there is none."""
         out = np.empty(len(keys), np.int32)
         missing = self.places.map_places(keys, spaces, out)
         if missing:
@@ -221,7 +221,7 @@ class Places:
         return index
 
     def _enclosing(self, descriptor: dict[str, Any], depth: int) -> tuple[TrackScope, int, int]:
-        """Scope, owner and parent of a track."""
+        """Return scope, owner and parent of a track."""
         if "process" in descriptor:
             return TrackScope.PROCESS, self.add_process_descriptor(descriptor["process"]), -1
         if depth == limit("perfetto.tracks"):
@@ -255,7 +255,7 @@ class Places:
         return track.scope, track.owner, place
 
     def _described(self, description: re.Match[bytes]) -> tuple[TrackScope, int]:
-        """Scope and owner of a track that says them itself."""
+        """Return scope and owner of a track whose description contains them."""
         if description["cpu"]:
             return TrackScope.CPU, int(description["cpu"])
         if description["tid"]:

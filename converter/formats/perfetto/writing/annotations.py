@@ -1,4 +1,4 @@
-"""Arguments of events of the timeline as DebugAnnotations (debug_annotation.proto), which may lie in each other."""
+"""Arguments of timeline events as DebugAnnotations (debug_annotation.proto), which may be nested."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def add_annotation(
     getter: Getter,
     strings: StringTable,
 ) -> None:
-    """Add a DebugAnnotation, a field of that number: its name, which is interned where it has one, and its value.
+    """Add a DebugAnnotation as a field of that number: its name, which is interned if there is one, and its value.
 
     Raises:
-        UnsupportedError: annotations hold no values of that class.
+        UnsupportedError: annotations cannot hold values of that class.
 
     """
     inner = Steps()
@@ -147,7 +147,7 @@ def _add_nested(
 
 
 def _empty_list_of(element: FieldClass) -> bytes:
-    """DebugAnnotation.nested_value of an empty array that names the type of its elements, where that has a name."""
+    """Return DebugAnnotation.nested_value of an empty array, with the type of its elements if that has a name."""
     name = type_text(element)
     if name is None:
         return _EMPTY_ARRAY

@@ -16,27 +16,27 @@ from converter.ir.columns import ListColumn, StructColumn, string_ids
 from converter.ir.field_classes import StringClass
 from converter.kernels.tables.strings import StringTable
 
-#: The iid of the call stack without frames: beyond those that a table of strings gives.
+#: The iid of the call stack without frames, above those of a table of strings.
 _EMPTY_STACK: Final = 1 << 31
 
 
 class InternedStacks:
-    """Call stacks, frames and mappings of the writer's sequence, each with the iid that it has got."""
+    """Call stacks, frames and mappings of the writer's sequence, each with its iid."""
 
     def __init__(self, strings: StringTable) -> None:
         self._strings = strings
-        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; their ids are their iids,
-        #: but for the empty stack, whose id is 0.
+        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; ids are iids, except for
+        #: the empty stack, whose id is 0.
         self._frames = StringTable()
         self._stacks = StringTable()
         self._frames_told = self._stacks_told = 1
         self._empty_told = False
         self._texts_told: set[tuple[InternedField, int]] = set()
-        #: By id of a text: its iid, in the order of their first use.
+        #: The iid of each text by its id, in the order of first use.
         self._iids: dict[int, int] = {}
 
     def iids(self, column: Any) -> NDArray[np.uint64]:
-        """The iid of each call stack of a column of `mapping.CALLSTACK`."""
+        """Return the iid of each call stack of a column of `mapping.CALLSTACK`."""
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
         members = column.values.members
@@ -63,8 +63,8 @@ class InternedStacks:
         self._empty_told |= bool((stacks == 0).any())
         return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
 
-    def take(self) -> bytes:
-        """A packet with what is new since the last time; nothing where that is nothing."""
+    def take_packet(self) -> bytes:
+        """Return a packet with the entries since the last call; empty if there are none."""
         frames = range(self._frames_told, len(self._frames))
         stacks = range(self._stacks_told, len(self._stacks))
         empty, self._empty_told = self._empty_told, False
@@ -105,7 +105,7 @@ class InternedStacks:
             parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
 
     def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
-        """A Mapping; importers want one of each frame, and put a slash in front of its path."""
+        """Return a Mapping; importers need one for each frame, and put a slash before its path."""
         if not path:
             return encode("Mapping", {"iid": self._iid(path)})
         is_path = self._strings[path].startswith(b"/")
@@ -120,7 +120,7 @@ class InternedStacks:
         parts: dict[InternedField, list[bytes]],
         skipped: int = 0,
     ) -> int:
-        """The iid of a text, which the packet brings if none did before."""
+        """Return the iid of a text, which is added to the packet if it is new."""
         if (field, id) not in self._texts_told:
             self._texts_told.add((field, id))
             text = {"iid": self._iid(id), "str": self._strings[id][skipped:]}

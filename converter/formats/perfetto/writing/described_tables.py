@@ -1,4 +1,4 @@
-"""What the packets say of processes, threads and tracks that a trace was read with, and that are written again."""
+"""The processes, threads and tracks in the packets with which a trace was read, and that are written again."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from converter.ir.trace import Process, TrackScope
 
 
 class DescribedTables:
-    """All that such packets describe."""
+    """Everything that such packets describe."""
 
     def __init__(self, packets: list[TablePacket]) -> None:
         self.uuids: set[int] = set()
         self.processes: set[int] = set()
-        #: Processes of the threads.
+        #: The processes of threads, which need no description of their own.
         self.implied: set[int] = set()
         self.threads: set[tuple[int, int]] = set()
         self._thread_uuids: dict[tuple[int, int], int] = {}
@@ -56,24 +56,24 @@ class DescribedTables:
         self.implied.add(key[0])
         return key
 
-    def tells(self, process: Process) -> bool:
-        """Whether all of a process is known: one that only its threads name has nothing but its pid."""
+    def describes(self, process: Process) -> bool:
+        """Return True if a process is described completely: one that only its threads name has nothing but its pid."""
         bare = is_bare(process)
         return process.pid in self.processes or (bare and process.pid in self.implied)
 
     def thread_uuid(self, pid: int, tid: int) -> int:
-        """The uuid of a thread's own track."""
+        """Return the uuid of a thread's own track."""
         known = self._thread_uuids.get((pid, tid))
         if known is not None:
             return known
         return derived_uuid(b"", TrackScope.THREAD, (pid, tid), 0, "")
 
     def process_uuid(self, pid: int) -> int:
-        """The uuid of a process's own track."""
+        """Return the uuid of a process's own track."""
         known = self._process_uuids.get(pid)
         return derived_uuid(b"", TrackScope.PROCESS, (pid,), 0, "") if known is None else known
 
 
 def is_bare(process: Process) -> bool:
-    """Whether there is nothing to say of a process but its pid."""
+    """Return True if a process has nothing but its pid."""
     return not process.name and not process.command_line and process.parent_pid is None

@@ -1,8 +1,8 @@
-"""Arguments where Perfetto's importer has those of JSON traces: ``args.name`` rather than ``debug.name``.
+"""Arguments named as Perfetto's importer names those of JSON traces: ``args.name`` rather than ``debug.name``.
 
-Those of profiles of Firefox are ``data.name``. The importer reads further fields of a TrackEvent by the
-ExtensionDescriptor in front of them, under the extension's name, and DebugAnnotations in them as it reads its own.
-Queries written for the JSON then hold for the Perfetto trace.
+Those of profiles of Firefox are ``data.name``. The importer reads further fields of a TrackEvent by a preceding
+ExtensionDescriptor, under the extension's name, and DebugAnnotations in them like its own. Queries written for the JSON
+then work for the Perfetto trace.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DESCRIPTOR: Final[dict[str, Any]] = {
 
 
 def extension_packet(trace: Trace) -> bytes:
-    """The packet that declares the extension, under the name that importers have for a trace's arguments."""
+    """Return the packet that declares the extension, under the name that importers use for a trace's arguments."""
     (extension,) = _DESCRIPTOR["extension"]
     named = {**extension, "name": trace.semantics.json_arguments or "args"}
     descriptor = {**_DESCRIPTOR, "extension": [named]}
@@ -59,6 +59,6 @@ def extension_packet(trace: Trace) -> bytes:
 
 
 def has_extension(trace: Trace) -> bool:
-    """Whether arguments are written as those of JSON: those of JSON, and those that were read so."""
+    """Return True if arguments are written like those of JSON: they come from JSON, or from such an extension."""
     packets = trace.sidecar.get("perfetto", {}).get("extension_descriptor", ())
     return was_json(trace) or any(_FILE.encode() in packet for packet in packets)

@@ -52,28 +52,28 @@ from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.projection.engine.texts import stack_texts
 
-# google.protobuf.FieldDescriptorProto.Type of what generic events can have.
+# google.protobuf.FieldDescriptorProto.Type of the values of generic events.
 _DOUBLE, _FLOAT, _INT64, _UINT64, _STRING, _BYTES = 1, 2, 3, 4, 9, 12
-#: Fields of this type importers know and do not show; one without any they count as an error.
+#: Importers accept fields of this type without showing them; an event without any field is an error for them.
 _MESSAGE = 11
 _LAST_DESCRIBED: Final = 131_071
 
 
 class FtraceOutput:
-    """Programs of classes of kernel events; describes and declares those for which no message says all."""
+    """Programs of classes of kernel events; describes and declares those whose message is missing or incomplete."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._next = int(FtraceField.FIRST_DESCRIBED)
-        #: By number of the event: the shape of each class of it by its fields.
+        #: By number of the event: the shape of each of its classes, by fields.
         self._shapes: dict[int, dict[tuple[Field, ...], int]] = {}
         self._declared: list[dict[str, Any]] = []
 
     def program(self, event_class: EventClass) -> tuple[Steps, bytes]:
-        """The steps of a class, and what goes in front of its first event.
+        """Return the instructions of a class, and the bytes that precede its first event.
 
         Raises:
-            UnsupportedError: no kernel event holds the class.
+            UnsupportedError: no kernel event can hold the class.
 
         """
         point = (event_class.category, event_class.name)
@@ -92,7 +92,7 @@ class FtraceOutput:
         return self._described(event_class)
 
     def take_declarations(self) -> bytes:
-        """The packet that declares the classes since the last time, where messages do not."""
+        """Return the packet that declares the classes since the last call, where messages do not."""
         if not self._declared:
             return b""
         declared, self._declared = self._declared, []
@@ -123,7 +123,7 @@ class FtraceOutput:
         return message
 
     def _unknown(self, event_class: EventClass) -> tuple[Steps, bytes]:
-        """An event that the package does not declare either: its message as it was."""
+        """Return the instructions of an event that the package does not declare: its unchanged message."""
         steps = Steps()
         getter = field_getter(len(event_class.fields) - 1)
         number = int(event_class.name)
@@ -154,7 +154,7 @@ class FtraceOutput:
             "event_descriptor": _descriptor(_shown_name(event_class), placed),
         }
         head = new_packet(ftrace_events={"cpu": 0, "generic_event_descriptors": [described]})
-        if not _is_told_by_descriptor(event_class):
+        if not _matches_descriptor(event_class):
             self._declared.append(declaration(number, 0, placed))
         message = Steps()
         message.message(number, _with_flags(event_class, steps))
@@ -170,7 +170,7 @@ class FtraceOutput:
 
 
 def _numbers_of_symbols(event_class: EventClass) -> frozenset[int]:
-    """The fields of a message that importers name by `kernel_symbols`, however the source writes their numbers."""
+    """Return the fields of a message that importers resolve by `kernel_symbols`, however the source encodes them."""
     return frozenset(
         number
         for number, field in tracepoints.message_fields(event_class.category, event_class.name)
@@ -183,13 +183,13 @@ def _fields(placed: tuple[PlacedField, ...]) -> tuple[Field, ...]:
 
 
 def _in_order(placed: tuple[PlacedField, ...]) -> list[tuple[PlacedField, Getter]]:
-    """The fields of a message in the order of their numbers, each with its column."""
+    """Return the fields of a message in the order of their numbers, each with its column."""
     inside = [(item, field_getter(i)) for i, item in enumerate(placed) if item.number]
     return sorted(inside, key=lambda pair: pair[0].number)
 
 
 def _shown_name(event_class: EventClass) -> str:
-    """What importers call an event: ftrace's by its own name, others with their provider in front.
+    """Return the name of an event in importers: its own for ftrace, others with their provider as a prefix.
 
     Importers do not show the group. Providers of programs use the same names for different events.
     """
@@ -199,7 +199,7 @@ def _shown_name(event_class: EventClass) -> str:
 
 
 def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:
-    """A google.protobuf.DescriptorProto of an event and its fields (google/protobuf/descriptor.proto)."""
+    """Return a google.protobuf.DescriptorProto of an event and its fields (google/protobuf/descriptor.proto)."""
     parts = [text_field(1, name.encode("utf-8"))]
     for item, _ in _in_order(placed):
         kind, repeated = _described_type(item.field.type)
@@ -213,7 +213,7 @@ def _descriptor(name: str, placed: tuple[PlacedField, ...]) -> bytes:
 
 
 def _field_descriptor(name: str, number: int, kind: int, repeated: bool) -> bytes:
-    """A google.protobuf.FieldDescriptorProto as a field of the descriptor of its message."""
+    """Return a google.protobuf.FieldDescriptorProto as a field of the descriptor of its message."""
     field = text_field(1, name.encode("utf-8"))
     for part, value in ((3, number), (4, 3 if repeated else 1), (5, kind)):
         field += varint(tag_of(part, VARINT)) + varint(value)
@@ -221,7 +221,7 @@ def _field_descriptor(name: str, number: int, kind: int, repeated: bool) -> byte
 
 
 def _described_type(field_class: FieldClass) -> tuple[int, bool]:
-    """The type of a generic event's field (google.protobuf.FieldDescriptorProto.Type), and whether it is repeated."""
+    """Return the type of a generic event's field (google.protobuf.FieldDescriptorProto.Type), and True if repeated."""
     match field_class:
         case ArrayClass(element):
             return _described_type(element)[0], True
@@ -236,8 +236,8 @@ def _described_type(field_class: FieldClass) -> tuple[int, bool]:
     return _BYTES, False
 
 
-def _is_told_by_descriptor(event_class: EventClass) -> bool:
-    """Whether the reader makes the same class of the descriptor alone."""
+def _matches_descriptor(event_class: EventClass) -> bool:
+    """Return True if the reader derives the same class from the descriptor alone."""
     fields = [field for field in event_class.fields if field.role is not Role.CONTEXT_FLAGS]
     program = tuple(
         ProgramField(0, field.name, field.type, 0, isinstance(field.type, ArrayClass))
@@ -252,19 +252,19 @@ def _is_told_by_descriptor(event_class: EventClass) -> bool:
         BytesClass(),
     }
     plain = all(field.type in wide for field in fields)
-    made = tracepoints.tracepoint_class(event_class.category, event_class.name, program)
-    return plain and made.fields == event_class.fields
+    declared = tracepoints.tracepoint_class(event_class.category, event_class.name, program)
+    return plain and declared.fields == event_class.fields
 
 
 def _is_number(name: str) -> bool:
-    """Whether it is the number of a field; events without a message are called "0", which is none."""
+    """Return True if a name is the number of a field; events without a message are named "0", which is not one."""
     digits = name.isascii() and name.isdigit() and len(name) < 10 and not name.startswith("0")
-    # From there on numbers are the writer's own to give.
+    # The writer assigns higher numbers itself.
     return digits and int(name) < FtraceField.FIRST_DESCRIBED
 
 
 def _with_flags(event_class: EventClass, message: Steps) -> Steps:
-    """The steps of an event's message, and its common_flags where the class has them, which stand elsewhere."""
+    """Return the instructions of an event's message, and of its common_flags, which are stored elsewhere, if any."""
     steps = Steps()
     for index, field in enumerate(event_class.fields):
         if is_flags(field):
@@ -274,7 +274,7 @@ def _with_flags(event_class: EventClass, message: Steps) -> Steps:
 
 
 def _self_contained(event_class: EventClass) -> Steps:
-    """GenericFtraceEvent: names and values (generic.proto)."""
+    """Return the instructions of a GenericFtraceEvent: names and values (generic.proto)."""
     steps = Steps()
     steps.literal(text_field(1, event_class.name.encode("utf-8", "surrogateescape")))
     for index, field in enumerate(event_class.fields):

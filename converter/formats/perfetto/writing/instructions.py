@@ -1,4 +1,4 @@
-"""Programs of `emit`: steps, and where each takes its columns from."""
+"""Programs of `emit`: instructions, and the sources of their columns."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from converter.ir.tables import ConvertedColumn, WholeColumn
 #: Wire types (protobuf.dev, "Encoding").
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
-#: Tables of what is interned, by the numbers that the kernel knows them by.
+#: The tables of interned texts, by their numbers in the kernel.
 CATEGORIES, NAMES, ANNOTATION_NAMES, STRINGS = range(4)
 
-#: Gives a column of a table, or a part of one.
+#: Returns a column of a table, or a part of one.
 Getter = Callable[[Table], Column]
 
 #: The type of the ids of strings.
@@ -40,18 +40,18 @@ _OPS: Final = {
 
 
 def tag_of(number: int, wire: int) -> int:
-    """The tag of a field."""
+    """Return the tag of a field."""
     return number << 3 | wire
 
 
 def text_field(number: int, text: bytes) -> bytes:
-    """A field of text, for literals."""
+    """Return an encoded text field, for literals."""
     return varint(tag_of(number, BYTES)) + varint(len(text)) + text
 
 
 @dataclass(slots=True)
 class Steps:
-    """Steps in order, and for those that take columns what to bind to them."""
+    """Instructions in order, and the columns to bind to those that need them."""
 
     steps: list[tuple[int, int, int, int, int, bytes]] = field(default_factory=list)
     columns: list[Callable[[Table], Any]] = field(default_factory=list)
@@ -66,44 +66,44 @@ class Steps:
         table: int = 0,
         data: bytes = b"",
     ) -> None:
-        """A step, with its column where it takes one."""
+        """Add an instruction, with its column if it needs one."""
         self.steps.append((op, tag, inline, table, 0, data))
         if column is not None:
             self.columns.append(column)
 
     def extend(self, others: Steps) -> None:
-        """Further steps."""
+        """Append the instructions of `others`."""
         self.steps += others.steps
         self.columns += others.columns
 
     def enclosing(self, op: int, inner: Steps, column: Callable[[Table], Any] | None) -> None:
-        """A step that runs others: for each element of a list, or where there is a value."""
+        """Add an instruction that runs others: for each element of a list, or where there is a value."""
         self.steps.append((op, 0, 0, 0, len(inner.steps), b""))
         if column is not None:
             self.columns.append(column)
         self.extend(inner)
 
     def message(self, number: int, inner: Steps) -> None:
-        """A message of its own."""
+        """Add a nested message."""
         self.add(kernel.OPEN, tag_of(number, BYTES))
         self.extend(inner)
         self.add(kernel.CLOSE)
 
     def literal(self, data: bytes) -> None:
-        """Bytes that are the same in all rows."""
+        """Add bytes that are the same in all rows."""
         self.add(kernel.LITERAL, data=data)
 
     def flags(self, getter: Getter) -> None:
-        """What the bundle says of a kernel event: its common_flags."""
+        """Add the common_flags of a kernel event, which are stored in the bundle."""
         self.add(kernel.FLAGS, 0, array_getter(getter, np.dtype(np.uint32)))
 
     def scalar(
         self, number: int, field_class: FieldClass, getter: Getter, *, sparse: bool = False
     ) -> None:
-        """A number as a field of its protobuf type; zeros are left out if `sparse`.
+        """Add a number as a field of its protobuf type; zeros are omitted if `sparse`.
 
         Raises:
-            TypeError: the class is no number.
+            TypeError: the class is not a number.
 
         """
         match field_class:
@@ -129,28 +129,28 @@ class Steps:
 
 
 def field_getter(index: int) -> Getter:
-    """A whole column of a table."""
+    """Return a getter of a column of a table."""
     return WholeColumn(index)
 
 
 def array_getter(getter: Getter, dtype: np.dtype[Any]) -> Callable[[Table], Any]:
-    """A column of numbers in the type that a step takes."""
+    """Return a column of numbers in the type that an instruction expects."""
     return ConvertedColumn(getter, dtype, lambda column: as_array(column, dtype))
 
 
 def text_getter(getter: Getter) -> Callable[[Table], Any]:
-    """A column of strings or bytes as a step takes it."""
+    """Return a getter of a column of strings or bytes, as an instruction expects it."""
     return ConvertedColumn(getter, _IDS, as_text)
 
 
 def as_array(column: Column, dtype: np.dtype[Any]) -> Any:
-    """A column of numbers in the type that a step takes."""
+    """Return a column of numbers in the type that an instruction expects."""
     assert isinstance(column, np.ndarray)
     return column.astype(dtype, copy=False)
 
 
 def as_text(column: Column) -> Any:
-    """A column of strings or bytes: ids, or bytes with offsets."""
+    """Return a column of strings or bytes: ids, or bytes with offsets."""
     if isinstance(column, np.ndarray):
         return column.astype(_IDS, copy=False)
     assert isinstance(column, ListColumn)
@@ -158,13 +158,13 @@ def as_text(column: Column) -> Any:
 
 
 def as_offsets(column: Column) -> Any:
-    """Where the lists of a column end."""
+    """Return the ends of a column's lists."""
     assert isinstance(column, ListColumn)
     return np.ascontiguousarray(column.offsets, np.int64)
 
 
 def elements(getter: Getter) -> Getter:
-    """The elements of a column of lists."""
+    """Return a getter of the elements of a column of lists."""
 
     def inner(table: Table) -> Column:
         column = getter(table)

@@ -1,4 +1,4 @@
-"""Call stacks that kernel events carry, which importers draw of samples alone: each is a sample besides the event."""
+"""Call stacks of kernel events: importers only show those of samples, so each is written as an additional sample."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.types import is_stack
 
-#: The kernel's event with the stack of the program, whose functions nobody names.
+#: The kernel's event with the program's stack, whose functions have no known names.
 _USER_STACK: Final = ("ftrace", "user_stack", "caller")
 #: Profiling.CpuMode (profile_packet.proto).
 _MODE_KERNEL, _MODE_USER = 1, 2
-#: The mapping of functions of the kernel, as traced_perf calls it.
+#: The mapping of kernel functions, as named by traced_perf.
 _KERNEL: Final = b"/kernel"
 
 
 class KernelStack:
-    """The call stack in a class of kernel events: which field it is, and the columns of its samples."""
+    """The call stack in a class of kernel events: its field, and the columns of its samples."""
 
     def __init__(self, index: int, element: FieldClass, mode: int, trace: Trace) -> None:
         self.mode = mode
@@ -33,12 +33,12 @@ class KernelStack:
         self._element = element
         self._trace = trace
         self._mapping = trace.strings.intern(_KERNEL) if mode == _MODE_KERNEL else 0
-        #: Stacks repeat: each that is another has its addresses here, and behind them its iid.
+        #: Stacks repeat: each distinct stack has its addresses here, followed by its iid.
         self._known = StringTable()
         self._iids: NDArray[np.uint64] = np.zeros(1, np.uint64)
 
     def iids(self, table: Table, interned: InternedStacks) -> NDArray[np.uint64]:
-        """The iid of each stack."""
+        """Return the iid of each stack."""
         stacks = _without_ends(table.column(self._index))
         frames = np.ascontiguousarray(stacks.values, np.uint64)
         bounds = np.asarray(stacks.offsets, np.int64) * frames.itemsize
@@ -56,12 +56,12 @@ class KernelStack:
         return self._iids[which]
 
     def is_there(self, table: Table) -> Any:
-        """Which of the stacks have a frame (as 0 and 1)."""
+        """Return 1 for stacks that have a frame, else 0."""
         return (np.diff(_without_ends(table.column(self._index)).offsets) > 0).view(np.uint8)
 
 
 def stack_of(event_class: EventClass, trace: Trace) -> KernelStack | None:
-    """The call stack of a class of kernel events; None where it has none."""
+    """Return the call stack of a class of kernel events; None if it has none."""
     for index, field in enumerate(event_class.fields):
         if not isinstance(field.type, ArrayClass):
             continue
@@ -74,14 +74,14 @@ def stack_of(event_class: EventClass, trace: Trace) -> KernelStack | None:
 
 
 def _without_ends(column: Any) -> ListColumn:
-    """Stacks up to the first 0 or, in old kernels, all ones, with which what is left of an array is filled."""
+    """Cut stacks at the first 0 or, in old kernels, all ones, with which the rest of an array is filled."""
     assert isinstance(column, ListColumn)
     values = np.ascontiguousarray(column.values)
     offsets = np.asarray(column.offsets, np.int64)
     ends = np.flatnonzero((values == 0) | (values.view(f"i{values.itemsize}") == -1))
     if not len(ends):
         return column
-    # The first end at or behind each stack's beginning, if that is still its own.
+    # The first end marker at or after each stack's beginning, if it is still within that stack.
     first = np.append(ends, len(values))[np.searchsorted(ends, offsets[:-1])]
     sizes = np.minimum(first, offsets[1:]) - offsets[:-1]
     starts = np.cumsum(np.append(0, sizes))

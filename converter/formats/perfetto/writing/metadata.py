@@ -1,4 +1,4 @@
-"""Packets about the trace: what its sidecar holds, and what else its clock, environment and symbols need."""
+"""Packets about the trace: those in its sidecar, and those for its clock, environment and symbols."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from converter.formats.perfetto.system_info import system_form
 from converter.formats.perfetto.writing.extension import extension_packet, has_extension
 from converter.ir.trace import ClockDomain, Trace
 
-#: The packet sequence that the writer's packets are on: a number that no producer of the tracing service reaches.
+#: The packet sequence of the writer's packets: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001
-#: That of the descriptors of tracks: a thread's would make it the thread of all events of its sequence that name none.
+#: The sequence of track descriptors: in another sequence, a thread's would apply to all events that name no thread.
 DESCRIPTOR_SEQUENCE: Final = 0x7463_0002
 
-#: What of a sidecar is written again, in this order; the rest of it is made anew.
+#: The parts of a sidecar that are written again, in this order; all others are generated.
 _ALWAYS: Final = ("trace_uuid", "trace_config", "trace_provenance", "synchronization_marker")
 _TABLES: Final = ("process_tree", "process_descriptor", "thread_descriptor", "track_descriptor")
 _ABOUT: Final = ("clock_snapshot", "system_info", "trace_attributes", "extension_descriptor")
@@ -42,14 +42,14 @@ _HIGHEST: Final = (1 << 63) - 1
 
 
 def framed(packet: bytes) -> bytes:
-    """A packet as a field of Trace."""
+    """Return a packet as a field of Trace."""
     return bytes([PACKET_TAG]) + varint(len(packet)) + packet
 
 
 def new_packet(*, starts: bool = False, **content: Any) -> bytes:
-    """A TracePacket of the writer's sequence as a field of Trace; the one that starts it forgets what was interned.
+    """Return a TracePacket of the writer's sequence as a field of Trace; the one that `starts` it clears interned data.
 
-    `content` are the packet's fields, as `messages.encode` takes them. Descriptors of tracks have their own sequence.
+    `content` are the packet's fields for `messages.encode`. Descriptors of tracks have their own sequence.
     """
     if "track_descriptor" in content:
         own = {"trusted_packet_sequence_id": DESCRIPTOR_SEQUENCE}
@@ -62,20 +62,20 @@ def new_packet(*, starts: bool = False, **content: Any) -> bytes:
 
 
 def sidecar_packets(trace: Trace, name: str) -> list[bytes]:
-    """Packets of one sort that the trace was read with."""
+    """Return the source's packets of one kind."""
     packets: list[bytes] = trace.sidecar.get("perfetto", {}).get(name, [])
     return packets
 
 
-#: A packet that tables were read from: its field of TracePacket, its bytes, what it says.
+#: A packet from which tables were read: its field of TracePacket, its bytes, its decoded content.
 TablePacket = tuple[PacketField, bytes, dict[str, Any]]
 
 
 def table_packets(trace: Trace) -> list[TablePacket]:
-    """The packets about processes, threads and tracks that are written again.
+    """Return the packets about processes, threads and tracks that are written again.
 
-    None where one has a name that is not UTF-8 or a negative id, which the trace's tables have not: they refer to each
-    other. Not those of counters whose values are increments or multiples, which those of the events are not.
+    As they refer to each other, there are none if one has a name that is not UTF-8 or a negative id, unlike the trace's
+    tables. Counters with values as increments or multiples are omitted, since the values of events are neither.
     """
     found: list[TablePacket] = []
     for name in _TABLES:
@@ -105,7 +105,7 @@ def _is_clean(value: Any) -> bool:
     return True
 
 
-#: A reading of clocks for a trace of which nobody knows when it was.
+#: A reading of clocks for a trace whose wall-clock time is unknown.
 UNKNOWN_WALL_CLOCK: Final = {
     "clocks": [
         {"clock_id": clock, "timestamp": 0}
@@ -115,13 +115,13 @@ UNKNOWN_WALL_CLOCK: Final = {
 
 
 def wall_clock_offset(trace: Trace) -> int | None:
-    """What the wall clock shows beyond a time of a new trace; None where no snapshot says it."""
+    """Return the offset from a new trace's times to the wall clock; None if no snapshot has it."""
     epoch = trace.clock.epoch_ns
     return None if epoch is None or abs(epoch) > _HIGHEST else epoch
 
 
 def sidecar_clocks(trace: Trace) -> Clocks | None:
-    """The clocks of a trace whose own snapshots are written again; None for any other."""
+    """Return the clocks of a trace whose own snapshots are written again; None for any other."""
     if not _is_described(trace):
         return None
     clocks = Clocks()
@@ -134,7 +134,7 @@ def sidecar_clocks(trace: Trace) -> Clocks | None:
 
 
 def head(trace: Trace, tables: list[TablePacket]) -> bytes:
-    """The packets in front of all events, with those about tables that are written again."""
+    """Return the packets before all events, including those about tables that are written again."""
     described = _is_described(trace)
     parts = [framed(packet) for name in _ALWAYS for packet in sidecar_packets(trace, name)]
     parts += [framed(packet) for _, packet, _ in tables]
@@ -150,7 +150,7 @@ def head(trace: Trace, tables: list[TablePacket]) -> bytes:
 
 
 def _is_described(trace: Trace) -> bool:
-    """Whether the packets that a trace was read with say all of its clock and environment."""
+    """Return True if the source's packets fully describe the trace's clock and environment."""
     if trace.format != "perfetto":
         return False
     attributes = sidecar_packets(trace, "trace_attributes")
@@ -160,7 +160,7 @@ def _is_described(trace: Trace) -> bool:
 
 
 def _description(trace: Trace) -> dict[str, Any]:
-    """TraceAttributes that say what no packet has a field for."""
+    """Return TraceAttributes with the data for which no packet has a field."""
     content = {
         "clock": _clock_form(trace.clock),
         "clock_domains": [_clock_form(clock) for clock in trace.clock_domains],
@@ -170,7 +170,7 @@ def _description(trace: Trace) -> dict[str, Any]:
 
 
 def attributes(key: str, content: Any) -> dict[str, Any]:
-    """TraceAttributes of one attribute, as JSON."""
+    """Return TraceAttributes with one attribute, as JSON."""
     value = json.dumps(content, separators=(",", ":"))
     return {"attribute": [{"key": key, "string_value": value}]}
 
@@ -205,7 +205,7 @@ def _about(trace: Trace) -> list[bytes]:
 
 
 def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
-    """The names of kernel functions: each address stands for itself; nothing for those without a name."""
+    """Return a packet with the names of kernel functions, with addresses as iids; those without a name are omitted."""
     if trace.symbols is None:
         return b""
     names = trace.symbols.names(np.array(addresses, np.uint64))
@@ -218,7 +218,7 @@ def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
 
 
 def packet_number(packet: bytes, field: int) -> int:
-    """A number in a packet; 0 where it is damaged or not there."""
+    """Return a number in a packet; 0 if it is damaged or missing."""
     data = np.frombuffer(packet, np.uint8)
     try:
         for number, wire, value, _ in split_fields(data, 0, len(data)):
@@ -230,7 +230,7 @@ def packet_number(packet: bytes, field: int) -> int:
 
 
 def packet_message(packet: bytes, field: int, message: str) -> dict[str, Any] | None:
-    """One decoded message of a packet; None where it is damaged or not there."""
+    """Return a decoded message of a packet; None if it is damaged or missing."""
     data = np.frombuffer(packet, np.uint8)
     try:
         for number, wire, start, size in split_fields(data, 0, len(data)):

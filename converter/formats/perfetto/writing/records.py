@@ -1,4 +1,4 @@
-"""Records as packets of their own: log entries, samples with interned call stacks, switches of kernels but Linux."""
+"""Records as separate packets: log entries, samples with interned call stacks, switches of kernels other than Linux."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _LOG_NUMBERS: Final = {"log_id": 1, "uid": 4, "tag": 6, "prio": 7, "message": 8}
 _SAMPLE_MODE: Final = 5
 _SAMPLE_NUMBERS: Final = {"cpu_mode": _SAMPLE_MODE, "timebase_count": 6}
 
-#: Where fields of `mapping.SWITCH` are: in the event of their task, and, of the task that leaves, in that of the other.
+#: The numbers of `mapping.SWITCH`'s fields: in the event of their task and, for the leaving task, in the other's event.
 _SWITCH_NUMBERS: Final = (
     *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
     *(TaskStateField.TID, TaskStateField.COMM, TaskStateField.PRIO),
@@ -65,7 +65,7 @@ _KEPT: Final = (
     *(TaskStateField.PREV_TID, TaskStateField.PREV_COMM, TaskStateField.PREV_PRIO),
     *(None, None, None),
 )
-#: Of the task that gets the CPU, in the event of the one that leaves it.
+#: Fields of the task that gets the CPU, in the event of the one that leaves it.
 _LAST: Final = (
     (3, TaskStateField.NEXT_TID),
     (4, TaskStateField.NEXT_COMM),
@@ -77,7 +77,7 @@ _U64: Final = IntegerClass(64)
 
 
 def is_record(event_class: EventClass) -> bool:
-    """Whether events of a class are packets of their own, neither kernel events nor track events."""
+    """Return True if events of a class are separate packets, neither kernel events nor track events."""
     if event_class.kind is Kind.SCHED_SWITCH:
         point = (mapping.SWITCH.category, mapping.SWITCH.name)
         return (event_class.category, event_class.name) == point
@@ -85,9 +85,9 @@ def is_record(event_class: EventClass) -> bool:
 
 
 class RecordOutput:
-    """Programs of classes of records; puts times of log entries on the wall clock.
+    """Programs of classes of records; converts times of log entries to the wall clock.
 
-    `places` tell of the rows of the class whose columns are asked for next.
+    `places` has the times, threads and CPUs of the rows of the class whose columns are requested next.
     """
 
     def __init__(self, trace: Trace, stacks: InternedStacks, places: RowPlaces) -> None:
@@ -97,10 +97,10 @@ class RecordOutput:
         self._clocks: Clocks | None = sidecar_clocks(trace)
 
     def program(self, event_class: EventClass) -> tuple[Steps, bytes, int]:
-        """The steps of a class, what goes in front of its first event, and where a second packet's steps start if any.
+        """Return a class's instructions, the bytes before its first event, and the start of a second packet's, if any.
 
         Raises:
-            UnsupportedError: no such packet holds the class.
+            UnsupportedError: no such packet can hold the class.
 
         """
         fields = event_class.fields
@@ -133,7 +133,7 @@ class RecordOutput:
         return message
 
     def _wall_clock(self) -> bytes:
-        """Where nobody knows what time it was: a snapshot of both clocks, without which importers drop log entries."""
+        """Return a snapshot of both clocks if the time is unknown: without one importers drop log entries."""
         if self._clocks is not None or wall_clock_offset(self._trace) is not None:
             return b""
         return new_packet(clock_snapshot=UNKNOWN_WALL_CLOCK)
@@ -160,7 +160,7 @@ class RecordOutput:
         return message
 
     def kernel_stack(self, stack: KernelStack) -> Steps:
-        """The call stack of a kernel event as a sample, which says that it is not one of its own."""
+        """Return the instructions of a kernel event's call stack as a sample, marked as not independent."""
         mode, of_event, message, steps = Steps(), Steps(), Steps(), Steps()
         mode.literal(_number_field(_SAMPLE_MODE, stack.mode))
         of_event.literal(_number_field(OF_KERNEL_EVENT, 1))
@@ -171,7 +171,7 @@ class RecordOutput:
         return steps
 
     def _sampled(self, iids: Callable[[Table], NDArray[np.uint64]]) -> list[tuple[int, Steps]]:
-        """Where a sample was taken, and its call stack."""
+        """Return the fields for the position of a sample, and its call stack."""
         cpu = Steps()
         present = self._number(_SAMPLE_CPU, lambda _: self._places.cpu.astype(np.uint32))
         cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._places.cpu >= 0).view(np.uint8))
@@ -187,10 +187,10 @@ class RecordOutput:
     # Switches
 
     def _switch(self, fields: tuple[Field, ...]) -> tuple[Steps, int]:
-        """The task that leaves the CPU, then the one that gets it, which says who left for readers of this package.
+        """Emit the task that leaves the CPU, then the one that gets it, with the former for this package's reader.
 
-        A task that is not known has no event, and one of unknown state needs none: it leaves when the other gets the
-        CPU. Where none is known to get it, the event of the one that leaves says all.
+        An unknown task has no event, and one of unknown state needs none: it leaves when the other one gets the CPU.
+        If the next task is unknown, the event of the leaving task has all data.
         """
         left, got = [self._at_cpu()], [self._at_cpu()]
         prev: list[tuple[int, Steps]] = []
@@ -255,7 +255,7 @@ class RecordOutput:
         return steps
 
     def _on_thread(self, number: int) -> Steps:
-        """The fields pid and tid, which is the one behind, where the event is on a thread."""
+        """Emit the fields pid and, with the next number, tid, if the event is on a thread."""
         inner = self._number(number, lambda _: self._places.ids[:, 0], _U32)
         inner.extend(self._number(number + 1, lambda _: self._places.ids[:, 1], _U32))
         steps = Steps()
@@ -278,7 +278,7 @@ def _is_known(tids: Any) -> NDArray[np.bool_]:
 
 
 def _where(condition: Callable[[Table], NDArray[np.bool_]], inner: Steps) -> Steps:
-    """Steps that run in some rows."""
+    """Return instructions that only run in some rows."""
     steps = Steps()
     steps.enclosing(kernel.OPTIONAL, inner, lambda table: condition(table).view(np.uint8))
     return steps

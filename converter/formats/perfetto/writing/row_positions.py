@@ -1,4 +1,4 @@
-"""When and where the events of a class are, row by row: what the columns of some of its steps are made of."""
+"""The time and position of a class's events, row by row, from which some instructions' columns are derived."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NOWHERE: NDArray[np.int32] = np.zeros(0, np.int32)
 
 
 class RowPlaces:
-    """Times, threads and CPUs of the rows of one class at a time; `at` names the batch and the class."""
+    """Times, threads and CPUs of the rows of one class at a time; `select` sets the batch and the class."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._batch: Batch | None = None
         self._class_id = -1
-        #: pid and tid of each thread, behind those of none.
+        #: pid and tid of each thread, after the entry for no thread.
         self._ids: NDArray[np.uint32] = np.zeros((1, 2), np.uint32)
 
-    def at(self, batch: Batch, class_id: int) -> None:
-        """From now on, of the events of this class in this batch."""
+    def select(self, batch: Batch, class_id: int) -> None:
+        """Select the events of a class in a batch."""
         self._batch, self._class_id = batch, class_id
 
     def _rows(self, column: str) -> NDArray[np.int32]:
@@ -35,22 +35,22 @@ class RowPlaces:
 
     @property
     def ts(self) -> NDArray[np.int64]:
-        """Their times."""
+        """The times of the events."""
         return self._rows("ts").astype(np.int64, copy=False)
 
     @property
     def thread(self) -> NDArray[np.int32]:
-        """Their threads, -1 where there is none."""
+        """The threads of the events, -1 where there is none."""
         return self._rows("thread")
 
     @property
     def cpu(self) -> NDArray[np.int32]:
-        """Their CPUs, -1 where there is none."""
+        """The CPUs of the events, -1 where there is none."""
         return self._rows("cpu")
 
     @property
     def ids(self) -> NDArray[np.uint32]:
-        """The ids of their processes and threads, as messages have them; zeros where there is none."""
+        """The pids and tids of the events as in messages; zeros where there is none."""
         known = len(self._ids) - 1
         if known < len(self._trace.threads):
             processes = self._trace.processes

@@ -1,4 +1,4 @@
-"""Processes, threads and tracks: process trees and track descriptors, each as soon as it is known."""
+"""Processes, threads and tracks: process trees and track descriptors, each written as soon as it is known."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ from converter.projection.passes.learned_names import LearnedNames
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2
-#: Processes and threads are in the order of their ranks: the descriptor of the track above all.
+#: The descriptor of the root track, by which processes and threads are ordered by rank.
 _EXPLICIT_ORDER: Final = {"uuid": 0, "process_ordering": 1, "thread_ordering": 1}
-#: Importers take process 0 for the idle task, whose thread has a name that nothing changes. A second descriptor of a
-#: process tells them that its number was given to another process since.
+#: Importers treat process 0 as the idle task, whose thread has a fixed name. From a second descriptor of a process they
+#: conclude that its number now belongs to another process.
 _IDLE_PROCESS: Final = {
     "uuid": derived_uuid(b"idle", TrackScope.PROCESS, (0,), 0, ""),
     "process": {"pid": 0},
 }
 
 
+#: Process trees by their time: processes and threads.
+_Trees = dict[int | None, dict[str, list[dict[str, Any]]]]
+
+
 class TableOutput:
-    """What of a trace's tables is in the output."""
+    """The entries of a trace's tables that are in the output."""
 
     def __init__(
         self,
@@ -48,27 +52,27 @@ class TableOutput:
         self._tids: list[int] = []
         self._thread_uuids: list[int] = []
         self._track_uuids: list[int] = []
-        #: By number of the thread or process: the name it has in the output.
+        #: By index of the thread or process: its name in the output.
         self._thread_names: list[str] = []
         self._process_names: list[str] = []
-        #: Likewise: when the first event can have been on it, None for those known from the beginning.
+        #: By the same index: the earliest time of its events, None for those known from the beginning.
         self._threads_since: list[int | None] = []
         self._processes_since: list[int | None] = []
-        #: How many of both are known from the beginning.
+        #: The numbers of processes and threads that are known from the beginning.
         self._first = len(trace.processes), len(trace.threads)
         self._first_of_tid: dict[int, int] = {}
-        #: With the time of the first event on its track, where there is one.
+        #: By index: the time of the first event on its track, if there is one.
         self._described_threads: dict[int, int | None] = {}
         self._described_processes: set[int] = set()
         self._described_tracks: set[int] = set()
         self._counters: set[int] = set()
         self._known = DescribedTables(known)
-        #: Of a trace that was read from this format: what its events call tasks, as importers see for themselves.
-        self._told: LearnedNames | None = None
-        #: Threads that they may name, which are written at the end if they do not.
+        #: For a trace that was read from this format: the names of tasks in its events, which importers also find.
+        self._learned: LearnedNames | None = None
+        #: Threads that events may name; they are written at the end if no event does.
         self._awaited: list[int] = []
         if trace.format == "perfetto":
-            self._told = LearnedNames(trace)
+            self._learned = LearnedNames(trace)
         self._places = SortIndexes()
         self._ordered = False
 
@@ -79,16 +83,16 @@ class TableOutput:
         counters: NDArray[np.int32],
         batch: Batch | None,
     ) -> None:
-        """Write what is new, before a batch, whose events of the timeline are on these threads and tracks.
+        """Write new entries before a batch whose timeline events are on these threads and tracks.
 
-        `counters` are the tracks among them that counters are on.
+        `counters` are the tracks among them that have counters.
         """
         trace = self._trace
-        if self._told is not None and batch is not None:
-            self._told.note(batch)
+        if self._learned is not None and batch is not None:
+            self._learned.note(batch)
         known = len(self._process_names), len(self._thread_names)
         if batch is None:
-            self._write_trees(None, {}, self._untold())
+            self._write_trees(None, {}, self._unnamed())
         elif not len(batch):
             self._write_trees(None, {})
         elif known == (len(trace.processes), len(trace.threads)):
@@ -110,7 +114,7 @@ class TableOutput:
                 self._describe_track(index, _first(batch, track=index), is_counter=counts)
 
     def process_uuids(self, threads: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """The uuids of the tracks of threads' processes; zero where there is no thread."""
+        """Return the uuids of the tracks of threads' processes; zero where there is no thread."""
 
         def uuid(index: int) -> int:
             process = self._trace.threads[index].process
@@ -123,10 +127,11 @@ class TableOutput:
     # Processes and threads
 
     def _describe_all(self) -> None:
-        """The processes and threads that are new, or have got a name, of a trace that is no recording of a kernel.
+        """Write processes and threads that are new or newly named, for a trace that is not a recording of a kernel.
 
-        Importers take a process tree for that: its names are those of main threads and command lines. They take a
-        place in the order from the first description of a process or thread, and only if the track of all says so.
+        From a process tree importers would conclude that it is one: its names are those of main threads and command
+        lines. They read a position in the order only from the first description of a process or thread, and only if
+        the root track's descriptor requests it.
         """
         self._places.read(self._trace)
         if self._places and not self._ordered:
@@ -152,32 +157,44 @@ class TableOutput:
             elif self._thread_names[index] == thread.name:
                 continue
             self._thread_names[index] = thread.name
-            # What a file says of a process names thread 0 besides, which is one where it has events or a name.
+            # The description of a process also names thread 0, which is a real one only if it has events or a name.
             if thread.tid or thread.name:
                 self._described_threads.pop(index, None)
                 self._describe_thread(index, None)
 
     def _write_trees(
-        self, start: int | None, births: dict[int, int], untold: Collection[int] = ()
+        self, start: int | None, births: dict[int, int], unnamed: Collection[int] = ()
     ) -> None:
-        """The processes and threads that are new, or have got a name, and the threads `untold`.
+        """Write processes and threads that are new or newly named, and the threads `unnamed`.
 
-        A name that becomes known late is that of the thread from its first event on: its tree has that time, by which
-        importers sort. Later the thread may have ended, and another would get the name. Likewise, what is said of a
-        task before it begins, importers take for what another was.
+        A name that becomes known late applies to the thread from its first event on: its tree has that time, by which
+        importers sort. Later the thread may have ended, and another one would get the name. In the same way, importers
+        apply a description from before a task begins to another task.
         """
         if was_json(self._trace):
             self._describe_all()
             return
-        trees: dict[int | None, dict[str, list[dict[str, Any]]]] = {}
-        extra = []
+        trees: _Trees = {}
         guessed = self._guessed()
+        extra = self._add_processes(trees, start, births, guessed)
+        self._add_threads(trees, start, births, guessed, unnamed)
+        for time, tree in trees.items():
+            self._put(time, process_tree=tree)
+        for index in extra:
+            self._described_processes.discard(index)
+            self._describe_process(index, self._processes_since[index])
+
+    def _add_processes(
+        self, trees: _Trees, start: int | None, births: dict[int, int], guessed: set[int]
+    ) -> list[int]:
+        """Add processes to trees; return those whose command line needs a descriptor."""
+        extra = []
         for index, process in enumerate(self._trace.processes):
             if index == len(self._process_names):
                 self._process_names.append(process.name)
                 since = None if index < self._first[0] else start
                 self._processes_since.append(births.get(process.pid, since))
-                if self._known.tells(process) or index in guessed:
+                if self._known.describes(process) or index in guessed:
                     continue
             elif self._process_names[index] == process.name:
                 continue
@@ -186,6 +203,17 @@ class TableOutput:
                 extra.append(index)
             tree = trees.setdefault(self._processes_since[index], {"processes": [], "threads": []})
             tree["processes"].append(_process_form(process))
+        return extra
+
+    def _add_threads(
+        self,
+        trees: _Trees,
+        start: int | None,
+        births: dict[int, int],
+        guessed: set[int],
+        unnamed: Collection[int],
+    ) -> None:
+        """Add threads to trees, and describe those that trees cannot hold."""
         for index, thread in enumerate(self._trace.threads):
             process = self._trace.processes[thread.process]
             if index == len(self._thread_names):
@@ -199,35 +227,30 @@ class TableOutput:
                     self._awaited.append(index)
                 if (process.pid, thread.tid) in self._known.threads or thread.process in guessed:
                     continue
-            elif self._thread_names[index] == thread.name and index not in untold:
+            elif self._thread_names[index] == thread.name and index not in unnamed:
                 continue
             self._thread_names[index] = thread.name
             if self._first_of_tid[thread.tid] != index:
-                # A tree says which process a tid belongs to; that is the first.
+                # A tree assigns each tid to one process, which is the first.
                 self._describe_thread(index, self._described_threads.pop(index, None))
                 continue
             tree = trees.setdefault(self._threads_since[index], {"processes": [], "threads": []})
             tree["threads"].append(_thread_form(thread, process))
             if index in self._described_threads:
                 self._describe_thread(index, self._described_threads.pop(index))
-        for time, tree in trees.items():
-            self._put(time, process_tree=tree)
-        for index in extra:
-            self._described_processes.discard(index)
-            self._describe_process(index, self._processes_since[index])
 
-    def _untold(self) -> set[int]:
-        """The threads left out so far whose names no event has said."""
-        names = {} if self._told is None else self._told.names()
+    def _unnamed(self) -> set[int]:
+        """Return the threads omitted so far whose names no event has."""
+        names = {} if self._learned is None else self._learned.names()
         threads = self._trace.threads
         awaited, self._awaited = self._awaited, []
         return {one for one in awaited if names.get(threads[one].tid) != threads[one].name}
 
     def _guessed(self) -> set[int]:
-        """The new processes of which a kernel's events name one thread, and nothing tells that it is the main one.
+        """Return the new processes with one thread from kernel events that is not known to be the main thread.
 
-        Importers leave open which process it is of; so do readers of this package until something tells them. The name
-        of the thread, if events say it, is no such thing.
+        Importers leave open which process the thread belongs to, as does this package's reader until other data says
+        it. The thread's name, if events have it, does not.
         """
         trace = self._trace
         members: dict[int, list[Thread]] = {}
@@ -238,25 +261,25 @@ class TableOutput:
             for index, threads in members.items()
             if index >= len(self._process_names)
             and [one.tid for one in threads] == [trace.processes[index].pid]
-            and (self._told is not None or not threads[0].name)
+            and (self._learned is not None or not threads[0].name)
             and is_bare(trace.processes[index])
         }
 
     def _describe_process(self, index: int, since: int | None) -> None:
-        """Write the process's own track, if it is not written."""
+        """Write the process's own track, unless it has been written."""
         process = self._trace.processes[index]
         uuid = self._known.process_uuid(process.pid)
         if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
             descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
-            descriptor.update(self._places.of(process.pid, None))
+            descriptor.update(self._places.fields_of(process.pid, None))
             self._put(since, track_descriptor=descriptor)
 
     def _describe_thread(self, index: int, since: int | None) -> None:
-        """Write the thread's own track, if it is not written.
+        """Write the thread's own track, unless it has been written.
 
-        With the time of its first event, so that importers know the thread that begins in the recording (task_newtask)
-        and not another before it.
+        It has the time of its first event, so that importers apply it to the thread that begins in the recording
+        (task_newtask), and not to an earlier one.
         """
         thread = self._trace.threads[index]
         pid = self._trace.processes[thread.process].pid
@@ -266,11 +289,11 @@ class TableOutput:
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            place = self._places.of(pid, thread.tid)
+            place = self._places.fields_of(pid, thread.tid)
             self._put(since, track_descriptor={"uuid": uuid, "thread": named, **place})
 
     def _put(self, time: int | None, **content: Any) -> None:
-        """Write a packet, with its time where it has one."""
+        """Write a packet, with its time if it has one."""
         if time is not None:
             content["timestamp"] = max(time, 0)
         self._emitter.put(new_packet(**content))
@@ -339,7 +362,7 @@ class TableOutput:
         self._put(since, track_descriptor=descriptor)
 
     def _needs_scope(self, track: Track) -> bool:
-        """Whether the descriptor above a track does not say what it belongs to."""
+        """Return True if a track's owner does not follow from its parent's descriptor."""
         if track.parent < 0:
             return track.scope is TrackScope.CPU
         parent = self._trace.tracks[track.parent]
@@ -347,27 +370,27 @@ class TableOutput:
 
 
 def _first(batch: Batch | None, **place: int) -> int | None:
-    """The time of the first event on a thread or track."""
+    """Return the time of the first event on a thread or track."""
     ((column, index),) = place.items()
     return None if batch is None else int(batch.ts[getattr(batch, column) == index].min())
 
 
 def _process_form(process: Process) -> dict[str, Any]:
-    """A process in a tree."""
+    """Return a process for a tree."""
     form: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
     if process.parent_pid is not None:
         form["ppid"] = process.parent_pid & 0x7FFF_FFFF
     if process.command_line and process.command_line[0] == process.name:
         form["cmdline"] = [_raw(part) for part in process.command_line]
     elif process.name and not process.command_line:
-        # Importers take one text alone for a whole command line, and its first word for the name.
+        # Importers parse a single text as a whole command line, and its first word as the name.
         form["cmdline"] = [_clean(process.name), *([""] if " " in process.name else [])]
         form["cmdline_is_comm"] = True
     return form
 
 
 def _thread_form(thread: Thread, process: Process) -> dict[str, Any]:
-    """A thread in a tree."""
+    """Return a thread for a tree."""
     form: dict[str, Any] = {"tid": thread.tid & 0x7FFF_FFFF, "tgid": process.pid & 0x7FFF_FFFF}
     if thread.name:
         form["name"] = _clean(thread.name)
@@ -376,19 +399,19 @@ def _thread_form(thread: Thread, process: Process) -> dict[str, Any]:
 
 def _process_descriptor(process: Process) -> dict[str, Any]:
     descriptor: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
-    # An empty name too: the first word of the command line would stand for one that is absent.
+    # Also an empty name: importers replace a missing one by the first word of the command line.
     if process.name or process.command_line:
         descriptor["process_name"] = _clean(process.name)
     return {**descriptor, "cmdline": [_raw(part) for part in process.command_line]}
 
 
 def _raw(text: str) -> bytes:
-    """An argument of a command line, which nothing projects: bytes as they are."""
+    """Return an argument of a command line, which is not projected, as its original bytes."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _clean(text: str) -> str:
-    """Text as a protobuf string can hold it; names are projected to UTF-8 before."""
+    """Return text as a protobuf string can hold it; names have been projected to UTF-8."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

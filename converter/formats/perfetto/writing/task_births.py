@@ -1,4 +1,4 @@
-"""When tasks begin in a recording: what is said of them before is of another task, that had their number."""
+"""The start of tasks in a recording: earlier descriptions apply to another task that had the same number."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
-#: Behind the event that a task begins with, in ns.
+#: The delay after the event with which a task begins, in ns.
 _BEHIND = 1
 _NEVER = -(1 << 63)
 
 
 def births(trace: Trace, batch: Batch) -> dict[int, int]:
-    """The tasks that begin in a batch, and have no events before in it: by tid, since when they can be told."""
+    """Return the tasks that begin in a batch without earlier events in it: by tid, the time from which they exist."""
     found: dict[int, int] = {}
     for class_id, table in batch.tables.items():
         event_class = trace.event_classes[class_id]
@@ -31,7 +31,7 @@ def births(trace: Trace, batch: Batch) -> dict[int, int]:
     if not found:
         return {}
     numbers = [one.tid for one in trace.threads]
-    # Events on no thread are last.
+    # The last entry is for events without a thread.
     since = np.array([*(found.get(tid, _NEVER) for tid in numbers), _NEVER], np.int64)
     before = batch.ts < np.take(since, batch.thread, mode="wrap")
     for index in values_of(batch.thread[before]).tolist():

@@ -1,7 +1,7 @@
-"""States that threads are in for a time (those of JSON), written as importers show them, beside their track events.
+"""Thread states with a duration (those of JSON), written as importers show them, in addition to their track events.
 
-Importers make no thread states of track events, but of states of tasks, each of which lasts until the next of its
-task. Readers of this package skip these: the track events say it all.
+Importers derive thread states from states of tasks, not from track events; each lasts until the next one of its task.
+This package's reader skips them, as the track events have all data.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.trace import Trace
 from converter.kernels.event_arrays import EventArrays
 
-#: Columns of states: when they begin and end, and what their events say.
+#: Columns of states: start, end, and the contents of their events.
 _TS, _END, _TID, _CPU, _STATE = range(5)
 _NONE: Final[NDArray[np.int64]] = np.zeros((0, 5), np.int64)
 
 
 class ThreadStateOutput:
-    """Gathers the states of a batch, and has an emitter write them."""
+    """Gathers the states of a batch, and writes them with an emitter."""
 
     def __init__(self, trace: Trace, sequence: PacketSequence, emitter: Emitter) -> None:
         self._trace = trace
         self._sequence = sequence
         self._emitter = emitter
         self._gathered: list[NDArray[np.int64]] = []
-        #: The last state of each task that runs.
+        #: The last state of each running task.
         self._running = _NONE
         self._program = -1
 
     def gather(self, batch: Batch, class_id: int) -> None:
-        """Take in the states of a class."""
+        """Gather the states of a class."""
         trace = self._trace
         event_class, table = trace.event_classes[class_id], batch.tables[class_id]
         positions = batch.positions(class_id)
@@ -52,9 +52,9 @@ class ThreadStateOutput:
         self._gathered.append(np.stack((ts, ends, found.tid, found.cpu, found.state), 1))
 
     def write(self, flush: Callable[[], None], *, is_last: bool = False) -> None:
-        """Write what was gathered; `flush` makes room.
+        """Write the gathered states; `flush` empties the buffer.
 
-        A task that runs stops when its state ends, unless the next one begins there: what it does then nobody says.
+        A running task stops when its state ends, unless the next one begins there: its state is then unknown.
         """
         gathered, self._gathered = self._gathered, []
         if not gathered and not is_last:
@@ -69,7 +69,7 @@ class ThreadStateOutput:
         self._running = _NONE if is_last else states[runs & ~followed]
         ended = states[runs & (followed & (states[:, _END] < next_ts) | ~followed & is_last)]
         ended[:, _TS], ended[:, _STATE] = ended[:, _END], TaskState.INTERRUPTIBLE_SLEEP
-        # Importers have a task leave its CPU where its next state says which that is.
+        # In importers a task leaves its CPU only if its next state names the CPU.
         leaves = np.flatnonzero(runs & followed & (states[:, _END] >= next_ts)) + 1
         leaves = leaves[~runs[leaves]]
         states[leaves, _CPU] = states[leaves - 1, _CPU]
@@ -102,7 +102,7 @@ def _has_cpu(table: Table) -> NDArray[np.uint8]:
 
 
 def _steps() -> Steps:
-    """A state of a task, marked as told by another event."""
+    """Return the instructions of a task state, marked as a duplicate of another event."""
     number = IntegerClass(64, signed=True)
     cpu, message = Steps(), Steps()
     cpu.scalar(TaskStateField.CPU, number, field_getter(_CPU))

@@ -1,4 +1,4 @@
-"""Events of the timeline as TrackEvents (track_event.proto): types, legacy phases, annotations."""
+"""Timeline events as TrackEvents (track_event.proto): types, legacy phases, annotations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _THREAD_TIME = 17
 _TRACK_UUID, _VALUE, _DOUBLE_VALUE = 11, 30, 44
 _FLOWS, _TERMINATING, _CORRELATION, _CORRELATION_NAME = 47, 48, 52, 53
 _CALLSTACK_IID, _WEIGHT = 56, 57
-#: Behind all others.
+#: Sorts after all others.
 _REMAINDER = 1 << 29
 
 # Tables of interned texts, as `emit` numbers them.
@@ -74,7 +74,7 @@ _LEGACY_NUMBERS: Final = {
     timeline_fields.ID_SCOPE: int(LegacyField.ID_SCOPE),
     timeline_fields.BINDS: int(LegacyField.BIND_TO_ENCLOSING),
 }
-#: Ids by name: the field of the number, and that of the text for which it stands.
+#: Ids by name: the field of the number, and that of the text that it represents.
 _IDENTITIES: Final = {
     **{name: (number, LegacyField.ID_TEXT) for name, number in mapping.ID_FIELDS.items()},
     timeline_fields.BIND_NAME: (LegacyField.BIND_ID, LegacyField.BIND_TEXT),
@@ -88,10 +88,10 @@ def track_program(
     places: RowPlaces,
     process_uuids: Callable[[NDArray[np.int32]], NDArray[np.uint64]],
 ) -> Steps:
-    """The steps of a class of track events.
+    """Return the instructions of a class of track events.
 
     Raises:
-        UnsupportedError: no track event holds the class.
+        UnsupportedError: no track event can hold the class.
 
     """
     extended = has_extension(trace)
@@ -118,7 +118,7 @@ class _Builder:
         self._stacks = stacks
         self._parts: list[tuple[int, Steps]] = []
         self._legacy: list[tuple[int, Steps]] = []
-        # Annotations, and whether they stand in the extension.
+        # Annotations, and True if they are in the extension.
         self._annotations = Steps()
         self._extended = extended
         self._place = Steps()
@@ -131,8 +131,8 @@ class _Builder:
     ) -> None:
         """Put asynchronous slices, and instants of a process or of all, on the track of their process.
 
-        Importers have those of JSON there; on a thread's track they would have that as an argument, too. For readers
-        the thread is in fields that count for importers only where an event has no track.
+        Importers put those of JSON there; on a thread's track they would also show the thread as an argument. For
+        readers the thread is in fields that importers only use if an event has no track.
         """
         fields = self._class.fields
         scope = None
@@ -167,7 +167,7 @@ class _Builder:
         for index, field in enumerate(fields):
             self._add(index, field)
         self._add_flow_direction()
-        # The scope of an instant counts for those that have a phase.
+        # Importers read the scope of an instant only if it has a phase.
         has_type = kind in _TYPES and not (kind is Kind.INSTANT and timeline_fields.SCOPE in fields)
         if timeline_fields.PHASE not in fields and has_type:
             self._literal(_TYPE, varint(tag_of(_TYPE, VARINT)) + varint(_TYPES[kind]))
@@ -201,9 +201,8 @@ class _Builder:
         self._parts.append((number, steps))
 
     def _add(self, index: int, field: Field) -> None:
-        """Put a field where it belongs."""
+        """Add a field of the class to the right message."""
         getter = field_getter(index)
-        steps = Steps()
         kind = self._class.kind
         leading = mapping.leading_fields(kind)
         if index < len(leading) and field.role is leading[index].role is not Role.NONE:
@@ -216,8 +215,13 @@ class _Builder:
             self._add_identity(field, getter)
         elif field in _LEGACY_NUMBERS:
             self._add_legacy(_LEGACY_NUMBERS[field], field.type, getter)
-        elif field in (timeline_fields.FLOW_IN, timeline_fields.FLOW_OUT):
-            pass
+        elif not (self._add_legacy_part(field, getter) or self._add_event_part(field, getter)):
+            self._add_argument(field, getter)
+
+    def _add_legacy_part(self, field: Field, getter: Getter) -> bool:
+        """Add an optional field of LegacyEvent; return False if it is not one."""
+        if field in (timeline_fields.FLOW_IN, timeline_fields.FLOW_OUT):
+            pass  # `_add_flow_direction` adds both.
         elif field == timeline_fields.PHASE:
             self._add_number(LegacyField.PHASE, lambda table: self._letters(getter(table), ord))
         elif field == timeline_fields.SCOPE:
@@ -231,14 +235,22 @@ class _Builder:
             self._add_number(
                 LegacyField.THREAD_DURATION_US, lambda table: _microseconds(getter(table))
             )
-        elif field == timeline_fields.THREAD_TIME:
-            tag = tag_of(_THREAD_TIME, VARINT)
-            steps.add(kernel.I64, tag, lambda table: _microseconds(getter(table)))
-            self._parts.append((_THREAD_TIME, steps))
         elif field == timeline_fields.MEMBERS:
+            steps = Steps()
             tag = tag_of(LegacyField.MEMBERS, BYTES)
             steps.add(kernel.TEXT, tag, text_getter(getter))
             self._legacy.append((int(LegacyField.MEMBERS), steps))
+        else:
+            return False
+        return True
+
+    def _add_event_part(self, field: Field, getter: Getter) -> bool:
+        """Add an optional field of TrackEvent; return False if it is not one."""
+        steps = Steps()
+        if field == timeline_fields.THREAD_TIME:
+            tag = tag_of(_THREAD_TIME, VARINT)
+            steps.add(kernel.I64, tag, lambda table: _microseconds(getter(table)))
+            self._parts.append((_THREAD_TIME, steps))
         elif field in (timeline_fields.FLOW_IDS, timeline_fields.TERMINATING_FLOW_IDS):
             number = _FLOWS if field == timeline_fields.FLOW_IDS else _TERMINATING
             inner = Steps()
@@ -263,15 +275,17 @@ class _Builder:
             steps.add(kernel.RAW, column=text_getter(getter))
             self._parts.append((_REMAINDER, steps))
         else:
-            number = ARGUMENTS_ANNOTATIONS if self._extended else _ANNOTATIONS
-            if field.type == RAW_ANNOTATION:
-                inner = Steps()
-                inner.add(kernel.RAW, column=text_getter(getter))
-                self._annotations.message(number, inner)
-            else:
-                add_annotation(
-                    self._annotations, number, field.name, field.type, getter, self._strings
-                )
+            return False
+        return True
+
+    def _add_argument(self, field: Field, getter: Getter) -> None:
+        number = ARGUMENTS_ANNOTATIONS if self._extended else _ANNOTATIONS
+        if field.type == RAW_ANNOTATION:
+            inner = Steps()
+            inner.add(kernel.RAW, column=text_getter(getter))
+            self._annotations.message(number, inner)
+        else:
+            add_annotation(self._annotations, number, field.name, field.type, getter, self._strings)
 
     def _add_leading(self, index: int, field: Field, getter: Getter) -> None:
         steps = Steps()
@@ -295,7 +309,7 @@ class _Builder:
                 )
 
     def _add_identity(self, field: Field, getter: Getter) -> None:
-        """An id; one that is text as the number that stands for it, and behind that as it is."""
+        """Add an id; one that is text is added as the number that represents it, and also unchanged."""
         number, text = _IDENTITIES[field.name]
         if not isinstance(field.type, StringClass):
             self._add_legacy(number, IntegerClass(64), getter)
@@ -309,13 +323,13 @@ class _Builder:
         return np.array(numbers, np.uint64)[which]
 
     def _letters(self, column: Column, code: Callable[[str], int]) -> Any:
-        """Texts of one letter as what stands for each."""
+        """Return the codes of one-letter texts."""
         ids, which = np.unique(string_ids(column, self._strings), return_inverse=True)
         codes = [code(self._strings[id].decode()) for id in ids.tolist()]
         return np.array(codes, np.uint64)[which]
 
     def _add_number(self, number: int, column: Callable[[Table], Any]) -> None:
-        """A field of LegacyEvent whose column is made of another."""
+        """Add a field of LegacyEvent whose column is derived from another."""
         steps = Steps()
         steps.add(kernel.U64, tag_of(number, VARINT), lambda table: column(table).view(np.uint64))
         self._legacy.append((int(number), steps))

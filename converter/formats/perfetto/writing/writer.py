@@ -1,4 +1,4 @@
-"""Writing Perfetto traces: packets about the trace, bundles of kernel events, track events, packets as they were."""
+"""Writes Perfetto traces: packets about the trace, bundles of kernel events, track events, unchanged packets."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ _REASONS: Final = {
 def write(trace: Trace, sink: Sink, variant: str) -> None:
     """Write a trace that Perfetto's packets can hold.
 
-    Batches that were read from a Perfetto trace, and not changed since, are copied packet for packet, with the packets
-    between them: so sequences keep the state that their packets refer to. From the first changed one on, events are
-    encoded anew.
+    Batches that were read from a Perfetto trace and not changed since are copied packet by packet, with the packets
+    between them, so that sequences keep the state to which their packets refer. From the first changed batch on, events
+    are encoded again.
 
     Args:
-        trace: as projected to `capabilities.capabilities`, or as Perfetto's reader gives it.
-        sink: a file.
-        variant: there is none.
+        trace: projected to `capabilities.capabilities`, or from Perfetto's reader.
+        sink: the output file.
+        variant: not used.
 
     Raises:
         UnsupportedError: an event, or the clock's rate, has no place in a Perfetto trace.
@@ -106,39 +106,39 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Program:
-    """How events of a class are emitted."""
+    """The program that emits events of a class."""
 
     frame: int
     steps: Steps
-    #: Goes in front of the first of them.
+    #: Bytes before the first of them.
     preceding: bytes = b""
-    #: Of a record that is two packets: the first step of the second.
+    #: For a record of two packets: the first instruction of the second.
     middle: int = 0
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """A batch whose columns are decoded: what is bound to the programs of its classes, and where its events are."""
+    """A batch with decoded columns: those bound to the programs of its classes, and the positions of its events."""
 
     batch: Batch
     columns: dict[int, list[Any]] = field(default_factory=dict)
-    #: Likewise, of the samples that kernel events with call stacks are besides.
+    #: The columns of the additional samples for kernel events with call stacks.
     stacks: dict[int, list[Any]] = field(default_factory=dict)
     has_bundles: bool = False
-    #: CPUs of what was lost.
+    #: The CPUs of lost events.
     lost: NDArray[np.int32] = field(default_factory=lambda: _NO_PLACES)
     has_packets: bool = False
-    #: Threads and tracks of events of the timeline; tracks of counters.
+    #: Threads and tracks of timeline events; tracks of counters.
     threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
     tracks: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
     counters: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
 
 
 class _Encoder:
-    """Encodes batches; knows which classes are in the output already.
+    """Encodes batches, and tracks which classes are already in the output.
 
-    A batch is emitted while the next is decoded. One thread at a time has its turn with the sequence
-    and the sink; emitters only read what the sequence knows.
+    A batch is emitted while the next is decoded. One thread at a time uses the sequence and the sink; emitters only
+    read the state of the sequence.
     """
 
     def __init__(self, trace: Trace, sink: Sink) -> None:
@@ -148,7 +148,7 @@ class _Encoder:
         self._pending: Work[None] | None = None
         writer, writers = sink.writers
         self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)
-        #: Of what is not made of a batch's events.
+        #: Emits packets other than a batch's events.
         self._emitter = Emitter(self._sequence)
         self._blocks: BlockEmission[Emitter, memoryview] = BlockEmission(
             [Emitter(self._sequence) for _ in range(emitter_count())]
@@ -159,15 +159,15 @@ class _Encoder:
         self._states = ThreadStateOutput(trace, self._sequence, self._emitter)
         self._records = RecordOutput(trace, self._stacks, self._places)
         self._programs: dict[int, _Program] = {}
-        #: Of classes of kernel events that carry call stacks: how these are emitted as samples.
+        #: The programs that emit call stacks as samples, for classes of kernel events with call stacks.
         self._stack_programs: dict[int, _Program] = {}
         #: CPUs that have a bundle without events.
-        self._begun: set[int] = set()
+        self._started_cpus: set[int] = set()
         #: By class id: the number of its program, -1 before its first event.
         self._numbers: NDArray[np.int32] = np.zeros(0, np.int32)
-        #: The same for packets, in which kernel events are by their call stacks alone.
+        #: The same for packets, which contain only the call stacks of kernel events.
         self._packet_numbers = self._numbers.copy()
-        #: Whether bundles of all CPUs had as many events as a bundle can have, but the last of a batch.
+        #: True if bundles of all CPUs, except the last of a batch, had the maximum number of events.
         self._bundles_full = True
         known = table_packets(trace)
         self._emitter.put(head(trace, known))
@@ -176,7 +176,7 @@ class _Encoder:
         self._tables = TableOutput(trace, self._sequence, self._emitter, known)
 
     def write(self, batch: Batch) -> None:
-        """Encode a batch; of one that another process writes, what is behind it has to know."""
+        """Encode a batch; for one that another process writes, only the state that later batches need."""
         gathered = self._gather(batch)
         self._finish_emission()
         is_own = self._sink.begin_batch(len(batch))
@@ -205,7 +205,7 @@ class _Encoder:
                         steps = self._records.kernel_stack(stack)
                         self._stack_programs[class_id] = _Program(kernel.FRAME_RECORD, steps)
             record = is_record(event_class)
-            self._places.at(batch, class_id)
+            self._places.select(batch, class_id)
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
@@ -230,7 +230,7 @@ class _Encoder:
         return gathered
 
     def _bind(self, gathered: _Gathered) -> None:
-        """Have the emitter know a batch's columns, and put what stands in front of its events."""
+        """Bind the emitter to a batch's columns, and write the data that precedes its events."""
         emitter, sequence, trace = self._emitter, self._sequence, self._trace
         added = len(trace.event_classes) - len(self._numbers)
         self._numbers = np.append(self._numbers, np.full(added, -1, np.int32))
@@ -252,7 +252,7 @@ class _Encoder:
                 sequence.bind(number, rows, gathered.stacks[class_id])
         self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
-        emitter.put(self._stacks.take())
+        emitter.put(self._stacks.take_packet())
         places = (gathered.threads, gathered.tracks, gathered.counters)
         threads, tracks, counters = map(np.concatenate, places)
         self._tables.follow(threads, tracks, counters, gathered.batch)
@@ -262,16 +262,16 @@ class _Encoder:
             emitter.put(symbols_packet(trace, symbols))
 
     def _begin_cpus(self, cpus: NDArray[np.int32]) -> None:
-        """Have what was lost on a CPU not stand in its first bundle.
+        """Keep lost events out of a CPU's first bundle.
 
-        There the end of the bundle before is the beginning of the CPU's recording, and importers show nothing of any
-        CPU from before the last of these.
+        In the first bundle, the end of the previous bundle is the start of the CPU's recording, and importers show
+        nothing of any CPU from before the last of these.
         """
-        for cpu in sorted(set(cpus[cpus >= 0].tolist()) - self._begun):
+        for cpu in sorted(set(cpus[cpus >= 0].tolist()) - self._started_cpus):
             self._begin_cpu(cpu)
 
     def _begin_cpu(self, cpu: int, **content: int) -> None:
-        self._begun.add(cpu)
+        self._started_cpus.add(cpu)
         self._emitter.put(new_packet(ftrace_events={"cpu": cpu, **content}))
 
     def _emit_batch(
@@ -286,7 +286,7 @@ class _Encoder:
             sequence.begin(EventArrays(batch, class_id=numbers))
             status, runs, event = sequence.group()
             self._check(status, batch, event)
-            # Each CPU has bundles of its own. Within its events a part begins with a bundle if all in front are full.
+            # Each CPU has its own bundles. A part of its events starts with a new bundle if all previous ones are full.
             cpus = (range(*run) for run in runs)
             parts = chain.from_iterable(map(parts_of, cpus)) if self._bundles_full else cpus
             self._emit(batch, self._emit_bundles, parts)
@@ -297,7 +297,7 @@ class _Encoder:
     ) -> tuple[int, int]:
         status, done = emitter.emit_bundles(start, stop)
         if done > stop and not status:
-            # Parts are emitted in vain.
+            # Emitting in parts is wasted work.
             self._bundles_full = False
         return status, done
 
@@ -313,7 +313,7 @@ class _Encoder:
         parts: Iterable[range],
     ) -> None:
         def emitted(emitter: Emitter, part: range, follows: bool) -> tuple[list[memoryview], int]:
-            """The blocks of a part, up to an event that must follow all that were emitted."""
+            """Return the blocks of a part, up to an event that must follow all emitted ones."""
             blocks: list[memoryview] = []
             done, size, status = part.start, 0, kernel.OK
             while done < part.stop and size < MOST_HELD and not status:
@@ -336,12 +336,12 @@ class _Encoder:
             )
 
     def close(self) -> None:
-        """End its threads, when they are done with what they have begun."""
+        """End the threads once they have finished their current work."""
         self._emission.close()
         self._blocks.close()
 
     def finish(self) -> None:
-        """Write what only the end of the trace tells: names given late, threads without events."""
+        """Write the data that is only known at the end of the trace: late names, threads without events."""
         self._finish_emission()
         self._sink.begin_batch(None)
         self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
@@ -359,7 +359,7 @@ class _Encoder:
             self._sink.write(self._emitter.take(), handover=True)
 
     def _compile(self, event_class: EventClass) -> _Program:
-        """The program for an event class."""
+        """Return the program for an event class."""
         if event_class.kind in TRACK_KINDS:
             steps = track_program(
                 event_class, self._trace, self._stacks, self._places, self._tables.process_uuids
@@ -389,8 +389,8 @@ class _Encoder:
 def _distinct(
     column: NDArray[np.int32], positions: NDArray[np.int32], count: int
 ) -> NDArray[np.int32]:
-    """Which of -1 and the numbers below `count` a column has at some places."""
-    # The last mark is that of -1.
+    """Return which of -1 and the numbers below `count` a column has at some positions."""
+    # The last entry is for -1.
     marks = np.zeros(count + 1, np.uint8)
     mark(marks, column[:1] if column.strides == (0,) else np.take(column, positions))
     numbers = np.flatnonzero(marks).astype(np.int32)

@@ -215,7 +215,7 @@ class _Reader:
             self._tracks.append(self._track_of[buffer.name])
 
     def _decoded_by(self) -> Decoding:
-        """The decoding of pages, known from the prescan."""
+        """Return the decoding of pages, known from the prescan."""
         for stream in self._streams:
             stream.share(self.trace.readers)
         if self._decoding is None:

@@ -81,7 +81,7 @@ class FileContents:
         return [option.buffer for option in self.options if option.buffer is not None]
 
     def section(self, id: SectionId) -> SectionContents | None:
-        """The first section of this kind."""
+        """Return the first section of this kind."""
         return next((section for section in self.sections if section.id == id), None)
 
     def add_section(self, id: SectionId, data: bytes, description: bytes) -> None:

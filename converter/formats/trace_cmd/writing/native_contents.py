@@ -131,7 +131,7 @@ class _NativeContents:
         self._kernel_long = kernel_long(file)
 
     def build(self, *, copy: bool) -> FileContents:
-        """All of the contents."""
+        """Return all of the contents."""
         contents = self._contents
         self._add_sections_and_options()
         page_sizes = {buffer.page_size for buffer in self._file.buffers if buffer.text is None}

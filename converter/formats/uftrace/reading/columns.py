@@ -128,17 +128,19 @@ class BatchValues:
 
     def table(self, id: int, event_class: EventClass, columns: ClassColumns) -> Table:
         """Return the table of a class; its columns are decoded lazily."""
-        made: list[Column | Callable[[], Column]] = []
+        lazy_columns: list[Column | Callable[[], Column]] = []
         fields = event_class.fields
         for number, (place, word) in enumerate(columns.places):
             if place is Place.TEXT:
-                made.append(self._texts(made[number - 1], fields[number - 1].type))
+                lazy_columns.append(self._texts(lazy_columns[number - 1], fields[number - 1].type))
             else:
-                made.append(self._column(id, fields[number].type, place, word, columns.words))
+                lazy_columns.append(
+                    self._column(id, fields[number].type, place, word, columns.words)
+                )
         if event_class.kind not in _CALLS:
-            return Table(int(self._counts[id]), made)
+            return Table(int(self._counts[id]), lazy_columns)
         depths, names = self._payloads[1][self._here(id)], self._names[0][self._here(id)]
-        return CallTable(made, depths, names, columns.formats, self._symbol_names)
+        return CallTable(lazy_columns, depths, names, columns.formats, self._symbol_names)
 
     def _texts(self, of: Column | Callable[[], Column], held: FieldClass) -> Callable[[], Column]:
         return lambda: texts(of() if callable(of) else of, held, self._symbol_names)

@@ -300,7 +300,7 @@ class _Reader:
     def _find_spaces(self, modules: Modules) -> list[list[tuple[int, int, int, int]]]:
         """Return the address spaces of all sessions, and set those of each task file by start time."""
         spaces: list[list[tuple[int, int, int, int]]] = [[]]
-        made: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        session_spaces: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for tid in self._task_files:
             times: list[tuple[int, int]] = []
             sessions = self._sessions.session_times(tid)
@@ -309,13 +309,13 @@ class _Reader:
                 self._directory.warn(TraceError(what, expected=expected))
             for position, (start, session) in enumerate(sessions):
                 key = session.sid, start
-                if key not in made:
-                    made[key] = []
+                if key not in session_spaces:
+                    session_spaces[key] = []
                     for time, libraries in space_times(session, start, self._directory.warn):
-                        made[key].append((time, len(spaces)))
+                        session_spaces[key].append((time, len(spaces)))
                         spaces.append(modules.space(session, libraries))
                 end = sessions[position + 1][0] if position + 1 < len(sessions) else None
-                times += [item for item in made[key] if end is None or item[0] < end]
+                times += [item for item in session_spaces[key] if end is None or item[0] < end]
             self._streams.append((tid, self._task_table.thread_of(tid), times or [(0, 0)]))
         return spaces
 

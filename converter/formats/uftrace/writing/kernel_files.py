@@ -171,21 +171,21 @@ class _Events(KernelEvents):
                 # It was renamed when the directory was written.
                 self.renamed[held.id] = (system, event_class.name)
             return NewFormat(event_class.native, held)
-        made = super().format_of(event_class)
-        shown = _shown_system(system, made.format.name)
-        name = short = made.format.name[:_EVENT_ROOM]
+        new_format = super().format_of(event_class)
+        shown = _shown_system(system, new_format.format.name)
+        name = short = new_format.format.name[:_EVENT_ROOM]
         self._uses[shown, name] += 1
         while (count := self._uses[shown, name]) > 1:
             name = f"{short}__{count}"
             self._uses[shown, name] += 1
-        text = made.text
-        if (shown, name) != (system, made.format.name):
-            self.renamed[made.format.id] = (system, made.format.name)
+        text = new_format.text
+        if (shown, name) != (system, new_format.format.name):
+            self.renamed[new_format.format.id] = (system, new_format.format.name)
             text = text.replace(
-                b"name: %b\n" % made.format.name.encode(), b"name: %b\n" % name.encode(), 1
+                b"name: %b\n" % new_format.format.name.encode(), b"name: %b\n" % name.encode(), 1
             )
         if len(text) > _FORMAT_ROOM:
-            text = _with_short_print_fmt(text, made.format.fields)
+            text = _with_short_print_fmt(text, new_format.format.fields)
         return NewFormat(text, parse_event_format(text, system))
 
 

@@ -78,22 +78,22 @@ class PerfOutput:
         for id, table in batch.tables.items():
             at = np.flatnonzero(batch.class_id == id)
             rows = batch.row[at]
-            made = self._records(self._trace.event_classes[id], table)[rows]
+            packed = self._records(self._trace.event_classes[id], table)[rows]
             for name in ("time", "sample_time"):
-                if name in (made.dtype.names or ()):
-                    made[name] = batch.ts[at]
-            order[at] = made.dtype.itemsize
-            records.append((at, made))
+                if name in (packed.dtype.names or ()):
+                    packed[name] = batch.ts[at]
+            order[at] = packed.dtype.itemsize
+            records.append((at, packed))
         for cpu in values_of(batch.cpu).tolist():
             here = batch.cpu == cpu
             sizes = np.where(here, order, 0)
             ends = np.cumsum(sizes)
             data = np.zeros(int(ends[-1]), np.uint8)
-            for at, made in records:
+            for at, packed in records:
                 chosen = here[at]
-                width = made.dtype.itemsize
+                width = packed.dtype.itemsize
                 places = (ends - sizes)[at[chosen], None] + np.arange(width)
-                data[places] = np.frombuffer(made[chosen].tobytes(), np.uint8).reshape(-1, width)
+                data[places] = np.frombuffer(packed[chosen].tobytes(), np.uint8).reshape(-1, width)
             number = max(cpu, 0)
             if number not in self._files:
                 self._files[number] = self._sink.create(f"perf-cpu{number}.dat")
@@ -112,18 +112,18 @@ class PerfOutput:
             dtype = np.dtype(
                 [*_HEADER, ("pid", "<i4"), ("tid", "<i4"), ("comm", f"S{width}"), *_SAMPLE_ID]
             )
-            made = np.zeros(len(table), dtype)
-            made["comm"] = texts[: len(table)]
-            made["pid"], made["tid"] = columns[0], columns[1]
+            packed = np.zeros(len(table), dtype)
+            packed["comm"] = texts[: len(table)]
+            packed["pid"], packed["tid"] = columns[0], columns[1]
         else:
-            made = np.zeros(len(table), _LIFE)
+            packed = np.zeros(len(table), _LIFE)
             for name, column in zip(
                 ("pid", "parent_pid", "tid", "parent_tid"), columns, strict=True
             ):
-                made[name] = column
-        made["type"], made["size"] = kind, made.dtype.itemsize
-        made["sample_pid"], made["sample_tid"] = made["pid"], made["tid"]
-        return made
+                packed[name] = column
+        packed["type"], packed["size"] = kind, packed.dtype.itemsize
+        packed["sample_pid"], packed["sample_tid"] = packed["pid"], packed["tid"]
+        return packed
 
     def _switches(self, leaving: Any, coming: Any, state: Any) -> NDArray[Any]:
         left = leaving != UNKNOWN_TASK
@@ -131,13 +131,13 @@ class PerfOutput:
             raise UnsupportedError(
                 "a record of a switch names one task", path=self._sink.name, field="sched_switch"
             )
-        made = np.zeros(len(leaving), _SWITCH)
-        made["type"], made["size"] = PerfType.SWITCH, _SWITCH.itemsize
+        packed = np.zeros(len(leaving), _SWITCH)
+        packed["type"], packed["size"] = PerfType.SWITCH, _SWITCH.itemsize
         preempted = np.where(state == 0, PERF_MISC_SWITCH_OUT_PREEMPT, 0)
-        made["misc"] = np.where(left, PERF_MISC_SWITCH_OUT | preempted, 0)
-        made["tid"] = np.where(left, leaving, coming)
-        made["pid"] = made["tid"]
-        return made
+        packed["misc"] = np.where(left, PERF_MISC_SWITCH_OUT | preempted, 0)
+        packed["tid"] = np.where(left, leaving, coming)
+        packed["pid"] = packed["tid"]
+        return packed
 
 
 class ExternalOutput:

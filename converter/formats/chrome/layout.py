@@ -15,7 +15,7 @@ from enum import IntEnum, IntFlag, StrEnum, unique
 SPACE = b" \t\r\n"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-#: Top-level members that this project reads and writes; all others are kept as they are.
+#: Top-level members that this project reads and writes; all others are kept unchanged.
 TRACE_EVENTS = "traceEvents"
 #: This project's member that describes the file, before the events: {"version", "clock", "offset", "added"}.
 HEADER = "traceconv"

@@ -99,7 +99,7 @@ class Tables:
         return self._text_id(value if isinstance(value, str) else str(value))
 
     def _text_id(self, text: str) -> int:
-        # A lone surrogate is no text.
+        # A lone surrogate is not valid text.
         text = text.encode("utf-8", "backslashreplace").decode()
         texts = self._sidecar().get("text_ids", {})
         if len(self._text_ids) != len(texts):
@@ -160,7 +160,7 @@ class Tables:
             self._trace.sidecar_shown.setdefault("chrome", Counter())[str(event["name"])] += 1
         if not isinstance(name, str):
             return False
-        # A lone surrogate is no text.
+        # A lone surrogate is not valid text.
         name = name.encode("utf-8", "replace").decode()
         pid = self.identity(pid)
         if event.get("name") == "process_name":

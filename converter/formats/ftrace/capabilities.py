@@ -234,8 +234,8 @@ def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
     return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
 
 
-#: Events that only a kernel's format could hold, but that lack what it needs. They are no timeline events, so they
-#: become TYPED ones.
+#: Events that only a kernel's format could hold, but that lack what it needs. They are not timeline events, so
+#: they become TYPED ones.
 _TYPED_LOWERINGS: dict[Kind, Lowering] = {
     kind: _lower_to_typed for kind in Kind if kind not in (Kind.TYPED, Kind.SLICE_COMPLETE)
 }

@@ -1,6 +1,6 @@
 """The side table: the data for which a data directory has no place, in this converter's own file `traceconv.json`.
 
-uftrace ignores files that it does not know. Only directories made of other formats' traces have it. It is JSON in
+uftrace ignores files that it does not know. Only directories made from other formats' traces have it. It is JSON in
 ASCII; bytes of names that are not UTF-8 are lone surrogates:
 
     {"trace": TABLES, "no_thread": number or null, "perf_events": true or false, "end_event": id or null,

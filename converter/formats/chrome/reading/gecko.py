@@ -47,7 +47,7 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
     """Read a profile as a trace; `read_events` reads the text of trace events.
 
     Raises:
-        TraceError: it is none.
+        TraceError: it is not a profile.
 
     """
     if source.size > limit("chrome.profile"):

@@ -297,7 +297,7 @@ class Outline:
 
     @property
     def is_plain(self) -> bool:
-        """Return True if the program uses the columns of the class as they are."""
+        """Return True if the program uses the columns of the class unchanged."""
         is_other = any(self.times) or self.declares_by_row
         return not (is_other or self.event_class.kind is Kind.NATIVE)
 

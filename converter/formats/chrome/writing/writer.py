@@ -104,7 +104,7 @@ class _Writer:
         self._foreign = trace.format != "chrome"
         self._outlines: list[Outline] = []
         self._programs: dict[int, Program] = {}
-        #: Classes whose programs take the columns as they are.
+        #: Classes whose programs use the columns unchanged.
         self._plain: set[int] = set()
         self._texts = _ThreadTexts(trace, self._known)
         # The number of events emitted at a time, once their size is known.
@@ -128,7 +128,7 @@ class _Writer:
         self._finish()
 
     def close(self) -> None:
-        """Release what is held."""
+        """Release the temporary file of scheduling."""
         self._emission.close()
         self._scheduling.close()
 
@@ -201,7 +201,7 @@ class _Writer:
         self._put("}\n")
 
     def _put(self, text: str) -> None:
-        # A lone surrogate is no text.
+        # A lone surrogate is not valid text.
         self._sink.write(text.encode("utf-8", "replace"))
 
     # Metadata

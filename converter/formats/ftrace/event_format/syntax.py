@@ -1,6 +1,6 @@
 r"""The text of tracefs `events/<system>/<event>/format` and `events/header_page`.
 
-Both are written by the kernel (`kernel/trace/trace_events.c`, `ring_buffer.c`) and copied into trace.dat as they are:
+Both are written by the kernel (`kernel/trace/trace_events.c`, `ring_buffer.c`) and copied into trace.dat unchanged:
 
     name: sched_wakeup
     ID: 304

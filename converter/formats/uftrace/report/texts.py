@@ -341,7 +341,7 @@ class _Texts(NamedTuple):
         return place > 0 and is_text_of(fields[place], fields[place - 1])
 
     def value(self, place: int) -> None:
-        """Print a value as it is shown."""
+        """Print a value as uftrace shows it."""
         fields = self.event_class.fields
         beside = place + 1 if place + 1 < len(fields) and self._is_text(place + 1) else None
         self.values.value(fields[place], place, beside, self.formats[place])

@@ -125,9 +125,9 @@ class ClassKey:
     @classmethod
     def parse(cls, data: bytes) -> ClassKey:
         """Decode the key of 16 bytes that the scanner interned."""
-        phase, place, id_kind, bind_kind, present, types, shape = _KEY.unpack(data)
+        phase, member, id_kind, bind_kind, present, types, shape = _KEY.unpack(data)
         letter = chr(phase) if phase else ""
-        return cls(letter, ID_PLACES[place], id_kind, bind_kind, Present(present), types, shape)
+        return cls(letter, ID_PLACES[member], id_kind, bind_kind, Present(present), types, shape)
 
     @staticmethod
     def undeclared(data: bytes) -> bytes:

@@ -102,9 +102,9 @@ ID_CLASSES: Mapping[str, FieldClass] = {"x": HEXADECIMAL, "i": SIGNED, "s": Stri
 ID = Field("id", HEXADECIMAL, Role.ID)
 
 
-def id_field(place: str, tag: str) -> Field:
+def id_field(member: str, tag: str) -> Field:
     """Return the field of an id in ``id``, ``id2.local`` or ``id2.global``."""
-    return Field(ID_FIELDS[place], ID_CLASSES[tag], Role.ID)
+    return Field(ID_FIELDS[member], ID_CLASSES[tag], Role.ID)
 
 
 def bind_field(tag: str) -> Field:

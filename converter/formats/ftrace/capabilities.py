@@ -177,10 +177,10 @@ def _kind_of(point: tuple[str, str]) -> Kind | None:
 
 def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
     """Return True if a class has all fields of the kernel's event, whose text would show missing ones as zeros."""
-    places = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
+    indexes = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
     return all(
         index is not None and converts(event_class.fields[index].type, part.type)
-        for part, index in places
+        for part, index in indexes
     )
 
 
@@ -304,10 +304,10 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
 
 def _lose_address_zero(piece: Piece, projection: Projection) -> None:
     """Report that new files name the address 0, which events of trace_marker have (`new_contents`)."""
-    place = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
-    if place is None or projection.is_own:
+    index = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
+    if index is None or projection.source.format == "trace_cmd":
         return
-    column = piece.table.column(place)
+    column = piece.table.column(index)
     if isinstance(column, np.ndarray):
         what = f"address 0 of {class_label(piece.event_class)}: it is called tracing_mark_write"
         count = int(np.count_nonzero(column == 0))
@@ -366,10 +366,10 @@ def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
         lengths = np.diff(column.offsets)
         beyond = int(np.count_nonzero(lengths > _SYSCALL_ARGUMENTS))
         projection.lose(LossKind.TRUNCATED, "arguments of system calls to 6", piece, beyond)
-        places = np.arange(_SYSCALL_ARGUMENTS)
-        there = places < lengths[:, None]
+        numbers = np.arange(_SYSCALL_ARGUMENTS)
+        there = numbers < lengths[:, None]
         values = np.zeros(there.shape, column.values.dtype)
-        values[there] = column.values[(column.offsets[:-1, None] + places)[there]]
+        values[there] = column.values[(column.offsets[:-1, None] + numbers)[there]]
         offsets = np.arange(len(piece) + 1, dtype=np.int64) * _SYSCALL_ARGUMENTS
         return ListColumn(offsets, values.reshape(-1))
 

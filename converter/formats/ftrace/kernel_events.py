@@ -111,10 +111,10 @@ class KernelEvents:
 
     def _note_names(self, event_class: EventClass, table: Table) -> None:
         for tid_role, name_role in NAMING_ROLES:
-            places = event_class.index_of(tid_role), event_class.index_of(name_role)
-            if places[0] is None or places[1] is None:
+            indexes = event_class.index_of(tid_role), event_class.index_of(name_role)
+            if indexes[0] is None or indexes[1] is None:
                 continue
-            tids, names = table.column(places[0]), table.column(places[1])
+            tids, names = table.column(indexes[0]), table.column(indexes[1])
             if isinstance(tids, np.ndarray) and isinstance(names, np.ndarray):
                 # The last name of each task.
                 which, first = np.unique(tids[::-1], return_index=True)

@@ -26,10 +26,10 @@ class _Symbols(SymbolNames):
 
     def __init__(self, text: bytes) -> None:
         # Unused memory at the end is never touched.
-        room = len(text) // _SHORTEST_LINE + 1
-        address = np.empty(room, np.uint64)
-        start = np.empty(room, np.uint32)
-        size = np.empty(room, np.uint32)
+        capacity = len(text) // _SHORTEST_LINE + 1
+        address = np.empty(capacity, np.uint64)
+        start = np.empty(capacity, np.uint32)
+        size = np.empty(capacity, np.uint32)
         count = scan_symbols(text, address, start, size)
         address, start, size = address[:count].copy(), start[:count].copy(), size[:count].copy()
         if (address[1:] < address[:-1]).any():

@@ -92,10 +92,10 @@ def read_text(file: Recording, buffer: Buffer) -> TextEvents:
     events = TextEvents(text)
     ts = 0
     cpu = -1
-    for whole in re.finditer(rb"[^\n]+", text):
-        start, size = whole.start(), whole.end() - whole.start()
+    for line_match in re.finditer(rb"[^\n]+", text):
+        start, size = line_match.start(), line_match.end() - line_match.start()
         found = _line_pattern().fullmatch(text, start, start + min(size, _LONGEST_LINE))
-        if found and found.end() == whole.end():
+        if found and found.end() == line_match.end():
             ts = _time(found)
             cpu = int(found["cpu"] or found["tick_cpu"] or found["latency_cpu"])
             pid = int(found["pid"])

@@ -69,8 +69,8 @@ class Clocks:
         if route is None:
             return None
         for source, target in route:
-            place = np.clip(np.searchsorted(source, ts, side="right") - 1, 0, None)
-            ts = ts + (target - source)[place]
+            index = np.clip(np.searchsorted(source, ts, side="right") - 1, 0, None)
+            ts = ts + (target - source)[index]
         return ts
 
     def invert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -86,8 +86,8 @@ class Clocks:
             result = ts - differences[0]
             for difference in values_of(differences):
                 before = ts - difference
-                place = np.clip(np.searchsorted(source, before, side="right") - 1, 0, None)
-                result = np.where(differences[place] == difference, before, result)
+                index = np.clip(np.searchsorted(source, before, side="right") - 1, 0, None)
+                result = np.where(differences[index] == difference, before, result)
             ts = result
         return ts
 

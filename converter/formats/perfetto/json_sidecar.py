@@ -107,8 +107,8 @@ class SortIndexes:
 
     def fields_of(self, pid: int, tid: int | None) -> dict[str, int]:
         """Return the position of a thread (None: of the process itself) as a field of its track's descriptor."""
-        place = self._places.get((str(pid), None if tid is None else str(tid)))
-        return {} if place is None else {"sibling_order_rank": place}
+        position = self._places.get((str(pid), None if tid is None else str(tid)))
+        return {} if position is None else {"sibling_order_rank": position}
 
     def read(self, trace: Trace) -> None:
         """Read the metadata events that are new; the first position of each counts, as in importers."""
@@ -120,12 +120,12 @@ class SortIndexes:
     def _add(self, text: str) -> None:
         try:
             event = json.loads(text)
-            name, place = event.get("name"), event["args"]["sort_index"]
+            name, position = event.get("name"), event["args"]["sort_index"]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
-        if name not in (_PROCESS_ORDER, _THREAD_ORDER) or not isinstance(place, int | float):
+        if name not in (_PROCESS_ORDER, _THREAD_ORDER) or not isinstance(position, int | float):
             return
         pid = event.get("pid", 0)
         tid = str(event.get("tid", pid)) if name == _THREAD_ORDER else None
-        if -(1 << 31) <= place < 1 << 31:
-            self._places.setdefault((str(pid), tid), int(place))
+        if -(1 << 31) <= position < 1 << 31:
+            self._places.setdefault((str(pid), tid), int(position))

@@ -199,7 +199,7 @@ def leading_fields(kind: Kind) -> tuple[Field, ...]:
 
 def default_phase(kind: Kind) -> str:
     """Return the phase of an event of the kind that has no field with another one."""
-    return next((phase for phase, of in PHASE_KINDS.items() if of is kind), "")
+    return next((phase for phase, one in PHASE_KINDS.items() if one is kind), "")
 
 
 #: Counter units (counter_descriptor.proto, Unit) as the unit of a track; a unit_name is used unchanged.

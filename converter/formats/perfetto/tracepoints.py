@@ -130,10 +130,10 @@ def tracepoint_of(number: int) -> tuple[str, str] | None:
     event = typed_event(number)
     if event is None:
         return None
-    place = message_order()[event.message]
+    position = message_order()[event.message]
     system = ""
     for start, name in _system_starts():
-        if start > place:
+        if start > position:
             break
         system = name
     name = event.field_name

@@ -164,14 +164,14 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
     if named != categorized:
         what = "which fields slice_end lacked: they are zero or empty"
         projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
-        place = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
+        index = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
         missing = CATEGORY if named else NAME
 
         def completed() -> EventClass:
-            return replace(piece.event_class, fields=(*fields[:place], missing, *fields[place:]))
+            return replace(piece.event_class, fields=(*fields[:index], missing, *fields[index:]))
 
         columns = piece.lazy_columns()
-        columns.insert(place, projection.constant("", len(piece)))
+        columns.insert(index, projection.constant("", len(piece)))
         piece = piece.rewritten(piece.derive(("named end",), completed), columns)
     return with_room(piece, projection)
 

@@ -94,13 +94,13 @@ def read_tables(data: bytes) -> Tables:
         tables.mark_symbol = _optional(held["mark_symbol"], MAX_SYMBOLS)
         tables.signatures = [_signature(form) for form in held["signatures"]]
         count = len(tables.signatures)
-        for name, category, entered, left, *places in held["symbols"]:
+        for name, category, entered, left, *sources in held["symbols"]:
             # Older directories have no source locations.
-            place = places[0] if places else ""
+            source = sources[0] if sources else ""
             if not (0 <= _number(entered) < count and 0 <= _number(left) < count):
                 raise ValueError("a symbol without signatures")
             tables.symbols.append(
-                Symbol(text_of(name), text_of(category), entered, left, text_of(place))
+                Symbol(text_of(name), text_of(category), entered, left, text_of(source))
             )
         for id, name, category in held["events"]:
             if not FIRST_USER_EVENT <= _number(id) < 1 << 48:

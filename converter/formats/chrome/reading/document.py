@@ -257,17 +257,17 @@ class Document:
         before = self._data[self._at :]
         if rest + size > len(self._memory):
             self._memory = bytearray(rest + size)
-        whole = memoryview(self._memory)
-        whole[:rest] = before
-        end = rest + self._source.read_into(offset, whole[rest : rest + size])
+        buffer = memoryview(self._memory)
+        buffer[:rest] = before
+        end = rest + self._source.read_into(offset, buffer[rest : rest + size])
         self._base += self._at
         self._at = 0
-        self._data = whole[:end]
+        self._data = buffer[:end]
         zero = self._memory.find(b"\0", rest, end)
         if zero >= 0:
             # Text has no zero bytes, and in a string they would pass as part of it.
-            place = self._base + zero
-            self.damage.append(TraceError("bytes of value 0 in the text", offset=place))
+            offset_of_zero = self._base + zero
+            self.damage.append(TraceError("bytes of value 0 in the text", offset=offset_of_zero))
         return end > rest
 
     def _error(self, expected: str, found: object) -> TraceError:

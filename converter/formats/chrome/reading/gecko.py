@@ -123,9 +123,9 @@ class _Profile:
         self, thread: dict[str, Any], shared: dict[str, Any], categories: list[Any], later: float
     ) -> None:
         pid, tid = identity(thread.get("pid", 0)), identity(thread.get("tid", 0))
-        for name, of in (("process_name", "processName"), ("thread_name", "name")):
-            if isinstance(thread.get(of), str) and thread[of]:
-                event = {"ph": "M", "name": name, "pid": pid, "args": {"name": thread[of]}}
+        for name, key in (("process_name", "processName"), ("thread_name", "name")):
+            if isinstance(thread.get(key), str) and thread[key]:
+                event = {"ph": "M", "name": name, "pid": pid, "args": {"name": thread[key]}}
                 self._put({**event, "tid": tid} if name == "thread_name" else event)
         strings = strings_of(thread) or strings_of(shared)
         self._add_markers(dictionary(thread, "markers"), strings, categories, (pid, tid), later)
@@ -179,7 +179,7 @@ class _Profile:
         thread: dict[str, Any],
         tables: dict[str, Any],
         strings: list[Any],
-        place: tuple[Any, Any],
+        owner: tuple[Any, Any],
         later: float,
     ) -> None:
         frames, functions = dictionary(tables, "frameTable"), dictionary(tables, "funcTable")
@@ -207,7 +207,7 @@ class _Profile:
         if known.any():
             ts = (times[known] * NANOSECONDS).astype(np.int64)
             named = values_at(of_frame, numbers_of(frame[: len(prefixes)])).astype(np.int32)
-            self.samples.append(Samples(place, ts, number[known], prefixes, named))
+            self.samples.append(Samples(owner, ts, number[known], prefixes, named))
 
     def _named(self, strings: list[Any]) -> NDArray[np.int64]:
         """Return the numbers of the names in a table of texts."""

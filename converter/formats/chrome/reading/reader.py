@@ -290,13 +290,13 @@ class _Reader:
         The class of an event depends on it, so declared arguments are decoded here; they are returned by key and field.
         """
         known: dict[int, dict[int, Column]] = {}
-        places = np.flatnonzero(self._declares[key])
-        if not len(places):
+        positions = np.flatnonzero(self._declares[key])
+        if not len(positions):
             return key, known
-        places = places[np.argsort(key[places], kind="stable")]
-        ids, first = np.unique(key[places], return_index=True)
+        positions = positions[np.argsort(key[positions], kind="stable")]
+        ids, first = np.unique(key[positions], return_index=True)
         key = key.copy()
-        for id, rows in zip(ids.tolist(), np.split(places, first[1:]), strict=True):
+        for id, rows in zip(ids.tolist(), np.split(positions, first[1:]), strict=True):
             wrong, columns = checked(self._plans[id], scanned, start[rows], self.trace.strings)
             if wrong is None:
                 known[id] = columns

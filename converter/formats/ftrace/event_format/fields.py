@@ -95,10 +95,10 @@ def _stack_styles(format: EventFormat) -> dict[str, Style]:
 
 def _frames(item: FormatField, long_size: int, style: Style) -> tuple[FieldClass, Gather]:
     element = IntegerClass(8 * long_size, style=style)
-    place, length = _place(item)
+    location, length = _place(item)
     if length is not None and length * long_size != item.size:
         length = None
-    return ArrayClass(element, length), ArrayAt(place, element.dtype, length)
+    return ArrayClass(element, length), ArrayAt(location, element.dtype, length)
 
 
 def _place(item: FormatField) -> tuple[BytesAt, int | None]:
@@ -115,21 +115,21 @@ def _field_class(
 ) -> tuple[FieldClass, Gather]:
     """Return the class of a field, by its size and declaration, and its gather."""
     width = item.element_bytes(long_size)
-    place, length = _place(item)
+    location, length = _place(item)
     array = item.is_array or item.is_tail or item.is_bitmask or item.location is not Location.INLINE
     if item.is_bitmask:
         width = long_size
     elif item.is_string and "char" in item.type and not binary:
         # Texts that a program writes rarely repeat; names of tasks, files and devices do.
-        return StringClass(), StringAt(place, interned=not item.is_tail)
+        return StringClass(), StringAt(location, interned=not item.is_tail)
     if binary or width not in _WIDTHS or item.is_string:
-        return BytesClass(), place
+        return BytesClass(), location
     if array:
         style = Style.HEXADECIMAL if item.is_bitmask else Style.DECIMAL
         element = IntegerClass(8 * width, item.signed and not item.is_bitmask, style)
         if length is not None and length * width != item.size:
             length = None
-        return ArrayClass(element, length), ArrayAt(place, element.dtype, length)
+        return ArrayClass(element, length), ArrayAt(location, element.dtype, length)
     style = Style.DECIMAL
     if role in SYMBOL_ROLES:
         style = Style.SYMBOL

@@ -141,23 +141,23 @@ def columns_of(
 
     Integers and texts are gathered in one pass: fetching the records from memory takes most of the time.
     """
-    integers = [each for each in gathers if isinstance(each, IntegerAt)]
-    interned = [each for each in gathers if isinstance(each, StringAt) and each.interned]
+    integers = [gather for gather in gathers if isinstance(gather, IntegerAt)]
+    interned = [gather for gather in gathers if isinstance(gather, StringAt) and gather.interned]
     number, text_number = count(), count(len(integers))
     sources = [
         next(number)
-        if isinstance(each, IntegerAt)
+        if isinstance(gather, IntegerAt)
         else next(text_number)
-        if isinstance(each, StringAt) and each.interned
-        else each.load
-        for each in gathers
+        if isinstance(gather, StringAt) and gather.interned
+        else gather.load
+        for gather in gathers
     ]
-    places = [(each.offset, each.width) for each in integers]
-    text_places = [each.bytes.place for each in interned]
+    locations = [(gather.offset, gather.width) for gather in integers]
+    text_places = [gather.bytes.place for gather in interned]
     return RecordColumns(
-        np.array(places, np.int64).reshape(len(places), 2),
+        np.array(locations, np.int64).reshape(len(locations), 2),
         np.array(text_places, np.int64).reshape(len(text_places), 4),
-        [each.dtype for each in integers],
+        [gather.dtype for gather in integers],
         sources,
         format,
         long_size,

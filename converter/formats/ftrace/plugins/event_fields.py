@@ -28,10 +28,10 @@ class EventFields:
         """Return an integer as an unsigned number of its own size, or sign-extended to 64 bits; None where the class
         has no such field.
         """
-        place = self._places.get(name)
-        if place is None or not isinstance(self._classes[place], IntegerClass):
+        index = self._places.get(name)
+        if index is None or not isinstance(self._classes[index], IntegerClass):
             return None
-        return lambda: self.code.number_of(("field", place), 1, signed=signed)
+        return lambda: self.code.number_of(("field", index), 1, signed=signed)
 
     def bits(self, name: str) -> int:
         """Return the size of an integer in bits."""
@@ -41,27 +41,27 @@ class EventFields:
 
     def text(self, name: str) -> tuple[str, int] | None:
         """Return the column of a text; None where the class has no such field."""
-        place = self._places.get(name)
-        if place is None or not isinstance(self._classes[place], StringClass):
+        index = self._places.get(name)
+        if index is None or not isinstance(self._classes[index], StringClass):
             return None
-        return "field", place
+        return "field", index
 
     def elements(self, name: str) -> Elements | None:
         """Return the elements of an array, or the bytes; None where the class has no such field."""
-        place = self._places.get(name)
-        held = None if place is None else self._classes[place]
+        index = self._places.get(name)
+        held = None if index is None else self._classes[index]
         is_list = isinstance(held, BytesClass) or (
             isinstance(held, ArrayClass) and isinstance(held.element, IntegerClass)
         )
-        return Elements(self.code, place) if place is not None and is_list else None
+        return Elements(self.code, index) if index is not None and is_list else None
 
 
 class Elements:
     """The integers of a list."""
 
-    def __init__(self, code: Code, place: int) -> None:
+    def __init__(self, code: Code, index: int) -> None:
         self._code = code
-        self._place = place
+        self._place = index
 
     def count(self) -> None:
         """Leave the number of elements."""

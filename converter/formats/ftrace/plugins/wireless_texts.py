@@ -51,8 +51,8 @@ def _bss_info_changed(fields: EventFields, _: ReportContext) -> Emit | None:
         code.literal(b")")
         for line in _LINES:
             code.literal(_NEXT_LINE)
-            for place, field in enumerate(line.split(" ")):
-                code.literal(b" " if place else b"")
+            for position, field in enumerate(line.split(" ")):
+                code.literal(b" " if position else b"")
                 value(field)
 
     return text

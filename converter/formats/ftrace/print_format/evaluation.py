@@ -222,20 +222,20 @@ class Evaluator:
         memory = self.memory(arguments[0]) if len(arguments) == 1 else None
         if memory is None:
             raise FormatSyntaxError("an argument is not memory")
-        place = _both(self.append(memory, op.DROP), self._constant(size))
-        return self.append(place, op.READ, 1)
+        range_and_size = _both(self.append(memory, op.DROP), self._constant(size))
+        return self.append(range_and_size, op.READ, 1)
 
     def _swapped(self, number: NumberOf, size: int) -> NumberOf:
         """Compile the lowest bytes of a number in reverse order."""
 
         def emit() -> None:
             self._code.constant(0)
-            for place in range(size):
+            for position in range(size):
                 number()
-                self._code.constant(8 * place)
+                self._code.constant(8 * position)
                 self._code.add(op.SHIFT_RIGHT)
                 self._code.keep(0xFF)
-                self._code.constant(8 * (size - 1 - place))
+                self._code.constant(8 * (size - 1 - position))
                 self._code.add(op.SHIFT_LEFT)
                 self._code.add(op.OR)
 
@@ -258,10 +258,10 @@ class Evaluator:
 
     def _element(self, base: Node, index: Node) -> NumberOf:
         """Compile `base[index]`, or `*base` with index 0."""
-        place = self._element_place(base, index)
-        if place is None:
+        offset = self._element_place(base, index)
+        if offset is None:
             raise FormatSyntaxError("an index into what is not an array of the record")
-        return self.append(_both(place, self._constant(self._pointed_size(base))), op.READ)
+        return self.append(_both(offset, self._constant(self._pointed_size(base))), op.READ)
 
     def _element_place(self, base: Node, index: Node) -> NumberOf | None:
         """Compile the offset of an element."""

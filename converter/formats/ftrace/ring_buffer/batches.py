@@ -44,8 +44,8 @@ class Decoding(NamedTuple):
         pages, errors = stream.load(window)
         page_size = stream.buffer.page_size
         # For the pages that exist: the window's size is what damaged chunks claim.
-        room = most_records_in(len(pages), page_size)
-        events = spare if spare is not None and len(spare.ts) >= room else Events(room)
+        capacity = most_records_in(len(pages), page_size)
+        events = spare if spare is not None and len(spare.ts) >= capacity else Events(capacity)
         timestamps = self.timestamps
         host_time = timestamps.host_time
         raw = host_time is not None

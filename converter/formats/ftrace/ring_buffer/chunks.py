@@ -18,15 +18,15 @@ def chunk_magic(file: Recording) -> bytes:
     return _COMPRESSED_MAGIC.get(file.compression, b"")
 
 
-def chunk_at(file: Recording, place: int, page_size: int) -> bool:
+def chunk_at(file: Recording, offset: int, page_size: int) -> bool:
     """Return True if a chunk of whole pages begins at this offset."""
-    head = file.source.read(place, 12)
+    head = file.source.read(offset, 12)
     if len(head) < 12:
         return False
     sizes = file.layout.compressed_header.parse(head[:8])
     magic = chunk_magic(file)
     return bool(
-        0 < sizes.compressed_size <= file.source.size - place - 8
+        0 < sizes.compressed_size <= file.source.size - offset - 8
         and 0 < sizes.uncompressed_size <= limit_of("trace_cmd.section")
         and sizes.uncompressed_size % page_size == 0
         and head[8:].startswith(magic)
@@ -44,12 +44,12 @@ def next_chunk(file: Recording, offset: int, limit: int, page_size: int) -> int 
         block = file.source.read(start, min(size, limit - start) + len(magic) + 7)
         found = block.find(magic, 8)
         while found >= 0:
-            place = start + found - 8
-            if chunk_at(file, place, page_size):
+            found_at = start + found - 8
+            if chunk_at(file, found_at, page_size):
                 packed = file.layout.compressed_header.parse(block[found - 8 : found])
-                end = place + 8 + packed.compressed_size
+                end = found_at + 8 + packed.compressed_size
                 if end <= limit:
-                    return place
+                    return found_at
             found = block.find(magic, found + 1)
         start += size
         size = min(4 * size, _BLOCK)

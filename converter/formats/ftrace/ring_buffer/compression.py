@@ -49,7 +49,7 @@ def chunk_decompressor(name: bytes) -> FillChunks | None:
 
 
 def _fill(
-    data: memoryview, chunks: NDArray[np.int64], first: int, room: NDArray[np.uint8]
+    data: memoryview, chunks: NDArray[np.int64], first: int, output: NDArray[np.uint8]
 ) -> tuple[int, int]:
     own: ChunkDecompressor
     try:
@@ -58,7 +58,7 @@ def _fill(
         from converter.formats.ftrace.ring_buffer.zstd_chunks import ChunkDecompressor
 
         own = _own.chunks = ChunkDecompressor()
-    return own.fill(data, chunks, first, room)
+    return own.fill(data, chunks, first, output)
 
 
 def _inflate(data: bytes | memoryview, size: int) -> bytes:

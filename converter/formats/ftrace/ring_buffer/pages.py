@@ -121,7 +121,7 @@ class PageStream:
         block, start = memoryview(b""), at
         chunks = np.empty((_CHUNKS, 3), np.int64)
         magic = chunk_magic(self._file)
-        behind, holes, unpacked = at, 0, 0
+        resume_from, gaps, unpacked = at, 0, 0
         while left:
             found, used, needed = find_chunks(
                 block[at - start :],
@@ -151,21 +151,21 @@ class PageStream:
                 size = int(window[:, 2].sum())
                 unpacked += size
                 yield Window(at, size, data, window, (("pages", self._data.offset), unpacked))
-                behind = at + int(window[-1, 0])
+                resume_from = at + int(window[-1, 0])
             at += used
             left -= found
             if needed != _NONE_FOLLOWS:
                 continue
             # Data is lost here or in the previous chunk, in which case the next one begins within that.
             page_size = self.buffer.page_size
-            place = next_chunk(self._file, behind, limit, page_size)
-            if place is not None and holes == limit_of("holes"):
+            resumed = next_chunk(self._file, resume_from, limit, page_size)
+            if resumed is not None and gaps == limit_of("holes"):
                 yield too_many_holes(at).within(field=f"buffer.cpu {self.cpu}")
                 return
-            if place is not None:
-                holes += 1
-                yield self._lost(at, place)
-                at, behind = place, place + 8
+            if resumed is not None:
+                gaps += 1
+                yield self._lost(at, resumed)
+                at, resume_from = resumed, resumed + 8
                 block, start = memoryview(b""), at
             elif magic:
                 magic = b""
@@ -173,7 +173,7 @@ class PageStream:
                 break
         if left:
             yield self._cut(at)
-        elif not holes and self._chunks is None:
+        elif not gaps and self._chunks is None:
             first, count = extent
             self._file.extents[self._data.offset] = first, at, count
 
@@ -232,13 +232,13 @@ class PageStream:
         if self._fill is not None and may_unpack:
             next_chunk, filled = self._fill(window.data, window.chunks, 0, pages)
         if next_chunk < len(sizes):
-            room = pages.data
+            output = pages.data
             for data in self._unpacked(window, next_chunk, may_unpack):
                 if isinstance(data, TraceError):
                     errors.append(data)
                 else:
                     end = filled + len(data)
-                    room[filled:end] = data
+                    output[filled:end] = data
                     filled = end
         return pages[:filled], errors
 

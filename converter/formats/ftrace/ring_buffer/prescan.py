@@ -52,8 +52,10 @@ def prescan_pages(
 ) -> PagePrescan:
     """Walk all pages of all streams once."""
 
-    def look_at(mine: Surveyor, place: tuple[PageStream, Window | TraceError]) -> list[TraceError]:
-        stream, window = place
+    def look_at(
+        mine: Surveyor, window_of_stream: tuple[PageStream, Window | TraceError]
+    ) -> list[TraceError]:
+        stream, window = window_of_stream
         if isinstance(window, TraceError):
             return [window]
         errors: list[TraceError] = []
@@ -71,23 +73,23 @@ def prescan_pages(
 
     steps = _steps(formats)
     # Each thread has its own counts.
-    surveyors = [
+    scanners = [
         Surveyor(long_size, big_endian, formats.type_offset, formats.pid_offset, *steps)
         for _ in range(workers())
     ]
     errors: list[TraceError] = []
-    work = OrderedWork(surveyors)
+    work = OrderedWork(scanners)
     try:
         windows = ((stream, window) for stream in streams for window in stream.windows())
         for found in work.results(look_at, windows):
             errors += found
     finally:
         work.close()
-    first, *others = surveyors
+    first, *others = scanners
     for other in others:
         first.tasks.absorb(other.tasks)
     counts = sum((other.counts for other in others), first.counts)
-    return PagePrescan(counts, sum(each.missed for each in surveyors), first.tasks, errors)
+    return PagePrescan(counts, sum(scanner.missed for scanner in scanners), first.tasks, errors)
 
 
 def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -109,27 +111,27 @@ def _steps(formats: EventFormats) -> tuple[NDArray[np.int32], NDArray[np.int32]]
 
 def _steps_of(format: EventFormat) -> list[tuple[int, int, int, int]]:
     known = meaning(format.system, format.name)
-    place: dict[Role, FormatField] = {}
+    fields: dict[Role, FormatField] = {}
     for item in format.fields:
         role = known.roles.get(item.name)
         if role is not None and item.location is Location.INLINE and item.offset < 1 << 16:
-            place.setdefault(role, item)
+            fields.setdefault(role, item)
     steps = []
     for pid_role, name_role in NAMING_ROLES:
-        pid, name = place.get(pid_role), place.get(name_role)
+        pid, name = fields.get(pid_role), fields.get(name_role)
         if pid is not None and pid.size == 4 and name is not None and 0 < name.size < 1 << 16:
             steps.append((SURVEY_NAME, pid.offset, name.offset, name.size))
-    tid = place.get(Role.TID)
+    tid = fields.get(Role.TID)
     if tid is not None and tid.size == 4:
-        flags = place.get(Role.CLONE_FLAGS)
-        parent = place.get(Role.PARENT_TID)
+        flags = fields.get(Role.CLONE_FLAGS)
+        parent = fields.get(Role.PARENT_TID)
         if known.kind is Kind.TASK_NEW and flags is not None and flags.size in (4, 8):
             steps.append((SURVEY_NEW_TASK, tid.offset, flags.offset, flags.size))
         elif known.kind is Kind.PROCESS_FORK and parent is not None and parent.size == 4:
             steps.append((SURVEY_FORK, parent.offset, tid.offset, 0))
         elif known.kind is Kind.PROCESS_EXEC:
             steps.append((SURVEY_LEADER, tid.offset, 0, 0))
-    message = place.get(Role.MESSAGE)
+    message = fields.get(Role.MESSAGE)
     if known.kind is Kind.MARK and message is not None:
         steps.append((SURVEY_MARKER, message.offset, 0, 0))
     return steps

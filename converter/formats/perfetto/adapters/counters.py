@@ -119,10 +119,10 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
             np.stack((names[missing], ids[missing]), 1), axis=0, return_inverse=True
         )
         owners = map_distinct(threads, lambda one: targets[one].process if one >= 0 else -1)
-        places = np.flatnonzero(missing)
+        positions = np.flatnonzero(missing)
         for number, key in enumerate(keys.tolist()):
             name, id = (strings[one].decode("utf-8", "surrogateescape") for one in key)
-            rows = places[which.reshape(-1) == number]
+            rows = positions[which.reshape(-1) == number]
             parts = [f"id: {id}" if id else "", series]
             # For JSON, importers add a space after the name, whatever that is.
             leading = [name] if name or (series and _is_json(projection)) else []

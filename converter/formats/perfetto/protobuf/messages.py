@@ -175,7 +175,7 @@ def enumeration(name: str) -> tuple[tuple[str, int], ...]:
 @cache
 def message_order() -> dict[str, int]:
     """Return the position of each top-level message in the package's file: messages of a source file are adjacent."""
-    return {name: place for place, name in enumerate(_top_level())}
+    return {name: position for position, name in enumerate(_top_level())}
 
 
 # Encoding

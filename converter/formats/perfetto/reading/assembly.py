@@ -132,11 +132,11 @@ def assemble(
     def joined(columns: list[NDArray[Any] | None], dtype: Any) -> NDArray[Any] | None:
         if all(column is None for column in columns):
             return None
-        whole = [
+        parts_of_batch = [
             np.full(len(part.ts), -1, dtype) if column is None else column
             for part, column in zip(parts, columns, strict=True)
         ]
-        return whole[0] if order is None else np.concatenate(whole)[order]
+        return parts_of_batch[0] if order is None else np.concatenate(parts_of_batch)[order]
 
     def places(column: int) -> NDArray[np.int64]:
         packet = joined([part.packet for part in parts], np.int32)

@@ -92,8 +92,8 @@ class FtraceBundles:
         rows = self._scan(window, chosen, self._naming)
         self._has_compact |= bool(rows[:, kernel.SWITCHES].any())
         cpus, first = np.unique(rows[:, kernel.CPU], return_index=True)
-        for cpu, place in zip(cpus.tolist(), first.tolist(), strict=True):
-            self._first.setdefault(cpu, rows[place])
+        for cpu, row in zip(cpus.tolist(), first.tolist(), strict=True):
+            self._first.setdefault(cpu, rows[row])
         starts, sizes = chosen[:, DATA_START].copy(), chosen[:, DATA_SIZE].copy()
         with_descriptors = (rows[:, kernel.DESCRIPTORS] > 0) & (rows[:, kernel.DAMAGE] == 0)
         if not with_descriptors.any():
@@ -173,17 +173,17 @@ class FtraceBundles:
         chosen = window.rows[packets]
         rows = self._scan(window, chosen)
         damaged = np.flatnonzero(rows[:, kernel.DAMAGE])
-        for place in damaged[:1]:
+        for row in damaged[:1]:
             self._damage.warn(
                 "ftrace bundles that cannot be read are left out",
-                window.offset + int(chosen[place, DATA_START]),
+                window.offset + int(chosen[row, DATA_START]),
                 found=f"{len(damaged)} in this stretch",
             )
-        whole = rows[rows[:, kernel.DAMAGE] == 0]
+        undamaged = rows[rows[:, kernel.DAMAGE] == 0]
         switches, wakings = (
-            int(whole[:, column].sum()) for column in (kernel.SWITCHES, kernel.WAKINGS)
+            int(undamaged[:, column].sum()) for column in (kernel.SWITCHES, kernel.WAKINGS)
         )
-        count = int(whole[:, kernel.EVENTS].sum() + (whole[:, kernel.LOST] != 0).sum())
+        count = int(undamaged[:, kernel.EVENTS].sum() + (undamaged[:, kernel.LOST] != 0).sum())
         count += switches + wakings
         ts = np.empty(count, np.int64)
         tid, key, cpu, bundle = (np.empty(count, np.int32) for _ in range(4))
@@ -215,10 +215,10 @@ class FtraceBundles:
             events.wakings,
         )
         damaged = np.flatnonzero(rows[:, kernel.DAMAGE] == kernel.IN_AN_EVENT)
-        for place in damaged[:1]:
+        for row in damaged[:1]:
             self._damage.warn(
                 "events that cannot be read to their ends",
-                window.offset + int(chosen[place, DATA_START]),
+                window.offset + int(chosen[row, DATA_START]),
                 found=f"in {len(damaged)} ftrace bundles of this stretch",
             )
         further = (rows[:, kernel.FURTHER] | rows[:, kernel.DAMAGE]) != 0

@@ -139,11 +139,11 @@ class KernelClasses:
                     self._class_of_key[item] = self._class_of(item)
             class_id = looked_up(self._class_of_key, key)
             for item in varying:
-                places = np.flatnonzero(key == item)
+                positions = np.flatnonzero(key == item)
                 if item == FtraceField.GENERIC:
-                    self._assign_generic(events, places, class_id)
+                    self._assign_generic(events, positions, class_id)
                 else:
-                    self._assign_declared(events, item, places, class_id)
+                    self._assign_declared(events, item, positions, class_id)
         self._assign_partial(events, class_id)
         return class_id
 
@@ -205,14 +205,14 @@ class KernelClasses:
 
     def _assign_partial(self, events: KernelEvents, class_id: NDArray[np.int32]) -> None:
         """Assign classes without the missing fields to events that lack some of their fields."""
-        places, which, keys, masks = lacking(
+        positions, which, keys, masks = lacking(
             events.data, events.start, events.size, events.key, self._optional
         )
-        if not len(places):
+        if not len(positions):
             return
         pairs = list(zip(keys.tolist(), masks.tolist(), strict=True))
         ids = {pair: self._partial_class(*pair) for pair in sorted(set(pairs))}
-        class_id[places] = np.array([ids[pair] for pair in pairs], np.int32)[which]
+        class_id[positions] = np.array([ids[pair] for pair in pairs], np.int32)[which]
 
     def _partial_class(self, key: int, mask: int) -> int:
         """Return the class of the events of a number that lack these fields."""
@@ -230,12 +230,16 @@ class KernelClasses:
         return known[mask]
 
     def _assign_declared(
-        self, events: KernelEvents, key: int, places: NDArray[np.intp], class_id: NDArray[np.int32]
+        self,
+        events: KernelEvents,
+        key: int,
+        positions: NDArray[np.intp],
+        class_id: NDArray[np.int32],
     ) -> None:
         """Assign a class per declaration to the events of a number; events that contradict theirs are kept as bytes."""
         shapes = self._declared[key]
-        starts, sizes = events.start[places], events.size[places]
-        which = np.zeros(len(places), np.int64)
+        starts, sizes = events.start[positions], events.size[positions]
+        which = np.zeros(len(positions), np.int64)
         if len(shapes) > 1 or 0 not in shapes:
             shape = (ProgramField(SHAPE, "shape", IntegerClass(64, signed=True), VARINT),)
             which = MessageColumns(events.data, starts, sizes, shape, self._trace.strings).raw(0)
@@ -247,10 +251,10 @@ class KernelClasses:
                 fitting = has_lengths(events.data, starts[of_shape], sizes[of_shape], placed)
                 if not fitting.all():
                     self._damage.warn("arrays of kernel events are not of their declared lengths")
-                    class_id[places[of_shape[~fitting]]] = self._declared_class(key, -1, None)
+                    class_id[positions[of_shape[~fitting]]] = self._declared_class(key, -1, None)
                     chosen[of_shape[~fitting]] = False
             if chosen.any():
-                class_id[places[chosen]] = self._declared_class(key, shape, placed)
+                class_id[positions[chosen]] = self._declared_class(key, shape, placed)
 
     def _declared_class(self, key: int, shape: int, placed: tuple[PlacedField, ...] | None) -> int:
         id = self._class_of_declared.get((key, shape))
@@ -324,19 +328,19 @@ class KernelClasses:
         )
 
     def _assign_generic(
-        self, events: KernelEvents, places: NDArray[np.intp], class_id: NDArray[np.int32]
+        self, events: KernelEvents, positions: NDArray[np.intp], class_id: NDArray[np.int32]
     ) -> None:
         """Assign a class per shape to events in the self-contained encoding."""
-        shapes = np.zeros(len(places), np.int32)
+        shapes = np.zeros(len(positions), np.int32)
         generic_signatures(
-            events.data, events.start[places], events.size[places], self._shapes, shapes
+            events.data, events.start[positions], events.size[positions], self._shapes, shapes
         )
         ids = np.zeros(len(self._shapes), np.int32)
         for shape in values_of(shapes).tolist():
             if shape not in self._class_of_shape:
                 self._class_of_shape[shape] = self._define_generic(self._shapes[shape])
             ids[shape] = self._class_of_shape[shape]
-        class_id[places] = ids[shapes]
+        class_id[positions] = ids[shapes]
 
     def _define_generic(self, shape: bytes) -> int:
         if not shape:

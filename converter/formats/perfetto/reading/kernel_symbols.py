@@ -46,10 +46,10 @@ class KernelSymbols:
         ends = np.zeros(len(chosen) + 1, np.int64)
         symbols = repeated_spans(window.data, starts, sizes, InternedField.KERNEL_SYMBOLS, ends)
         # Most packets with interned data have other names.
-        telling = (np.diff(ends) > 0) | ((chosen[:, FLAGS] & CLEARED) != 0)
-        for place in np.flatnonzero(telling).tolist():
-            scope = self._enter(int(chosen[place, SEQUENCE]), int(chosen[place, FLAGS]))
-            for start, size in symbols[ends[place] : ends[place + 1]].tolist():
+        relevant = (np.diff(ends) > 0) | ((chosen[:, FLAGS] & CLEARED) != 0)
+        for row in np.flatnonzero(relevant).tolist():
+            scope = self._enter(int(chosen[row, SEQUENCE]), int(chosen[row, FLAGS]))
+            for start, size in symbols[ends[row] : ends[row + 1]].tolist():
                 self._note_symbol(window.data, start, size, scope)
 
     def _enter(self, sequence: int, flags: int) -> _Scope:
@@ -93,10 +93,10 @@ class KernelSymbols:
         rows = window.rows
         result = np.empty(len(rows), np.int64)
         for sequence in values_of(rows[:, SEQUENCE]).tolist():
-            places = np.flatnonzero(rows[:, SEQUENCE] == sequence)
-            cleared = np.cumsum((rows[places, FLAGS] & CLEARED) != 0)
-            result[places] = self._cleared.get(sequence, 0) + cleared
-            self._cleared[sequence] = int(result[places[-1]])
+            positions = np.flatnonzero(rows[:, SEQUENCE] == sequence)
+            cleared = np.cumsum((rows[positions, FLAGS] & CLEARED) != 0)
+            result[positions] = self._cleared.get(sequence, 0) + cleared
+            self._cleared[sequence] = int(result[positions[-1]])
         return result
 
     def number(
@@ -104,6 +104,6 @@ class KernelSymbols:
     ) -> NDArray[np.uint64]:
         """Return the numbers of iids that were read in packets of these sequences and scopes."""
         result = iids.copy()
-        for ((of, cleared), iid), number in self._numbers.items():
-            result[(iids == iid) & (sequence == of) & (scope == cleared)] = number
+        for ((owner, cleared), iid), number in self._numbers.items():
+            result[(iids == iid) & (sequence == owner) & (scope == cleared)] = number
         return result

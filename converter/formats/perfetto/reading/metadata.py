@@ -117,18 +117,18 @@ class Metadata:
         self._states.note(window, ~_NOT_NATIVE.isin(rows[:, DATA]))
         self._note_marks(rows)
         self._note_defaults(window)
-        for place in np.flatnonzero(_METADATA.isin(rows[:, DATA])).tolist():
-            kind = PacketField(int(rows[place, DATA]))
-            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
-                self._note_declarations(window, place)
+        for row in np.flatnonzero(_METADATA.isin(rows[:, DATA])).tolist():
+            kind = PacketField(int(rows[row, DATA]))
+            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, row):
+                self._note_declarations(window, row)
                 continue
-            start, size = int(rows[place, START]), int(rows[place, SIZE])
+            start, size = int(rows[row, START]), int(rows[row, SIZE])
             self._keep(kind.name.lower(), bytes(window.data[start : start + size]))
             if kind in TABLE_PACKETS:
-                message = self._decoded(window, place)
+                message = self._decoded(window, row)
                 if message is not None:
                     self._shown.update(shown_beside(kind, message))
-                    self._note_packet(kind, int(rows[place, SEQUENCE]), message)
+                    self._note_packet(kind, int(rows[row, SEQUENCE]), message)
 
     def _note_marks(self, rows: NDArray[np.int64]) -> None:
         """Count facts that packets have besides their data, and events do not: another machine, lost packets."""
@@ -150,8 +150,8 @@ class Metadata:
     def _note_defaults(self, window: Window) -> None:
         """Count sequences whose samples importers do not treat as samples of time on a CPU."""
         rows = window.rows
-        for place in np.flatnonzero(rows[:, FLAGS] & DEFAULTS).tolist():
-            start, size = int(rows[place, DEFAULTS_START]), int(rows[place, DEFAULTS_SIZE])
+        for row in np.flatnonzero(rows[:, FLAGS] & DEFAULTS).tolist():
+            start, size = int(rows[row, DEFAULTS_START]), int(rows[row, DEFAULTS_SIZE])
             try:
                 defaults = decode("TracePacketDefaults", window.data, start, size)
             except ValueError:
@@ -160,8 +160,8 @@ class Metadata:
             if timebase.get("counter", _CPU_CLOCK) != _CPU_CLOCK or timebase.keys() & _NO_CLOCKS:
                 self._trace.records_shown["timebase of samples"] += 1
 
-    def _decoded(self, window: Window, place: int) -> dict[str, Any] | None:
-        row = window.rows[place]
+    def _decoded(self, window: Window, position: int) -> dict[str, Any] | None:
+        row = window.rows[position]
         kind = PacketField(int(row[DATA]))
         try:
             return decode(
@@ -237,9 +237,9 @@ class Metadata:
         except ValueError:
             self._damage.warn(f"the attribute {SIDECAR_PREFIX}{name} is damaged")
 
-    def _is_declarations(self, window: Window, place: int) -> bool:
+    def _is_declarations(self, window: Window, row: int) -> bool:
         """Return True if a packet of attributes only declares events."""
-        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+        start, size = (int(window.rows[row, column]) for column in (DATA_START, DATA_SIZE))
         # The first attribute in TraceAttributes, and its key.
         head = bytes(window.data[start : start + min(size, 64)])
         if EVENTS_ATTRIBUTE.encode() not in head:
@@ -251,8 +251,8 @@ class Metadata:
         attributes = found.get("attribute", ())
         return [one.get("key") for one in attributes] == [EVENTS_ATTRIBUTE.encode()]
 
-    def _note_declarations(self, window: Window, place: int) -> None:
-        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+    def _note_declarations(self, window: Window, row: int) -> None:
+        start, size = (int(window.rows[row, column]) for column in (DATA_START, DATA_SIZE))
         (attribute,) = decode("TraceAttributes", window.data, start, size)["attribute"]
         try:
             found = parse_declarations(attribute.get("string_value", b""))
@@ -306,11 +306,11 @@ class Metadata:
         """Return the packets that change the meaning of time or position in the packets that follow."""
         return [int(i) for i in np.flatnonzero(_CHANGING.isin(window.rows[:, DATA]))]
 
-    def apply(self, window: Window, place: int, timeline: Timeline) -> None:
+    def apply(self, window: Window, position: int, timeline: Timeline) -> None:
         """Apply the state change of such a packet."""
-        row = window.rows[place]
+        row = window.rows[position]
         sequence = int(row[SEQUENCE])
-        message = self._decoded(window, place)
+        message = self._decoded(window, position)
         if message is None:
             return
         if row[DATA] == PacketField.THREAD_DESCRIPTOR:
@@ -337,15 +337,15 @@ class Metadata:
         if (data == RESIDUAL).any():
             # At the end of a file they have been removed before.
             self._damage.warn("a trace that travels in this one is not at its end, and left alone")
-        for place in np.flatnonzero(_SIDECAR.isin(data)).tolist():
-            kind = PacketField(int(data[place]))
-            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, place):
+        for row in np.flatnonzero(_SIDECAR.isin(data)).tolist():
+            kind = PacketField(int(data[row]))
+            if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, row):
                 continue
-            size = int(window.rows[place, SIZE])
+            size = int(window.rows[row, SIZE])
             name = kind.name.lower()
             held = self._held.get(name, 0)
-            result[place] = held + size > MAX_SIDECAR_BYTES
-            self._held[name] = MAX_SIDECAR_BYTES if result[place] else held + size
+            result[row] = held + size > MAX_SIDECAR_BYTES
+            self._held[name] = MAX_SIDECAR_BYTES if result[row] else held + size
         return result
 
 

@@ -143,26 +143,26 @@ def _stop(source: Source, damage: Damage, offset: int, stopped: int, at_end: boo
 
 def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Window]:
     """Yield the window with each compressed packet replaced by the packets in it."""
-    places = np.flatnonzero(_COMPRESSED.isin(window.rows[:, DATA]))
-    if not len(places):
+    compressed = np.flatnonzero(_COMPRESSED.isin(window.rows[:, DATA]))
+    if not len(compressed):
         yield window
         return
     ends = window.rows[:, START] + window.rows[:, SIZE]
     pieces: list[Any] = []
     held = 0
     last = 0
-    for place in places:
-        before = int(ends[place - 1]) if place else 0
-        start, size = (int(window.rows[place, column]) for column in (DATA_START, DATA_SIZE))
+    for row in compressed:
+        before = int(ends[row - 1]) if row else 0
+        start, size = (int(window.rows[row, column]) for column in (DATA_START, DATA_SIZE))
         offset = window.offset + start
         try:
-            field, packed = int(window.rows[place, DATA]), window.data[start : start + size]
+            field, packed = int(window.rows[row, DATA]), window.data[start : start + size]
             inflated = _inflate(field, bytes(packed), unpacked, offset)
         except TraceError as error:
             damage.warn(error.message or "", offset, expected=error.expected)
             inflated = None
         pieces.append(window.data[last:before])
-        last = int(ends[place])
+        last = int(ends[row])
         if inflated is not None:
             pieces.append(_whole_packets(inflated, damage, offset))
         held += sum(len(piece) for piece in pieces[-2:])

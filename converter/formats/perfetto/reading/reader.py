@@ -191,9 +191,9 @@ class _Reader:
         unique, index = np.unique(keys, axis=0, return_inverse=True)
         index = index.reshape(-1)
         for number, (sequence, id) in enumerate(unique.tolist()):
-            places = chosen[index == number]
-            converted = self._clocks.convert(clock_key(sequence, id), ts[places])
+            positions = chosen[index == number]
+            converted = self._clocks.convert(clock_key(sequence, id), ts[positions])
             if converted is None:
                 self._damage.warn(f"no snapshot relates clock {id} to the trace's")
             else:
-                ts[places] = converted
+                ts[positions] = converted

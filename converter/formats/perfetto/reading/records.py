@@ -145,8 +145,8 @@ class Records:
         has_thread = _are_there(window.data, starts, sizes, _TID)
 
         def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
-            places = events.places
-            return [_taken(thunk, places) for thunk in messages.thunks()[: len(fields)]]
+            positions = events.places
+            return [_taken(thunk, positions) for thunk in messages.thunks()[: len(fields)]]
 
         part = Part(
             packet=packets[of_packet].astype(np.int32),
@@ -200,11 +200,11 @@ class Records:
         )
         plain &= np.diff(followers) == 0
         others = packets[~plain]
-        places = np.flatnonzero(plain)
-        if not len(places):
+        positions = np.flatnonzero(plain)
+        if not len(positions):
             return None, others
         keys = np.stack(
-            (scope[packets[places]], numbers["callstack_iid"][places].view(np.int64)), 1
+            (scope[packets[positions]], numbers["callstack_iid"][positions].view(np.int64)), 1
         )
         unique, index = np.unique(keys, axis=0, return_inverse=True)
         stacks: list[Frames] = [
@@ -217,22 +217,22 @@ class Records:
             chosen = events.places
             return [
                 lambda: take(frames, index[chosen]),
-                lambda: numbers["cpu_mode"][places][chosen],
-                lambda: numbers["timebase_count"][places][chosen],
+                lambda: numbers["cpu_mode"][positions][chosen],
+                lambda: numbers["timebase_count"][positions][chosen],
             ]
 
-        starts, sizes = rows[places, DATA_START].copy(), rows[places, DATA_SIZE].copy()
+        starts, sizes = rows[positions, DATA_START].copy(), rows[positions, DATA_SIZE].copy()
         has_thread = _are_there(window.data, starts, sizes, _TID)
         part = Part(
-            packet=packets[places].astype(np.int32),
-            ts=ts[packets[places]],
+            packet=packets[positions].astype(np.int32),
+            ts=ts[packets[positions]],
             class_id=np.full(
-                len(places),
+                len(positions),
                 self._class(EventClass(Kind.SAMPLE, fields=mapping.SAMPLE_FIELDS)),
                 np.int32,
             ),
-            thread=self._threads(numbers["pid"][places], numbers["tid"][places], has_thread),
-            cpu=numbers["cpu"][places].astype(np.int32),
+            thread=self._threads(numbers["pid"][positions], numbers["tid"][positions], has_thread),
+            cpu=numbers["cpu"][positions].astype(np.int32),
             track=None,
             columns=columns,
         )
@@ -248,10 +248,10 @@ class Records:
         def have(field: TaskStateField) -> NDArray[np.bool_]:
             return _are_there(window.data, starts, sizes, field)
 
-        told = have(TaskStateField.IS_TOLD)
-        into = have(TaskStateField.PREV_TID) & ~told
-        only = have(TaskStateField.NEXT_TID) & ~told & ~into
-        others = packets[~into & ~only & ~told]
+        is_duplicate = have(TaskStateField.IS_TOLD)
+        into = have(TaskStateField.PREV_TID) & ~is_duplicate
+        only = have(TaskStateField.NEXT_TID) & ~is_duplicate & ~into
+        others = packets[~into & ~only & ~is_duplicate]
         forms = [
             (np.flatnonzero(chosen), program)
             for chosen, program in ((into, _SWITCH), (only, _SWITCH_FROM))
@@ -263,11 +263,11 @@ class Records:
             MessageColumns(window.data, starts[rows], sizes[rows], program, self._trace.strings)
             for rows, program in forms
         ]
-        places = np.concatenate([rows for rows, _ in forms])
-        order = np.argsort(places)
-        places = places[order]
-        with_state = have(TaskStateField.PREV_STATE)[places]
-        class_id = np.empty(len(places), np.int32)
+        positions = np.concatenate([rows for rows, _ in forms])
+        order = np.argsort(positions)
+        positions = positions[order]
+        with_state = have(TaskStateField.PREV_STATE)[positions]
+        class_id = np.empty(len(positions), np.int32)
         for chosen, event_class in (
             (~with_state, mapping.SWITCH),
             (with_state, mapping.SWITCH_WITH_STATE),
@@ -283,8 +283,8 @@ class Records:
 
         cpus = np.concatenate([one.raw(len(_SWITCH) - 1) for one in messages])
         part = Part(
-            packet=packets[places].astype(np.int32),
-            ts=ts[packets[places]],
+            packet=packets[positions].astype(np.int32),
+            ts=ts[packets[positions]],
             class_id=class_id,
             thread=None,
             cpu=cpus[order].astype(np.int32),
@@ -333,8 +333,8 @@ def _are_there(
     return np.diff(offsets) > 0
 
 
-def _taken(thunk: Callable[[], Column], places: NDArray[np.intp]) -> Callable[[], Column]:
-    return lambda: take(thunk(), places)
+def _taken(thunk: Callable[[], Column], positions: NDArray[np.intp]) -> Callable[[], Column]:
+    return lambda: take(thunk(), positions)
 
 
 def _joined(thunks: tuple[Callable[[], Column], ...]) -> Callable[[], Column]:

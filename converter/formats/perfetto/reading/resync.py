@@ -83,11 +83,11 @@ class Search:
         """Return the end of the packet at `offset`; None if there is none."""
         head = self._source.read(offset, _HEAD)
         size = shift = 0
-        for place, byte in enumerate(head[1:], 1):
+        for end_of_size, byte in enumerate(head[1:], 1):
             size |= (byte & 127) << shift
             shift += 7
             if byte < 128:
-                end = offset + place + 1 + size
+                end = offset + end_of_size + 1 + size
                 fits = (
                     head[:1] == _TAG
                     and 0 < size <= limit("perfetto.packet")

@@ -224,18 +224,18 @@ class FieldsWithoutRule:
         rows = window.rows
         low, high = _tables()
         # Scanning has shown that the other decoded packets have no such fields.
-        whole = ((rows[:, FLAGS] & FURTHER) != 0) & _WITH_DATA.isin(rows[:, DATA]) & ~stays
-        spans = [(rows[whole][:, [START, SIZE]], "TracePacket")]
+        all_fields = ((rows[:, FLAGS] & FURTHER) != 0) & _WITH_DATA.isin(rows[:, DATA]) & ~stays
+        spans = [(rows[all_fields][:, [START, SIZE]], "TracePacket")]
         for flag, columns, message in _STATE:
-            told = ((rows[:, FLAGS] & flag) != 0) & ~whole & ~stays
-            spans.append((rows[told][:, columns], message))
-        places = np.concatenate([place for place, _ in spans])
+            has_state = ((rows[:, FLAGS] & flag) != 0) & ~all_fields & ~stays
+            spans.append((rows[has_state][:, columns], message))
+        starts = np.concatenate([start for start, _ in spans])
         roots = np.repeat(
             np.array([_NAMES.index(message) for _, message in spans], np.uint8),
-            [len(place) for place, _ in spans],
+            [len(start) for start, _ in spans],
         )
         found = fields_without_rule(
-            window.data, places[:, 0].copy(), places[:, 1].copy(), roots, low, high
+            window.data, starts[:, 0].copy(), starts[:, 1].copy(), roots, low, high
         )
         if len(found):
             keys, times = np.unique(found, return_counts=True)

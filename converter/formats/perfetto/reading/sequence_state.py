@@ -37,22 +37,22 @@ class SequenceStates:
     def __init__(self, limit: int) -> None:
         self._left = limit
         self._packets: list[tuple[int, bytes]] = []
-        self._started_cpus: set[int] = set()
+        self._started: set[int] = set()
         self._referring: set[int] = set()
 
     def note(self, window: Window, stays: NDArray[np.bool_]) -> None:
         """Read the packets of a window; those that stay unchanged contain their own state."""
         rows = window.rows
         self._referring.update(values_of(rows[stays, SEQUENCE]).tolist())
-        told = ((rows[:, FLAGS] & (INTERNED | DEFAULTS)) != 0) & ~stays
-        for place in np.flatnonzero(told).tolist():
+        has_state = ((rows[:, FLAGS] & (INTERNED | DEFAULTS)) != 0) & ~stays
+        for position in np.flatnonzero(has_state).tolist():
             if self._left <= 0:
                 return
-            row = rows[place]
+            row = rows[position]
             sequence = int(row[SEQUENCE])
             packet = _number(PacketField.TRUSTED_PACKET_SEQUENCE_ID, sequence)
-            if sequence not in self._started_cpus:
-                self._started_cpus.add(sequence)
+            if sequence not in self._started:
+                self._started.add(sequence)
                 cleared = SequenceFlag.INCREMENTAL_STATE_CLEARED
                 packet += _number(PacketField.SEQUENCE_FLAGS, cleared)
             for number, flag, start, size in _PARTS:

@@ -128,8 +128,8 @@ class TrackEventClasses:
         self._name_counters(read, class_id, track)
 
         def columns(id: int, of_class: EventsOfClass) -> list[Callable[[], Column]]:
-            places = of_class.places
-            return [bound(make, read, places) for make in self._columns[id]]
+            positions = of_class.places
+            return [bound(make, read, positions) for make in self._columns[id]]
 
         return Part(
             packet=events.packet,
@@ -170,14 +170,14 @@ class TrackEventClasses:
     ) -> None:
         strings = self._trace.strings
         events = read.events
-        for place in np.flatnonzero(class_id < 0).tolist():
-            signature = int(events.signature[place])
+        for position in np.flatnonzero(class_id < 0).tolist():
+            signature = int(events.signature[position])
             shape = self._shapes[signature]
-            of = int(scope[events.packet[place]])
-            first = int(events.first_word[place])
+            owner = int(scope[events.packet[position]])
+            first = int(events.first_word[position])
 
-            def text(number: int, iid: int, of: int = of) -> bytes:
-                id = timeline.interned_text(of, number, iid)
+            def text(number: int, iid: int, owner: int = owner) -> bytes:
+                id = timeline.interned_text(owner, number, iid)
                 return b"" if id < 0 else strings[id]
 
             kinds: list[FieldClass] = []
@@ -187,7 +187,7 @@ class TrackEventClasses:
                 word = int(events.words[first + item.word])
                 if item.code == "K":
                     kinds.append(mapping.CALLSTACK.type)
-                    values.append(callstacks.interned(of, word))
+                    values.append(callstacks.interned(owner, word))
                     continue
                 size = int(events.words[first + item.word + 1])
                 if item.code == "k":
@@ -201,7 +201,7 @@ class TrackEventClasses:
             id = self._eager_classes.get(key)
             if id is None:
                 id = self._eager_classes[key] = self._define(shape, key[1])
-            class_id[place] = id
+            class_id[position] = id
             for index, value in zip(shape.eager, values, strict=True):
                 read.eager.setdefault((id, index), []).append(value)
 
@@ -284,7 +284,7 @@ class TrackEventClasses:
                 if is_leading:
                     leading.append((mapping.ID, constant(np.uint64(0))))
                 continue
-            called = name or next(key for key, of in mapping.ID_FIELDS.items() if of == number)
+            called = name or next(key for key, one in mapping.ID_FIELDS.items() if one == number)
             declared = (
                 timeline_fields.text_id(called)
                 if text in legacy

@@ -45,32 +45,32 @@ class ReadEvents:
 Make = Callable[[ReadEvents, NDArray[np.intp]], Column]
 
 
-def bound(make: Make, read: ReadEvents, places: NDArray[np.intp]) -> Callable[[], Column]:
+def bound(make: Make, read: ReadEvents, positions: NDArray[np.intp]) -> Callable[[], Column]:
     """Return a function that returns the column of these events."""
-    return lambda: make(read, places)
+    return lambda: make(read, positions)
 
 
-def names(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+def names(read: ReadEvents, positions: NDArray[np.intp]) -> Column:
     """Return the names of events."""
-    return read.name[places]
+    return read.name[positions]
 
 
-def categories(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+def categories(read: ReadEvents, positions: NDArray[np.intp]) -> Column:
     """Return the categories of events."""
-    return read.events.category[places]
+    return read.events.category[positions]
 
 
 def constant(value: Any) -> Make:
     """Return a maker of a column with one value for all."""
-    return lambda _read, places: np.broadcast_to(value, (len(places),))
+    return lambda _read, positions: np.broadcast_to(value, (len(positions),))
 
 
-def _words(read: ReadEvents, places: NDArray[np.intp], word: int) -> NDArray[np.uint64]:
-    return read.events.words[read.events.first_word[places] + word]
+def _words(read: ReadEvents, positions: NDArray[np.intp], word: int) -> NDArray[np.uint64]:
+    return read.events.words[read.events.first_word[positions] + word]
 
 
-def _spans(read: ReadEvents, places: NDArray[np.intp], word: int) -> NDArray[np.int64]:
-    first = read.events.first_word[places] + word
+def _spans(read: ReadEvents, positions: NDArray[np.intp], word: int) -> NDArray[np.int64]:
+    first = read.events.first_word[positions] + word
     return np.stack((read.events.words[first], read.events.words[first + 1]), 1).view(np.int64)
 
 
@@ -83,8 +83,8 @@ def looked_up(item: Item, entries: list[int]) -> Make:
     """Return a maker of the entries for an item's numbers; invalid numbers get the first entry."""
     table = np.array(entries, np.int32)
 
-    def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
-        words = _words(read, places, item.word)
+    def make(read: ReadEvents, positions: NDArray[np.intp]) -> Column:
+        words = _words(read, positions, item.word)
         return table[np.where(words < len(table), words, 0).astype(np.intp)]
 
     return make
@@ -105,19 +105,19 @@ def eager_values(class_id: int, index: int, field_class: FieldClass, strings: St
 def item_column(item: Item, field_class: FieldClass) -> Make:
     """Return a maker of the column of an item for a field of that class."""
 
-    def make(read: ReadEvents, places: NDArray[np.intp]) -> Column:
+    def make(read: ReadEvents, positions: NDArray[np.intp]) -> Column:
         match item.code:
             case "n":
-                return NullColumn(len(places))
+                return NullColumn(len(positions))
             case "y" | "j" | "M":
-                return bytes_column(read.data, _spans(read, places, item.word))
+                return bytes_column(read.data, _spans(read, positions, item.word))
             case "X":
-                return bytes_column(read.events.remainder, _spans(read, places, item.word))
+                return bytes_column(read.events.remainder, _spans(read, positions, item.word))
             case "F" | "T":
-                return _flows(read.events.flows, _spans(read, places, item.word))
+                return _flows(read.events.flows, _spans(read, positions, item.word))
             case "h":
-                return microseconds(item)(read, places)
-        words = _words(read, places, item.word)
+                return microseconds(item)(read, positions)
+        words = _words(read, positions, item.word)
         match field_class:
             case StringClass():
                 return words.astype(np.int32)

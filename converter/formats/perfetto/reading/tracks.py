@@ -182,10 +182,10 @@ class Places:
         if missing:
             for key, space in missing:
                 if space == UUID_SPACE:
-                    place = self._place(key, 0)
+                    value = self._place(key, 0)
                 else:
-                    place = -2 - self.thread(_signed(key >> 32), _signed(key & 0xFFFF_FFFF))
-                self.places.set(key, space, place)
+                    value = -2 - self.thread(_signed(key >> 32), _signed(key & 0xFFFF_FFFF))
+                self.places.set(key, space, value)
             self.places.map_places(keys, spaces, out)
         return np.maximum(out, -1), np.maximum(-2 - out, -1)
 
@@ -250,9 +250,9 @@ class Places:
             return TrackScope.PROCESS, self.add_process_descriptor(parent["process"]), -1
         if parent_uuid == 0:
             return TrackScope.GLOBAL, -1, -1
-        place = self._track(parent_uuid, parent, depth + 1)
-        track = self._trace.tracks[place]
-        return track.scope, track.owner, place
+        value = self._track(parent_uuid, parent, depth + 1)
+        track = self._trace.tracks[value]
+        return track.scope, track.owner, value
 
     def _described(self, description: re.Match[bytes]) -> tuple[TrackScope, int]:
         """Return scope and owner of a track whose description contains them."""

@@ -51,8 +51,8 @@ class KernelStack:
         if new:
             offsets = np.cumsum([0, *map(len, new)])
             column = ListColumn(offsets, np.concatenate(new))
-            whole = frames_of(column, self._element, self._trace, self._mapping)
-            self._iids = np.append(self._iids, interned.iids(whole))
+            callstacks = frames_of(column, self._element, self._trace, self._mapping)
+            self._iids = np.append(self._iids, interned.iids(callstacks))
         return self._iids[which]
 
     def is_there(self, table: Table) -> Any:

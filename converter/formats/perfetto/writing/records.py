@@ -215,9 +215,9 @@ class RecordOutput:
             kept_state = _field(TaskStateField.PREV_STATE, mapping.SWITCH_STATE, getter)
             prev.append((TaskStateField.PREV_STATE, kept_state))
             last.append((TaskStateField.PREV_STATE, kept_state))
-        running, told = Steps(), Steps()
+        running, duplicate = Steps(), Steps()
         running.literal(_number_field(TaskStateField.STATE, TaskState.RUNNING))
-        told.literal(_number_field(TaskStateField.IS_TOLD, 1))
+        duplicate.literal(_number_field(TaskStateField.IS_TOLD, 1))
         prev_tid, next_tid = field_getter(0), field_getter(3)
 
         def leaves(table: Table) -> NDArray[np.bool_]:
@@ -228,17 +228,17 @@ class RecordOutput:
 
         left += [
             (TaskStateField.STATE, state),
-            (TaskStateField.IS_TOLD, _where(gets, told)),
+            (TaskStateField.IS_TOLD, _where(gets, duplicate)),
             (TaskStateField.NEXT_TID, _where(lambda table: ~gets(table), _in_order(last))),
         ]
         got += [(TaskStateField.STATE, _where(gets, running)), *prev]
-        steps, behind = Steps(), Steps()
+        steps, following = Steps(), Steps()
         steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(left))
-        behind.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(got))
+        following.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, _in_order(got))
         has_state = mapping.SWITCH_STATE in fields
         steps = _where(lambda table: leaves(table) & (has_state | ~gets(table)), steps)
         middle = len(steps.steps)
-        steps.extend(_where(lambda table: gets(table) | ~leaves(table), behind))
+        steps.extend(_where(lambda table: gets(table) | ~leaves(table), following))
         return steps, middle
 
     def _at_cpu(self) -> tuple[int, Steps]:

@@ -289,8 +289,8 @@ class TableOutput:
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            place = self._places.fields_of(pid, thread.tid)
-            self._put(since, track_descriptor={"uuid": uuid, "thread": named, **place})
+            order = self._places.fields_of(pid, thread.tid)
+            self._put(since, track_descriptor={"uuid": uuid, "thread": named, **order})
 
     def _put(self, time: int | None, **content: Any) -> None:
         """Write a packet, with its time if it has one."""

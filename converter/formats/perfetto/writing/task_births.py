@@ -19,14 +19,14 @@ def births(trace: Trace, batch: Batch) -> dict[int, int]:
     found: dict[int, int] = {}
     for class_id, table in batch.tables.items():
         event_class = trace.event_classes[class_id]
-        place = event_class.index_of(Role.TID)
-        if event_class.kind is not Kind.TASK_NEW or place is None or not len(table):
+        tid_index = event_class.index_of(Role.TID)
+        if event_class.kind is not Kind.TASK_NEW or tid_index is None or not len(table):
             continue
-        column = table.column(place)
+        column = table.column(tid_index)
         assert isinstance(column, np.ndarray)
-        places = np.flatnonzero(batch.class_id == class_id)
-        tids = column[batch.row[places]].tolist()
-        for tid, ts in zip(tids, batch.ts[places].tolist(), strict=True):
+        positions = np.flatnonzero(batch.class_id == class_id)
+        tids = column[batch.row[positions]].tolist()
+        for tid, ts in zip(tids, batch.ts[positions].tolist(), strict=True):
             found[tid] = min(ts, found.get(tid, ts))
     if not found:
         return {}

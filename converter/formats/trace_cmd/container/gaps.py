@@ -62,8 +62,8 @@ def leads_on(file: TraceFile, section: Section, kinds: Container[int] = _KINDS) 
         return False
     header = file.layout.section_header.parse(head)
     # A large section may have lost more than its size allows for.
-    room = file.source.size - end - SECTION_HEADER_SIZE
-    most = room if header.id == SectionId.OPTIONS else _LARGEST_SECTION
+    limit_of_loss = file.source.size - end - SECTION_HEADER_SIZE
+    most = limit_of_loss if header.id == SectionId.OPTIONS else _LARGEST_SECTION
     return bool(header.id in kinds and header.flags <= COMPRESSED and header.size <= most)
 
 
@@ -81,14 +81,14 @@ def next_section(file: TraceFile, offset: int) -> int | None:
         ids = np.ndarray(count, f"{order}u2", data, 0, (1,))
         flags = np.ndarray(count, f"{order}u2", data, 2, (1,))
         sizes = np.ndarray(count, f"{order}u8", data, 8, (1,))
-        places = np.flatnonzero(
+        offsets = np.flatnonzero(
             known[ids] & (flags <= COMPRESSED) & (sizes > 0) & (sizes <= file.source.size)
         )
-        for place in places.tolist():
-            at = start + place
-            end = at + SECTION_HEADER_SIZE + int(sizes[place])
+        for position in offsets.tolist():
+            at = start + position
+            end = at + SECTION_HEADER_SIZE + int(sizes[position])
             found = Section(
-                file, int(ids[place]), 0, 0, at + SECTION_HEADER_SIZE, int(sizes[place])
+                file, int(ids[position]), 0, 0, at + SECTION_HEADER_SIZE, int(sizes[position])
             )
             if (
                 end <= file.source.size
@@ -146,26 +146,26 @@ def _moved(
         return data
     # Data that has moved comes after all that has not: sections, and the pages of the previous CPU.
     if before is None:
-        front = _metadata_end(file)
+        earliest = _metadata_end(file)
     elif buffer.compressed:
-        front = before
+        earliest = before
     else:
-        front, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
+        earliest, _ = _follow(file, buffer.page_size, long_size, before, data.offset, 1)
     distances = sorted(file.moved)[:_MOST_MOVES]
-    moved = [data.offset - by for by in distances if front <= data.offset - by]
-    for place in moved:
-        if _begins(file, buffer, place, long_size):
-            return data._replace(offset=place)
+    moved = [data.offset - by for by in distances if earliest <= data.offset - by]
+    for moved_to in moved:
+        if _begins(file, buffer, moved_to, long_size):
+            return data._replace(offset=moved_to)
     if buffer.compressed:
         return data
     # The data may be damaged right after its beginning.
-    places = [data.offset, *moved]
-    for place in places:
-        page = file.source.read(place, buffer.page_size)
+    offsets = [data.offset, *moved]
+    for moved_to in offsets:
+        page = file.source.read(moved_to, buffer.page_size)
         if len(page) == buffer.page_size and page_begins(page, long_size, file.big_endian):
-            return data._replace(offset=place)
+            return data._replace(offset=moved_to)
     # Its beginning was lost, too: it continues after the pages of the previous CPU.
-    return data._replace(offset=max(front, places[-1]))
+    return data._replace(offset=max(earliest, offsets[-1]))
 
 
 def _metadata_end(file: TraceFile) -> int:
@@ -175,33 +175,33 @@ def _metadata_end(file: TraceFile) -> int:
     return file.sections[-1].offset + file.sections[-1].size
 
 
-def _begins(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+def _begins(file: TraceFile, buffer: Buffer, offset: int, long_size: int) -> bool:
     """Return True if data of a CPU begins at this offset."""
     if buffer.compressed:
-        return _chunks_begin(file, buffer, place)
-    return _pages_begin(file, buffer, place, long_size)
+        return _chunks_begin(file, buffer, offset)
+    return _pages_begin(file, buffer, offset, long_size)
 
 
-def _chunks_begin(file: TraceFile, buffer: Buffer, place: int) -> bool:
+def _chunks_begin(file: TraceFile, buffer: Buffer, offset: int) -> bool:
     """Return True if compressed data begins at this offset: the number of its chunks, and the first of them."""
-    count = file.source.read(place, 4)
-    return any(count) and chunk_at(file, place + 4, buffer.page_size)
+    count = file.source.read(offset, 4)
+    return any(count) and chunk_at(file, offset + 4, buffer.page_size)
 
 
-def _pages_begin(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
+def _pages_begin(file: TraceFile, buffer: Buffer, offset: int, long_size: int) -> bool:
     """Return True if a CPU's first page is at this offset: a page that does not follow one of an earlier time."""
-    if not _is_page(file, buffer, place, long_size):
+    if not _is_page(file, buffer, offset, long_size):
         return False
-    before = place - buffer.page_size
+    before = offset - buffer.page_size
     if before < 0 or not _is_page(file, buffer, before, long_size):
         return True
     u64 = file.layout.u64
-    first: int = u64.parse(file.source.read_exactly(place, 8))
+    first: int = u64.parse(file.source.read_exactly(offset, 8))
     return bool(first < u64.parse(file.source.read_exactly(before, 8)))
 
 
-def _is_page(file: TraceFile, buffer: Buffer, place: int, long_size: int) -> bool:
-    data = file.source.read(place, buffer.page_size)
+def _is_page(file: TraceFile, buffer: Buffer, offset: int, long_size: int) -> bool:
+    data = file.source.read(offset, buffer.page_size)
     end, _ = follow_pages(data, buffer.page_size, long_size, file.big_endian, 0, 1)
     return end > 0
 
@@ -264,10 +264,10 @@ def _find(
     file: TraceFile, page_size: int, long_size: int, at: int, end: int, after: int
 ) -> int | None:
     # Pages are aligned so that the last one ends with the data, unless there is more than one gap.
-    for place in range(at + (end - at) % page_size, end, page_size):
-        page = file.source.read(place, page_size)
+    for offset in range(at + (end - at) % page_size, end, page_size):
+        page = file.source.read(offset, page_size)
         if follow_pages(page, page_size, long_size, file.big_endian, 0, after)[0]:
-            return place
+            return offset
     while at + page_size <= end:
         block = file.source.read(at, min(_BLOCK + 2 * page_size, end - at))
         found = find_page(block, page_size, long_size, file.big_endian, 0, after)

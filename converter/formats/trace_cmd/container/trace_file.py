@@ -55,11 +55,11 @@ def settle_cpu_data(file: TraceFile) -> None:
     Overlapping data would let a small file describe endless pages.
     """
     spans = [data for buffer in file.buffers for data in buffer.cpus if data.size]
-    places = {data.offset for data in spans}
+    offsets = {data.offset for data in spans}
     if file.moved:
         # The actual offsets of sections are known.
-        places.update(section.offset - SECTION_HEADER_SIZE for section in file.sections)
-    starts = sorted(place for place in places if place < file.source.size)
+        offsets.update(section.offset - SECTION_HEADER_SIZE for section in file.sections)
+    starts = sorted(start for start in offsets if start < file.source.size)
     limits = dict(zip(starts, [*starts[1:], file.source.size], strict=True)) if starts else {}
     most_cpus = limit_of("trace_cmd.cpus")
     for i, buffer in enumerate(file.buffers):

@@ -282,8 +282,8 @@ def _add_instances(file: TraceFile) -> None:
             count = file.cpu_count or 0
             if i + 1 < len(file.options) and file.options[i + 1][0] == OptionId.CPUCOUNT:
                 count = parse(layout.u32, file.options[i + 1][1], 0, "options.CPUCOUNT")
-            place = _instance(file, option.offset)
-            cursor = _Cursor(file.source, place, big_endian=file.big_endian)
+            offset = _instance(file, option.offset)
+            cursor = _Cursor(file.source, offset, big_endian=file.big_endian)
             _add_buffer(file, cursor, cursor.read(MARK_SIZE, "mark"), option.name, count)
         except TraceError as error:
             file.warn(error)

@@ -51,9 +51,9 @@ def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: i
         decompress=decompressor(header.compression),
     )
     built = len(layout.header_end.build(header))
-    whole = _scan_sections(file, start + built)
-    _read_options(file, header.options_offset, whole=whole)
-    if not whole:
+    complete = _scan_sections(file, start + built)
+    _read_options(file, header.options_offset, complete=complete)
+    if not complete:
         _compare_places(file, header.options_offset)
     described: set[int] = set()
     for id, data in file.options:
@@ -89,7 +89,7 @@ def _section_at(file: TraceFile, offset: int) -> Section:
 
 def _scan_sections(file: TraceFile, offset: int) -> bool:
     """List the sections in file order. Return False if one does not lead to the next, and some had to be skipped."""
-    holes = 0
+    gaps = 0
     while offset < file.source.size:
         try:
             section = _section_at(file, offset)
@@ -98,11 +98,11 @@ def _scan_sections(file: TraceFile, offset: int) -> bool:
             break
         if not leads_on(file, section):
             found = next_section(file, section.offset)
-            if found is not None and holes == limit("holes"):
+            if found is not None and gaps == limit("holes"):
                 file.warn(too_many_holes(section.offset))
                 break
             if found is not None:
-                holes += 1
+                gaps += 1
                 end = section.offset + section.size
                 file.warn(
                     TraceError(
@@ -129,10 +129,10 @@ def _scan_sections(file: TraceFile, offset: int) -> bool:
             break
         file.sections.append(section)
         offset = section.offset + section.size
-    return not holes
+    return not gaps
 
 
-def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
+def _read_options(file: TraceFile, offset: int, *, complete: bool) -> None:
     """Follow the chain of options sections. Without any, the sections that were found may suffice."""
     seen: set[int] = set()
     following: int | None = offset
@@ -147,7 +147,7 @@ def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
         seen.add(following)
         try:
             section = _section_at(file, following)
-            if not whole and section not in file.sections:
+            if not complete and section not in file.sections:
                 raise TraceError("the options have moved", offset=following, field="options")
             if section.id != SectionId.OPTIONS:
                 raise TraceError(
@@ -158,7 +158,7 @@ def _read_options(file: TraceFile, offset: int, *, whole: bool) -> None:
                 )
             data = bytes(section)
         except TraceError as error:
-            if file.section(SectionId.HEADER_INFO) is None and whole:
+            if file.section(SectionId.HEADER_INFO) is None and complete:
                 raise
             file.warn(error)
             following = None
@@ -208,11 +208,11 @@ def _compare_places(file: TraceFile, options: int) -> None:
         if id in set(SectionId) and len(data) >= 8
     ]
     distances = {
-        place - there
-        for id, place in stated
-        if place not in found.get(id, ())
+        offset - there
+        for id, offset in stated
+        if offset not in found.get(id, ())
         for there in found.get(id, ())
-        if there < place
+        if there < offset
     }
     file.moved |= distances
 

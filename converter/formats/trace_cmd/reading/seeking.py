@@ -89,10 +89,10 @@ class PageSeeking:
         pages, errors = stream.load(index.window(number))
         if errors or not len(pages):
             return np.zeros(0, np.int64)
-        room = most_records_in(len(pages), stream.buffer.page_size)
-        ts = np.empty(room, np.int64)
-        class_id, thread = np.empty((2, room), np.int32)
-        places, sizes = np.empty((2, room), np.uint32)
+        capacity = most_records_in(len(pages), stream.buffer.page_size)
+        ts = np.empty(capacity, np.int64)
+        class_id, thread = np.empty((2, capacity), np.int32)
+        offsets, sizes = np.empty((2, capacity), np.uint32)
         count, _, _ = scan_pages(
             pages,
             stream.buffer.page_size,
@@ -109,7 +109,7 @@ class PageSeeking:
             ts,
             class_id,
             thread,
-            places,
+            offsets,
             sizes,
         )
         return ts[:count]
@@ -137,7 +137,7 @@ class _PageIndex:
         return self._places
 
     def _chunks(self) -> Sequence[int]:
-        places = array("q")
+        offsets = array("q")
         counted = self.stream.chunk_count()
         at, left = counted if counted is not None else (0, 0)
         order: Literal["big", "little"] = "big" if self._file.big_endian else "little"
@@ -151,10 +151,10 @@ class _PageIndex:
             packed = int.from_bytes(window[at - start : at - start + 4], order)
             if packed == 0 or packed > self.stream.end - at - 8:
                 break
-            places.append(at)
+            offsets.append(at)
             at += 8 + packed
             left -= 1
-        return places
+        return offsets
 
     def __len__(self) -> int:
         return len(self.places)
@@ -190,7 +190,7 @@ class _PageIndex:
         try:
             # Start with the page before the first one that begins at the time, less the lead.
             first = max(bisect_left(self, start) - 1, 0)
-            behind = max(bisect_right(self, end), first + 1)
+            last = max(bisect_right(self, end), first + 1)
         except TraceError:
             return _NOTHING
         lead = self.places[first] - _LEAD
@@ -198,10 +198,10 @@ class _PageIndex:
             first = max(first - 1, 0)
         else:
             first = max(bisect_left(self.places, lead), 0)
-        if first == 0 and behind == len(self):
+        if first == 0 and last == len(self):
             return _NOTHING
         at = self.places[first]
-        until = self.places[behind] if behind < len(self) else self.stream.end
-        chunks = behind - first if self.stream.buffer.compressed else None
+        until = self.places[last] if last < len(self) else self.stream.end
+        chunks = last - first if self.stream.buffer.compressed else None
         self.stream.restrict(at, until, chunks)
-        return Narrowed(leaves_out=True, goes_on=behind < len(self))
+        return Narrowed(leaves_out=True, goes_on=last < len(self))

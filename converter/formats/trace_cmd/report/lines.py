@@ -153,9 +153,9 @@ class _Report:
         found = []
         for number, table in batch.tables.items():
             event_class = classes[number]
-            places = {field.name: i for i, field in enumerate(event_class.fields)}
-            if (event_class.category, event_class.name) == _FUNCTION and places.keys() >= _CALLED:
-                names = [self._names_of(table, places[name]) for name in ("parent_ip", "ip")]
+            indexes = {field.name: i for i, field in enumerate(event_class.fields)}
+            if (event_class.category, event_class.name) == _FUNCTION and indexes.keys() >= _CALLED:
+                names = [self._names_of(table, indexes[name]) for name in ("parent_ip", "ip")]
                 found.append((batch.positions(number), *names))
         if not found:
             return np.zeros(0, np.int64)
@@ -165,9 +165,9 @@ class _Report:
         depths[at[order]] = self._depths.follow(batch.cpu[at[order]], caller[order], callee[order])
         return depths
 
-    def _names_of(self, table: Table, place: int) -> NDArray[np.int32]:
+    def _names_of(self, table: Table, index: int) -> NDArray[np.int32]:
         """Return a number for the name of the function that contains each address, -1 without one."""
-        column = table.column(place)
+        column = table.column(index)
         assert isinstance(column, np.ndarray)
         addresses = np.ascontiguousarray(column).view(f"u{column.itemsize}")
         distinct, where = np.unique(addresses, return_inverse=True)

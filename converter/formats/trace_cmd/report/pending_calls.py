@@ -86,22 +86,22 @@ class PendingCalls:
     def _settle(self, added: Settled, entries: list[int], exits: list[int]) -> None:
         batch = added.batch
         lost = [number for number in batch.tables if self._classes[number].kind is Kind.DISCARDED]
-        places = np.flatnonzero(~np.isin(batch.class_id, lost))
-        tracks = batch.track[places]
+        positions = np.flatnonzero(~np.isin(batch.class_id, lost))
+        tracks = batch.track[positions]
         order = np.argsort(tracks, kind="stable")
-        places, tracks = places[order], tracks[order]
-        if not len(places):
+        positions, tracks = positions[order], tracks[order]
+        if not len(positions):
             return
         functions, times = self._calls(batch, entries, exits)
-        is_entry, is_exit = (np.isin(batch.class_id[places], some) for some in (entries, exits))
+        is_entry, is_exit = (np.isin(batch.class_id[positions], some) for some in (entries, exits))
         starts = np.append(True, tracks[1:] != tracks[:-1])
         for first in np.flatnonzero(starts).tolist():
             call = self._open.pop(int(tracks[first]), None)
             if call is not None and is_exit[first]:
-                self._end(call, added, int(places[first]), functions, times)
+                self._end(call, added, int(positions[first]), functions, times)
         ends = np.append(starts[1:], True)
-        call_places = places[is_entry & ~ends]
-        follows = places[np.flatnonzero(is_entry & ~ends) + 1]
+        call_places = positions[is_entry & ~ends]
+        follows = positions[np.flatnonzero(is_entry & ~ends) + 1]
         leaf = np.isin(batch.class_id[follows], exits)
         leaf &= functions[call_places] == functions[follows]
         leaf &= batch.thread[call_places] == batch.thread[follows]
@@ -109,7 +109,7 @@ class PendingCalls:
         added.call_time[call_places[leaf]] = times[follows[leaf]]
         added.class_id[follows[leaf]] = -1
         for last in np.flatnonzero(is_entry & ends).tolist():
-            position = int(places[last])
+            position = int(positions[last])
             self._open[int(tracks[last])] = _Open(added, position, int(functions[position]))
 
     def _end(
@@ -143,11 +143,11 @@ class PendingCalls:
 
     def _numbers(self, batch: Batch, number: int, name: str) -> NDArray[np.uint64]:
         """Return an integer field of each row, 0 where the class has none."""
-        place = self._place(number, name)
+        index = self._place(number, name)
         table = batch.tables[number]
-        if place < 0:
+        if index < 0:
             return np.zeros(len(table), np.uint64)
-        column = table.column(place)
+        column = table.column(index)
         assert isinstance(column, np.ndarray)
         return np.ascontiguousarray(column).view(f"u{column.itemsize}").astype(np.uint64)
 

@@ -80,9 +80,9 @@ def native_contents(
 def source_file(trace: Trace) -> TraceFile | None:
     """Return the trace.dat file that a trace was read from, or the embedded part of it; None without one."""
     sidecar = trace.sidecar.get("trace_cmd", {})
-    travelled = travelled_file(sidecar)
-    if travelled is not None:
-        return travelled
+    embedded = travelled_file(sidecar)
+    if embedded is not None:
+        return embedded
     sections = sidecar.get("sections", ())
     files = (section.file for section in sections if isinstance(section, Section))
     return next((file for file in files if isinstance(file, TraceFile)), None)
@@ -95,9 +95,9 @@ def travelled_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
         TraceError: it is damaged.
 
     """
-    whole = sidecar.get(WHOLE)
-    if isinstance(whole, bytes):
-        return open_file(spooled(parts_of(WHOLE, whole), WHOLE))
+    complete = sidecar.get(WHOLE)
+    if isinstance(complete, bytes):
+        return open_file(spooled(parts_of(WHOLE, complete), WHOLE))
     skeleton = sidecar.get("skeleton")
     return open_file(open_source(skeleton)) if isinstance(skeleton, bytes) else None
 
@@ -141,7 +141,7 @@ class _NativeContents:
             self._join_pages(max(page_sizes))
         else:
             self._copy_pages()
-        top = next((each for each in contents.buffers if not each.name), None)
+        top = next((buffer for buffer in contents.buffers if not buffer.name), None)
         if self._version == 6 and contents.buffers:
             top = max(contents.buffers, key=lambda buffer: buffer.page_size)
         if top is not None and top.text is None and top.page_size != self._file.page_size:
@@ -191,12 +191,12 @@ class _NativeContents:
                 if buffer is not None:
                     contents.options.append(OptionContents(id, buffer=self._buffers[_key(buffer)]))
                 continue
-            place = int.from_bytes(data, "big" if file.big_endian else "little")
-            section = by_offset.get(place) if len(data) == 8 else None
+            offset = int.from_bytes(data, "big" if file.big_endian else "little")
+            section = by_offset.get(offset) if len(data) == 8 else None
             if section is not None or id not in _METADATA_OPTIONS:
                 contents.options.append(OptionContents(id, data, section=section))
-            if id == OptionId.CPUCOUNT and len(data) == 4 and place <= _MOST_CPUS:
-                contents.cpu_count = place
+            if id == OptionId.CPUCOUNT and len(data) == 4 and offset <= _MOST_CPUS:
+                contents.cpu_count = offset
 
     def _add_options_of_version_6(self) -> None:
         file, contents = self._file, self._contents
@@ -272,7 +272,7 @@ class _NativeContents:
     # Pages of the source
 
     def _streams(self, buffer: Buffer) -> list[PageStream]:
-        count = sum(len(each.cpus) for each in self._file.buffers)
+        count = sum(len(one.cpus) for one in self._file.buffers)
         memory = WindowMemory()
         return [PageStream(self._file, buffer, data, count, memory) for data in buffer.cpus]
 

@@ -95,7 +95,7 @@ class NativeEvents:
         )
 
     def _buffer_of(self, track: NDArray[np.int32], names: list[bytes]) -> NDArray[np.int32]:
-        named = [each.name.encode("utf-8", "surrogateescape") for each in self._trace.tracks]
+        named = [one.name.encode("utf-8", "surrogateescape") for one in self._trace.tracks]
         known: dict[bytes, int] = {}
         for number, name in enumerate(names):
             known.setdefault(name, number)

@@ -41,7 +41,7 @@ class _Output:
         self._sink = sink
         self._layout = layouts(contents.big_endian)
         self._cpus = max(
-            [contents.cpu_count, *(cpu + 1 for each in contents.buffers for cpu in each.cpus)]
+            [contents.cpu_count, *(cpu + 1 for buffer in contents.buffers for cpu in buffer.cpus)]
         )
         #: Readers expect the clock before the pages if there is a TRACECLOCK option.
         self._has_clock = any(o.id == OptionId.TRACECLOCK for o in contents.options)
@@ -59,25 +59,25 @@ class _Output:
             section = contents.section(id)
             metadata += section.data if section is not None else _EMPTY.get(id, b"")
         metadata += layout.u32.build(self._cpus)
-        top = next((each for each in contents.buffers if not each.name), BufferContents())
-        instances = [each for each in contents.buffers if each.name and each.text is None]
+        top = next((buffer for buffer in contents.buffers if not buffer.name), BufferContents())
+        instances = [buffer for buffer in contents.buffers if buffer.name and buffer.text is None]
         # Options have the offsets of instances, which depend on the options' size: lay them out with zeros first.
         end = len(metadata) + len(self._options(instances, [0] * len(instances)))
         if top.text is not None:
             # Text extends to the end of the file, so that nothing can follow it.
             self._sink.write(metadata + self._options([], []) + LATENCY_MARK + top.text)
             return
-        places = []
+        buffer_starts = []
         offsets = []
         for buffer in (top, *instances):
             offsets.append(end)
             found, end = self._place(buffer, end)
-            places.append(found)
+            buffer_starts.append(found)
         self._put(metadata + self._options(instances, offsets[1:]))
-        for buffer, offset, found in zip((top, *instances), offsets, places, strict=True):
+        for buffer, offset, found in zip((top, *instances), offsets, buffer_starts, strict=True):
             self._put_zeros(offset)
             self._put_buffer(buffer, found)
-        if all(pages is None for found in places for _, pages in found):
+        if all(pages is None for found in buffer_starts for _, pages in found):
             # trace-cmd dump looks for another header after the last one, and fails at the end of the file.
             self._put(bytes(self._contents.page_size))
 
@@ -110,26 +110,26 @@ class _Output:
         if self._has_clock:
             end += 8 + len(_clock_text(buffer))
         page = self._contents.page_size
-        places: list[tuple[int, PageData | None]] = []
+        starts: list[tuple[int, PageData | None]] = []
         for cpu in range(self._cpus):
             end = -(-end // page) * page
             pages = buffer.cpus.get(cpu)
-            places.append((end, pages))
+            starts.append((end, pages))
             end += pages.size if pages is not None else 0
-        return places, end
+        return starts, end
 
     def _put_buffer(
-        self, buffer: BufferContents, places: list[tuple[int, PageData | None]]
+        self, buffer: BufferContents, starts: list[tuple[int, PageData | None]]
     ) -> None:
         parts = [FLYRECORD_MARK]
-        for offset, pages in places:
+        for offset, pages in starts:
             size = pages.size if pages is not None else 0
             parts.append(self._layout.cpu_data_6.build({"offset": offset, "size": size}))
         if self._has_clock:
             clock = _clock_text(buffer)
             parts.append(self._layout.u64.build(len(clock)) + clock)
         self._put(b"".join(parts))
-        for offset, pages in places:
+        for offset, pages in starts:
             if pages is None:
                 continue
             self._put_zeros(offset)

@@ -126,19 +126,19 @@ class _Output:
             return self._add_text(buffer, buffer.text)
         offset = self._at
         page = buffer.page_size
-        places = []
+        starts = []
         end = offset + _SECTION_HEADER_SIZE
         for cpu, pages in buffer.cpus.items():
             # The data of each CPU starts at a page's boundary, compressed or not.
             start = -(-end // page) * page
-            places.append({"cpu": cpu, "offset": start, "size": pages.size})
+            starts.append({"cpu": cpu, "offset": start, "size": pages.size})
             end = start + pages.size
         flags = COMPRESSED if self._compress is not None else 0
         string = self._string(buffer.description)
         size = end - offset - _SECTION_HEADER_SIZE
         self._add(self._section_header(SectionId.BUFFER, flags, string, size))
-        for place, pages in zip(places, buffer.cpus.values(), strict=True):
-            self._add(bytes(place["offset"] - self._at))
+        for entry, pages in zip(starts, buffer.cpus.values(), strict=True):
+            self._add(bytes(entry["offset"] - self._at))
             self._pieces.append(pages.parts())
             self._at += pages.size
         built: bytes = self._layout.buffer_option.build(
@@ -147,7 +147,7 @@ class _Output:
                 "name": buffer.name,
                 "clock": buffer.clock,
                 "page_size": buffer.page_size,
-                "cpus": places,
+                "cpus": starts,
             }
         )
         return built

@@ -39,10 +39,10 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     if file is not None and not variant:
         version, compression = file.version, file.compression
     if file is not None and (version, compression) == (file.version, file.compression):
-        travelled = _travelled(trace, file)
-        if travelled is not None and trace.is_as_read:
+        embedded = _travelled(trace, file)
+        if embedded is not None and trace.is_as_read:
             # The same bytes, whichever program wrote them.
-            for part in travelled:
+            for part in embedded:
                 sink.write(part)
             return
     big_endian = file is not None and file.big_endian

@@ -99,11 +99,11 @@ class _Parser:
             raise PatternError(f"unmatched ')': {self._pattern[:60]!r}")
         return fragment
 
-    def _state(self, test: Test | None = None, place: str = "") -> int:
+    def _state(self, test: Test | None = None, position: str = "") -> int:
         if len(self.states) >= limit("uftrace.pattern-states"):
             expected = allowed("uftrace.pattern-states")
             raise PatternError(f"too large a pattern, {expected}: {self._pattern[:60]!r}")
-        self.states.append(_State(test, place))
+        self.states.append(_State(test, position))
         return len(self.states) - 1
 
     def _link(self, source: int, target: int) -> None:
@@ -206,7 +206,7 @@ class _Parser:
             self._at += 1
             return inner
         if character in ("^", "$"):
-            start = self._state(place=character)
+            start = self._state(position=character)
         elif character == ".":
             start = self._state(lambda _: True)
         elif character == "[":

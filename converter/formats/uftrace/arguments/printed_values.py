@@ -53,14 +53,14 @@ def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
         assert isinstance(column, np.ndarray)
         digits += _digits(column)
     only_floats = len(floats) + sum(_is_named(field.role) for field in fields) == len(fields)
-    room = _VALUES_ROOM - _NUMBER_ROOM * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
-    rows = np.flatnonzero(digits > room)
+    limit = _VALUES_ROOM - _NUMBER_ROOM * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
+    rows = np.flatnonzero(digits > limit)
     if not len(rows):
         return [piece]
     large = piece.select(rows) if len(rows) < len(piece) else piece
     parts = [_with_texts(large, floats, projection)]
     if len(rows) < len(piece):
-        parts.insert(0, piece.select(np.flatnonzero(digits <= room)))
+        parts.insert(0, piece.select(np.flatnonzero(digits <= limit)))
     return parts
 
 
@@ -91,9 +91,9 @@ def with_room(piece: Piece, projection: Projection) -> Piece:
             columns[index] = _cut(piece, projection, index, _NAME_ROOM, _NAME_ROOM)
     if texts:
         numbers = min(len(values) - len(texts), MAX_ARGUMENTS)
-        room = (_VALUES_ROOM - _NUMBER_ROOM * numbers) // min(len(texts), MAX_ARGUMENTS)
+        limit = (_VALUES_ROOM - _NUMBER_ROOM * numbers) // min(len(texts), MAX_ARGUMENTS)
         for index in texts:
-            columns[index] = _cut(piece, projection, index, room, _ESCAPED * room)
+            columns[index] = _cut(piece, projection, index, limit, _ESCAPED * limit)
     return piece.rewritten(piece.event_class, columns)
 
 
@@ -133,7 +133,7 @@ def _text(piece: Piece, index: int, what: str, projection: Projection) -> Callab
 
 
 def _cut(
-    piece: Piece, projection: Projection, index: int, room: int, escaped: int | None
+    piece: Piece, projection: Projection, index: int, limit: int, escaped: int | None
 ) -> Callable[[], Column]:
     """Cut the texts of a column to `room` bytes, and to `escaped` bytes when escaped."""
     source = piece.lazy_columns()[index]
@@ -142,14 +142,14 @@ def _cut(
         strings = projection.source.strings
         column = source() if callable(source) else source
         # A text up to this size fits, whatever its bytes are.
-        safe = room if escaped is None else min(room, escaped // _MOST_ESCAPED)
+        safe = limit if escaped is None else min(limit, escaped // _MOST_ESCAPED)
         if isinstance(column, ListColumn) and int(np.diff(column.offsets).max(initial=0)) <= safe:
             return column
         ids = string_ids(column, strings)
         shorter = {}
         for id in strings.unfit(ids, safe, False).tolist():
             text = strings[id]
-            fitting = _fitting(text, room, escaped)
+            fitting = _fitting(text, limit, escaped)
             if fitting != text:
                 shorter[id] = strings.intern(fitting)
         if not shorter:
@@ -165,9 +165,9 @@ def _cut(
     return cut
 
 
-def _fitting(text: bytes, room: int, escaped: int | None) -> bytes:
+def _fitting(text: bytes, limit: int, escaped: int | None) -> bytes:
     """Return the longest prefix of a text that fits."""
-    text = cut_utf8(text, room)
+    text = cut_utf8(text, limit)
     if escaped is None:
         return text
     return cut_utf8(

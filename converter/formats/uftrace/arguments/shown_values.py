@@ -45,9 +45,9 @@ def text_field(field: Field) -> Field | None:
     return None
 
 
-def is_text_of(field: Field, of: Field) -> bool:
+def is_text_of(field: Field, value: Field) -> bool:
     """Return True if a field holds the text of another."""
-    return field == text_field(of)
+    return field == text_field(value)
 
 
 def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -60,9 +60,9 @@ def recorded_fields(kind: Kind, fields: tuple[Field, ...]) -> tuple[Field, ...]:
 def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
     """Return the texts of a column of values."""
     if isinstance(held, BytesClass):
-        of = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
+        structure = held.media_type.removeprefix(STRUCTURE) if STRUCTURE in held.media_type else ""
         assert isinstance(column, ListColumn)
-        name = of.encode("utf-8", "surrogateescape")
+        name = structure.encode("utf-8", "surrogateescape")
         found = [name + b"{}", name + b"{...}"]
         return _each(found, (np.diff(column.offsets) > 0).astype(np.int64))
     assert isinstance(held, IntegerClass) and isinstance(column, np.ndarray)
@@ -157,9 +157,9 @@ class SymbolNames:
             if not start <= address < end:
                 continue
             symbols = self._modules[number].symbols
-            place = int(np.searchsorted(symbols.starts, np.uint64(address - base), "right")) - 1
-            if place >= 0 and address - base < int(symbols.ends[place]):
-                name = symbols.names[place].decode("utf-8", "surrogateescape")
+            index = int(np.searchsorted(symbols.starts, np.uint64(address - base), "right")) - 1
+            if index >= 0 and address - base < int(symbols.ends[index]):
+                name = symbols.names[index].decode("utf-8", "surrogateescape")
                 return demangled(name).encode("utf-8", "surrogateescape")
         return b""
 

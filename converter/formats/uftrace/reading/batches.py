@@ -179,13 +179,13 @@ class Pass:
         self._current = [b""] * (len(tasks) + len(ready))
         for number in range(len(self._current)):
             self._feed(number)
-        self._room = room = recording.trace.events_of_a_batch(BATCH_SIZE)
+        self._room = capacity = recording.trace.events_of_a_batch(BATCH_SIZE)
         #: For the batch under construction: ids of names and categories, offsets and sizes of payloads.
         self._unsorted = (
-            np.empty(room, np.int32),
-            np.empty(room, np.int32),
-            np.empty(room, np.int64),
-            np.empty(room, np.uint32),
+            np.empty(capacity, np.int32),
+            np.empty(capacity, np.int32),
+            np.empty(capacity, np.int64),
+            np.empty(capacity, np.uint32),
         )
         #: The number of events returned, and the first damage before the first of them.
         self.delivered = 0
@@ -259,11 +259,11 @@ class Pass:
         if found is not None:
             self._resume(scanner.stream, windows, found)
 
-    def _resume(self, number: int, windows: Windows, place: int) -> None:
+    def _resume(self, number: int, windows: Windows, offset: int) -> None:
         """Resume at an offset in a file, whose bytes are mostly in the window already."""
-        window = np.frombuffer(self._current[number], np.uint8)[place - windows.start :]
-        windows.go_to(place)
-        final = place + windows.length >= windows.source.size
+        window = np.frombuffer(self._current[number], np.uint8)[offset - windows.start :]
+        windows.go_to(offset)
+        final = offset + windows.length >= windows.source.size
         if not len(window):
             window, final = windows.next(0)
         self._scanner.resume(number, window.data, len(self._segments), final)
@@ -272,14 +272,14 @@ class Pass:
 
     def _next_record(self, windows: Windows) -> int | None:
         """Return the file offset of consecutive records after damage."""
-        place = windows.start + self._scanner.offset + 8
+        offset = windows.start + self._scanner.offset + 8
         size = _SEARCHED
-        while place < windows.source.size:
-            data = windows.source.read(place, size + _OVERLAP)
+        while offset < windows.source.size:
+            data = windows.source.read(offset, size + _OVERLAP)
             found = find_record(data, 0, self._scanner.time, big_endian=self._recording.big_endian)
             if found >= 0:
-                return place + found
-            place += size
+                return offset + found
+            offset += size
             size = min(4 * size, _MOST_SEARCHED)
         return None
 

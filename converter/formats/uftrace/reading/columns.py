@@ -130,25 +130,27 @@ class BatchValues:
         """Return the table of a class; its columns are decoded lazily."""
         lazy_columns: list[Column | Callable[[], Column]] = []
         fields = event_class.fields
-        for number, (place, word) in enumerate(columns.places):
-            if place is Place.TEXT:
+        for number, (location, word) in enumerate(columns.places):
+            if location is Place.TEXT:
                 lazy_columns.append(self._texts(lazy_columns[number - 1], fields[number - 1].type))
             else:
                 lazy_columns.append(
-                    self._column(id, fields[number].type, place, word, columns.words)
+                    self._column(id, fields[number].type, location, word, columns.words)
                 )
         if event_class.kind not in _CALLS:
             return Table(int(self._counts[id]), lazy_columns)
         depths, names = self._payloads[1][self._here(id)], self._names[0][self._here(id)]
         return CallTable(lazy_columns, depths, names, columns.formats, self._symbol_names)
 
-    def _texts(self, of: Column | Callable[[], Column], held: FieldClass) -> Callable[[], Column]:
-        return lambda: texts(of() if callable(of) else of, held, self._symbol_names)
+    def _texts(
+        self, values: Column | Callable[[], Column], held: FieldClass
+    ) -> Callable[[], Column]:
+        return lambda: texts(values() if callable(values) else values, held, self._symbol_names)
 
     def _column(
-        self, id: int, held: FieldClass, place: Place, word: int, words: int
+        self, id: int, held: FieldClass, location: Place, word: int, words: int
     ) -> Callable[[], Column]:
-        match place:
+        match location:
             case Place.NAME:
                 return lambda: self._names[0][self._here(id)]
             case Place.CATEGORY:
@@ -184,9 +186,9 @@ def _replace_old_nulls(column: ListColumn, size: NDArray[np.int64]) -> None:
     starts = column.offsets[:-1][size == len(_OLD_NULL)]
     if not len(starts):
         return
-    places = starts[:, np.newaxis] + np.arange(len(_OLD_NULL))
-    null = (values[places] == np.frombuffer(_OLD_NULL, np.uint8)).all(axis=1)
-    values[places[null]] = np.frombuffer(_NULL, np.uint8)
+    offsets = starts[:, np.newaxis] + np.arange(len(_OLD_NULL))
+    null = (values[offsets] == np.frombuffer(_OLD_NULL, np.uint8)).all(axis=1)
+    values[offsets[null]] = np.frombuffer(_NULL, np.uint8)
 
 
 def _scalar(words: NDArray[np.uint64], held: FieldClass) -> Column:

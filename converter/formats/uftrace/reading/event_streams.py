@@ -47,14 +47,14 @@ class ReadyEvents:
     data: NDArray[np.uint8] | bytes
 
     @classmethod
-    def with_room(cls, room: int, data: NDArray[np.uint8]) -> ReadyEvents:
+    def with_room(cls, capacity: int, data: NDArray[np.uint8]) -> ReadyEvents:
         """Return arrays for `room` events."""
         return cls(
-            np.empty(room, np.int64),
-            np.empty(room, np.int32),
-            np.full(room, -1, np.int32),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
+            np.empty(capacity, np.int64),
+            np.empty(capacity, np.int32),
+            np.full(capacity, -1, np.int32),
+            np.empty(capacity, np.uint32),
+            np.empty(capacity, np.uint32),
             0,
             data,
         )

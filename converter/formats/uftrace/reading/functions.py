@@ -114,28 +114,28 @@ def columns_of(
     fields = event_class.fields
     placed = event_class.kind is Kind.SLICE_BEGIN and fields[-1:] == (SOURCE_LINE,)
     first_text = 1 if recorded else max(len(recorded_fields(event_class.kind, fields)), 1)
-    places = []
+    locations = []
     word = last = 0
     for number, field in enumerate(fields):
         if number >= first_text and is_text_of(field, fields[number - 1]):
-            places.append((Place.TEXT, last))
+            locations.append((Place.TEXT, last))
             continue
         last = word
         if field == NAME:
-            places.append((Place.NAME, 0))
+            locations.append((Place.NAME, 0))
         elif field == CATEGORY:
-            places.append((Place.CATEGORY, 0))
+            locations.append((Place.CATEGORY, 0))
         elif placed and number == len(fields) - 1:
-            places.append((Place.STRING, word))
+            locations.append((Place.STRING, word))
             word += 1
         elif isinstance(field.type, StringClass | BytesClass | NullClass):
-            places.append((Place.SPAN, word))
+            locations.append((Place.SPAN, word))
             word += 2
         else:
-            places.append((Place.WORD, word))
+            locations.append((Place.WORD, word))
             word += 1
     letters = [(formats or {}).get(field.name, "") for field in fields]
-    return ClassColumns(tuple(places), word, tuple(letters))
+    return ClassColumns(tuple(locations), word, tuple(letters))
 
 
 class Functions:

@@ -78,7 +78,7 @@ class TaskSeeking:
                         return Beginning()
                     if consumed + RECORD_SIZE <= len(window):
                         break
-                open_there = (source.read(place, RECORD_SIZE) for place in entries.places())
+                open_there = (source.read(offset, RECORD_SIZE) for offset in entries.places())
                 return Beginning(windows.start + consumed, b"".join(open_there))
         except TraceError:
             # Reading the file reports the error.

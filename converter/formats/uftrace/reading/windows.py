@@ -33,15 +33,15 @@ class Windows:
         self._memory = WindowMemory()
         self._ahead: NDArray[np.uint8] | None = None
 
-    def begin_at(self, place: int, ahead: bytes = b"") -> None:
+    def begin_at(self, offset: int, ahead: bytes = b"") -> None:
         """Begin at a file offset; the first window is `ahead`, bytes from before it, if there are any."""
-        self.start = place - len(ahead)
+        self.start = offset - len(ahead)
         self._ahead = np.frombuffer(ahead, np.uint8) if ahead else None
 
-    def go_to(self, place: int) -> None:
+    def go_to(self, offset: int) -> None:
         """Move the window's start to a later offset in it, or let the next window begin after it."""
-        self.length = max(self.start + self.length - place, 0)
-        self.start = place
+        self.length = max(self.start + self.length - offset, 0)
+        self.start = offset
 
     def next(self, consumed: int) -> tuple[NDArray[np.uint8], bool]:
         """Return the window after the first `consumed` bytes of the last one, and True if the file ends with it.

@@ -173,9 +173,9 @@ class _Report:
                 names[positions] = table.names
                 kind[positions[table.depths == 0]] = stack.NOTHING
             elif event_class.kind is Kind.SLICE_BEGIN:
-                place = event_class.index_of(Role.NAME)
-                if place is not None:
-                    names[batch.positions(number)] = np.asarray(table.column(place))
+                index = event_class.index_of(Role.NAME)
+                if index is not None:
+                    names[batch.positions(number)] = np.asarray(table.column(index))
             elif kinds[number] in _KERNEL_KINDS.values():
                 names[batch.positions(number)] = self._kernel_names(event_class, table)
             elif event_class.category == SCHEDULE.category and event_class.name:
@@ -203,9 +203,9 @@ class _Report:
 
     def _kernel_names(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
         """Return the names of the kernel's functions."""
-        place = event_class.index_of(Role.FUNCTION)
-        assert place is not None
-        addresses: Any = table.column(place)
+        index = event_class.index_of(Role.FUNCTION)
+        assert index is not None
+        addresses: Any = table.column(index)
         symbols = self._trace.symbols
 
         def name(address: int) -> str:
@@ -226,15 +226,15 @@ class _Report:
         event_class = self._trace.event_classes[number]
         positions = batch.positions(number)
         if event_class == SCHEDULE:
-            prev_tid, next_tid, state = (np.asarray(table.column(place)) for place in range(3))
+            prev_tid, next_tid, state = (np.asarray(table.column(index)) for index in range(3))
             leaves = prev_tid != UNKNOWN_TASK
             thread[positions] = self._threads(np.where(leaves, prev_tid, next_tid))
             left = np.where(state == 0, stack.PREEMPTED, stack.LEAVES_CPU)
             kind[positions] = np.where(leaves, left, stack.GETS_CPU)
         elif event_class in _LIFE:
-            place = event_class.index_of(Role.TID)
-            assert place is not None
-            thread[positions] = self._threads(np.asarray(table.column(place)))
+            index = event_class.index_of(Role.TID)
+            assert index is not None
+            thread[positions] = self._threads(np.asarray(table.column(index)))
 
     def _threads(self, tids: NDArray[Any]) -> NDArray[np.int32]:
         """Return the threads of tasks that have a file, -1 for others."""

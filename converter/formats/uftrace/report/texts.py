@@ -166,9 +166,9 @@ class EventTexts:
         if arguments:
             texts.text(Role.NAME)
             code.literal(b"(")
-            for number, place in enumerate(arguments):
+            for number, index in enumerate(arguments):
                 code.literal(b", " if number else b"")
-                texts.value(place)
+                texts.value(index)
             code.literal(b")")
         else:
             named = texts.event_class.index_of(Role.NAME)
@@ -189,9 +189,9 @@ class EventTexts:
         code = texts.code
 
         def result() -> None:
-            for place in returned:
+            for index in returned:
                 code.literal(b" = ")
-                texts.value(place)
+                texts.value(index)
 
         def own_line() -> None:
             self._prefix(code)
@@ -212,19 +212,19 @@ class EventTexts:
 
     def _lost(self, texts: _Texts) -> None:
         code = texts.code
-        place = texts.event_class.index_of(Role.COUNT)
+        index = texts.event_class.index_of(Role.COUNT)
         self._prefix(code)
         code.literal(b"/* LOST ")
-        if place is None:
+        if index is None:
             code.literal(b"some records!! */\n")
             return
 
         def counted() -> None:
-            code.number_of(texts.values.key("unsigned", place), 1)
+            code.number_of(texts.values.key("unsigned", index), 1)
             code.add(op.DECIMAL, 32, 1)
             code.literal(b" records!! */\n")
 
-        code.number_of(texts.values.key("unsigned", place), 1)
+        code.number_of(texts.values.key("unsigned", index), 1)
         code.keep((1 << 32) - 1)
         code.constant(1)
         code.add(op.SUBTRACT)
@@ -277,11 +277,11 @@ class EventTexts:
         reading = _READINGS[event_class]
         code.literal(f"{reading.category}:{reading.name} (".encode())
         sign = "+" if reading.category == "diff" else ""
-        for place, field in enumerate(event_class.fields[2:], 2):
-            code.literal(f"{' ' if place > 2 else ''}{field.name}={sign}".encode())
+        for index, field in enumerate(event_class.fields[2:], 2):
+            code.literal(f"{' ' if index > 2 else ''}{field.name}={sign}".encode())
             # Differences are shown without their sign, too.
             signed = reading.name == "cpu"
-            code.number_of(texts.values.key("unsigned", place), 1, signed=signed)
+            code.number_of(texts.values.key("unsigned", index), 1, signed=signed)
             code.add(op.DECIMAL, 64, int(signed))
             code.literal(field.unit.encode())
         texts.values.ratio(reading)
@@ -323,28 +323,28 @@ class _Texts(NamedTuple):
 
     def text(self, role: Role) -> None:
         """Print the text of a field, if the class has one of that role."""
-        place = self.event_class.index_of(role)
-        if place is not None:
-            self.code.add(op.TEXT, self.code.column(self.values.key("text", place), op.TEXTS), 1)
+        index = self.event_class.index_of(role)
+        if index is not None:
+            self.code.add(op.TEXT, self.code.column(self.values.key("text", index), op.TEXTS), 1)
 
     def arguments(self) -> list[int]:
         """Return the indexes of the values of a call or return, without the texts of values."""
         fields = self.event_class.fields
         return [
-            place
-            for place, field in enumerate(fields)
-            if field not in (NAME, CATEGORY, SOURCE_LINE) and not self._is_text(place)
+            index
+            for index, field in enumerate(fields)
+            if field not in (NAME, CATEGORY, SOURCE_LINE) and not self._is_text(index)
         ]
 
-    def _is_text(self, place: int) -> bool:
+    def _is_text(self, index: int) -> bool:
         fields = self.event_class.fields
-        return place > 0 and is_text_of(fields[place], fields[place - 1])
+        return index > 0 and is_text_of(fields[index], fields[index - 1])
 
-    def value(self, place: int) -> None:
+    def value(self, index: int) -> None:
         """Print a value as uftrace shows it."""
         fields = self.event_class.fields
-        beside = place + 1 if place + 1 < len(fields) and self._is_text(place + 1) else None
-        self.values.value(fields[place], place, beside, self.formats[place])
+        text_index = index + 1 if index + 1 < len(fields) and self._is_text(index + 1) else None
+        self.values.value(fields[index], index, text_index, self.formats[index])
 
 
 def _open(code: Code) -> None:

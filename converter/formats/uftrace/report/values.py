@@ -30,8 +30,8 @@ _ESCAPES: Final = {8: 98, 10: 110}
 _BACKSLASH: Final = 92
 
 
-def _percentage(whole: NDArray[np.uint64], others: NDArray[np.uint64]) -> Any:
-    return 100.0 * (whole - others).astype(np.float64) / whole.astype(np.float64)
+def _percentage(total: NDArray[np.uint64], others: NDArray[np.uint64]) -> Any:
+    return 100.0 * (total - others).astype(np.float64) / total.astype(np.float64)
 
 
 def _per_cycle(cycles: NDArray[np.uint64], instructions: NDArray[np.uint64]) -> Any:
@@ -86,7 +86,7 @@ class RatioKey(NamedTuple):
 
     def of(self, table: Table) -> NDArray[np.float64]:
         """Return the column."""
-        first, second = (np.asarray(table.column(place)).astype(np.uint64) for place in (2, 3))
+        first, second = (np.asarray(table.column(index)).astype(np.uint64) for index in (2, 3))
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio: NDArray[np.float64] = _RATIOS[self.name][2](first, second)
         return ratio
@@ -105,47 +105,47 @@ class ValueTexts:
         return b"&" + self._symbols.names[id], 0
 
     @staticmethod
-    def key(what: str, place: int) -> ColumnKey:
+    def key(what: str, index: int) -> ColumnKey:
         """Return the key of a field's column."""
-        return ColumnKey(what, place)
+        return ColumnKey(what, index)
 
-    def value(self, field: Field, place: int, beside: int | None, letter: str) -> None:
+    def value(self, field: Field, index: int, text_index: int | None, letter: str) -> None:
         """Print a value, for which the field `beside` may have a text."""
         code, held = self._code, field.type
         match held:
             case IntegerClass(style=Style.POINTER) if self._symbols is not None:
-                code.number_of(SymbolKey(place, self._symbols), 1)
+                code.number_of(SymbolKey(index, self._symbols), 1)
                 code.add(op.COPY)
-                code.unless_zero(self._symbol, lambda: self._address(place))
-            case _ if beside is not None:
-                code.text_of(self.key("text", beside), 1)
+                code.unless_zero(self._symbol, lambda: self._address(index))
+            case _ if text_index is not None:
+                code.text_of(self.key("text", text_index), 1)
             case IntegerClass():
-                self._integer(held, place, letter)
+                self._integer(held, index, letter)
             case FloatClass():
-                column = code.column(self.key("float", place), op.SCALAR)
+                column = code.column(self.key("float", index), op.SCALAR)
                 code.add(op.FLOAT, column, 1, _FIXED + _DECIMALS)
             case StringClass():
                 code.literal(b'"')
-                code.text_of(EscapedKey(place), 1)
+                code.text_of(EscapedKey(index), 1)
                 code.literal(b'"s' if letter == "S" else b'"')
             case _:
-                FieldTexts(code, Directory(lambda _: None)).value(held, self.key("", place), 1)
+                FieldTexts(code, Directory(lambda _: None)).value(held, self.key("", index), 1)
 
     def _symbol(self) -> None:
         self._code.find(self._names)
         self._code.add(op.DROP)
         self._code.add(op.FOUND_TEXT)
 
-    def _address(self, place: int) -> None:
+    def _address(self, index: int) -> None:
         code = self._code
         code.add(op.DROP)
-        code.number_of(self.key("unsigned", place), 1)
+        code.number_of(self.key("unsigned", index), 1)
         code.add(op.NUMBER, code.form(Form("#", conversion="x")))
 
-    def _integer(self, held: IntegerClass, place: int, letter: str) -> None:
+    def _integer(self, held: IntegerClass, index: int, letter: str) -> None:
         code, bits = self._code, held.bits
         sign = "signed" if held.signed else "unsigned"
-        code.number_of(self.key(sign, place), 1, signed=held.signed)
+        code.number_of(self.key(sign, index), 1, signed=held.signed)
         if held.style is Style.HEXADECIMAL or held.style is Style.OCTAL:
             conversion = "x" if held.style is Style.HEXADECIMAL else "o"
             code.add(op.NUMBER, code.form(Form("#", bits=bits, conversion=conversion)))
@@ -169,10 +169,10 @@ class ValueTexts:
         if reading.category != "diff" or reading.name not in _RATIOS:
             return
         code = self._code
-        before, behind, _ = _RATIOS[reading.name]
+        before, after, _ = _RATIOS[reading.name]
         code.literal(before)
         code.add(op.FLOAT, code.column(RatioKey(reading.name), op.SCALAR), 1, _FIXED + 2)
-        code.literal(behind)
+        code.literal(after)
 
 
 def _add(code: Code, operation: int, *operands: int) -> None:

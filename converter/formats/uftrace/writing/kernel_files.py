@@ -69,9 +69,9 @@ def other_tasks(table: Table, rows: NDArray[np.int32], numbers: NDArray[np.int32
     column = table.column(0)
     assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
     starts = column.offsets[rows]
-    whole = column.offsets[rows + 1] - starts >= _PID_END
-    held = column.values[starts[whole, np.newaxis] + np.arange(_PID, _PID_END)]
-    return int(np.count_nonzero(held.view("<i4")[:, 0] != numbers[whole])) + int((~whole).sum())
+    has_pid = column.offsets[rows + 1] - starts >= _PID_END
+    held = column.values[starts[has_pid, np.newaxis] + np.arange(_PID, _PID_END)]
+    return int(np.count_nonzero(held.view("<i4")[:, 0] != numbers[has_pid])) + int((~has_pid).sum())
 
 
 class KernelOutput:
@@ -192,7 +192,7 @@ class _Events(KernelEvents):
 def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes:
     """Return a format whose text shows as many of its numbers and texts as fit."""
     head = text.partition(b"\nprint fmt:")[0]
-    room = _FORMAT_ROOM - len(head) - len('\nprint fmt: "",\n')
+    limit = _FORMAT_ROOM - len(head) - len('\nprint fmt: "",\n')
     directives: list[str] = []
     values: list[str] = []
     for field in fields:
@@ -204,8 +204,8 @@ def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes
             continue
         else:
             directive, value = f"%ll{'d' if field.signed else 'u'}", f"REC->{field.name}"
-        room -= len(field.name) + len(directive) + len(value) + len("= , ")
-        if room < 0:
+        limit -= len(field.name) + len(directive) + len(value) + len("= , ")
+        if limit < 0:
             break
         directives.append(f"{field.name}={directive}")
         values.append(f", {value}")

@@ -92,8 +92,8 @@ class PerfOutput:
             for at, packed in records:
                 chosen = here[at]
                 width = packed.dtype.itemsize
-                places = (ends - sizes)[at[chosen], None] + np.arange(width)
-                data[places] = np.frombuffer(packed[chosen].tobytes(), np.uint8).reshape(-1, width)
+                offsets = (ends - sizes)[at[chosen], None] + np.arange(width)
+                data[offsets] = np.frombuffer(packed[chosen].tobytes(), np.uint8).reshape(-1, width)
             number = max(cpu, 0)
             if number not in self._files:
                 self._files[number] = self._sink.create(f"perf-cpu{number}.dat")

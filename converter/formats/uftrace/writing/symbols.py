@@ -132,8 +132,8 @@ def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
         if not symbol.has_details:
             continue
         yield b"F: %x %b\n" % (symbol_address(number), _printable(symbol.name))
-        if place := _PLACE.fullmatch(symbol.source):
-            yield f"L: {place[2]} {place[1]}\n".encode("utf-8", "surrogateescape")
+        if location := _PLACE.fullmatch(symbol.source):
+            yield f"L: {location[2]} {location[1]}\n".encode("utf-8", "surrogateescape")
         if symbol.arguments:
             listed = ",".join(f"arg{i}/{format}" for i, format in enumerate(symbol.arguments, 1))
             yield f"A: @{listed}\n".encode("ascii")

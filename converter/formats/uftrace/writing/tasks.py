@@ -136,9 +136,9 @@ def name_records(trace: Trace, tasks: Tasks, present: Iterable[int], start: int)
         name = "(no thread)"
         pid = tid = tasks.number(thread)
         if thread >= 0:
-            of = trace.threads[thread]
-            name = of.name or trace.processes[of.process].name
-            pid = pids[of.process]
+            known = trace.threads[thread]
+            name = known.name or trace.processes[known.process].name
+            pid = pids[known.process]
         text = name.encode("utf-8", "surrogateescape").replace(b"\0", b" ")[: _COMM_SIZE - 1]
         if text:
             parts.append(header + _COMM_EVENT.pack(pid, tid, text, pid, tid, start))

@@ -122,21 +122,21 @@ class _Output:
         self._start = start if self._start is None else min(start, self._start)
         self._end = max(self._end, end)
         self._cpus = max(self._cpus, int(batch.cpu.max()) + 1)
-        places = looked_up(self._places, batch.class_id)
-        for place in values_of(places).tolist():
-            classes = {id for id in batch.tables if self._places[id] == place}
+        outputs = looked_up(self._places, batch.class_id)
+        for output in values_of(outputs).tolist():
+            classes = {id for id in batch.tables if self._places[id] == output}
             part = batch
             if len(classes) < len(batch.tables):
-                part = _selected(batch, np.flatnonzero(places == place), classes)
-            if place == _TASK:
+                part = _selected(batch, np.flatnonzero(outputs == output), classes)
+            if output == _TASK:
                 self._slices.write(part)
-            elif place == _KERNEL:
+            elif output == _KERNEL:
                 self._kernel.write(part)
                 self._note_last(part)
                 self._note_tasks(part)
-            elif place == _PERF:
+            elif output == _PERF:
                 self._perf.write(part)
-            elif place == _LEFT_OUT:
+            elif output == _LEFT_OUT:
                 self._leave_out(part)
             else:
                 self._external.write(part)

@@ -101,7 +101,7 @@ class Present(IntFlag):
 
 
 #: The member that holds an identity, by number in the class key.
-ID_PLACES = ("", "id", "id2.local", "id2.global")
+ID_MEMBERS = ("", "id", "id2.local", "id2.global")
 
 _KEY = struct.Struct("=BBcciii")
 
@@ -127,7 +127,7 @@ class ClassKey:
         """Decode the key of 16 bytes that the scanner interned."""
         phase, member, id_kind, bind_kind, present, types, shape = _KEY.unpack(data)
         letter = chr(phase) if phase else ""
-        return cls(letter, ID_PLACES[member], id_kind, bind_kind, Present(present), types, shape)
+        return cls(letter, ID_MEMBERS[member], id_kind, bind_kind, Present(present), types, shape)
 
     @staticmethod
     def undeclared(data: bytes) -> bytes:

@@ -23,13 +23,13 @@ from converter.formats.perfetto.adapters.kernel_events import (
     support_of,
     tracepoint_or_instant,
 )
-from converter.formats.perfetto.adapters.markers import by_form
+from converter.formats.perfetto.adapters.markers import by_syntax
 from converter.formats.perfetto.adapters.positions import (
     drop_foreign_packets,
     on_threads_by_tid,
     without_foreign_packets,
 )
-from converter.formats.perfetto.adapters.record_shapes import as_log_entries, with_whole_frames
+from converter.formats.perfetto.adapters.record_shapes import as_log_entries, with_frames
 from converter.formats.perfetto.adapters.scheduling import as_scheduled
 from converter.formats.perfetto.adapters.timeline_fields import as_parts
 from converter.formats.perfetto.annotations import JSON_VALUE
@@ -196,7 +196,7 @@ def capabilities(variant: str) -> Capabilities:
         place_counters(piece, projection), projection
     )
     adapters[Kind.LOG] = as_log_entries
-    adapters[Kind.SAMPLE] = with_whole_frames
+    adapters[Kind.SAMPLE] = with_frames
     adapters[Kind.NATIVE] = drop_foreign_packets
     adapters[Kind.DISCARDED] = _lost
     return Capabilities(
@@ -220,7 +220,7 @@ def capabilities(variant: str) -> Capabilities:
         call_stacks=True,
         program_instants=True,
         adapters=adapters,
-        splitters={Kind.MARK: by_form},
+        splitters={Kind.MARK: by_syntax},
         tracks=True,
         task_tracks=True,
         track_units=True,

@@ -11,11 +11,11 @@ from typing import Final
 
 from converter.errors import TraceError
 from converter.formats.embedding import Embedding
-from converter.formats.perfetto.layout import RESIDUAL
+from converter.formats.perfetto.layout import EMBEDDED
 from converter.storage.sink import Sink
 from converter.storage.source import Source
 
-_KEY: Final = RESIDUAL << 3 | 2
+_KEY: Final = EMBEDDED << 3 | 2
 #: Field 1 of Trace, length-delimited.
 _PACKET_KEY: Final = 0x0A
 #: The maximum size of the keys and sizes of a packet and of the field.
@@ -45,7 +45,7 @@ class _Frames(Embedding):
                 key = length = end = -1
             if head[0] != _PACKET_KEY or key != _KEY or offset + at + length != end:
                 raise TraceError(
-                    format="perfetto", offset=offset, expected=f"a packet of field {RESIDUAL}"
+                    format="perfetto", offset=offset, expected=f"a packet of field {EMBEDDED}"
                 )
             yield source.read_exactly(offset + at, length)
             offset = end

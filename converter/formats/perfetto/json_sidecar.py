@@ -31,7 +31,7 @@ def was_json(trace: Trace) -> bool:
     return trace.format in _JSON
 
 
-def sidecar_form(trace: Trace) -> dict[str, Any] | None:
+def sidecar_json(trace: Trace) -> dict[str, Any] | None:
     """Return the sidecar as JSON; None if there is none, or if the packets that are written again contain it."""
     sidecar = trace.sidecar.get(SIDECAR)
     if not sidecar or trace.format == "perfetto":
@@ -100,14 +100,14 @@ class SortIndexes:
 
     def __init__(self) -> None:
         self._read = 0
-        self._places: dict[tuple[str, str | None], int] = {}
+        self._positions: dict[tuple[str, str | None], int] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._places)
+        return bool(self._positions)
 
     def fields_of(self, pid: int, tid: int | None) -> dict[str, int]:
         """Return the position of a thread (None: of the process itself) as a field of its track's descriptor."""
-        position = self._places.get((str(pid), None if tid is None else str(tid)))
+        position = self._positions.get((str(pid), None if tid is None else str(tid)))
         return {} if position is None else {"sibling_order_rank": position}
 
     def read(self, trace: Trace) -> None:
@@ -128,4 +128,4 @@ class SortIndexes:
         pid = event.get("pid", 0)
         tid = str(event.get("tid", pid)) if name == _THREAD_ORDER else None
         if -(1 << 31) <= position < 1 << 31:
-            self._places.setdefault((str(pid), tid), int(position))
+            self._positions.setdefault((str(pid), tid), int(position))

@@ -14,7 +14,7 @@ from typing import Final
 PACKET_TAG: Final = 0x0A
 
 #: The field of TracePacket, length-delimited, in which a whole trace is embedded in frames: see `embedding`.
-RESIDUAL: Final = 7_267
+EMBEDDED: Final = 7_267
 
 
 @unique
@@ -135,7 +135,7 @@ class TaskStateField(IntEnum):
     PREV_PRIO = 1002
     PREV_STATE = 1003
     #: For the task that leaves the CPU: the next event has all data. For a thread in a state: its track event has.
-    IS_TOLD = 1004
+    IS_DUPLICATE = 1004
     #: For the task that leaves the CPU, if the one that gets it is unknown: its number, instead of another event.
     NEXT_TID = 1005
     NEXT_COMM = 1006

@@ -37,7 +37,7 @@ SYSTEM: Final = {
 _WIDE: Final = {"system_ram_bytes"}
 
 
-def system_form(environment: Mapping[str, str | int]) -> dict[str, Any]:
+def system_info_message(environment: Mapping[str, str | int]) -> dict[str, Any]:
     """Return the SystemInfo for an environment."""
     names = _texts(UTSNAME, environment)
     texts = {name: key for name, key in SYSTEM.items() if name not in _NUMBERS}

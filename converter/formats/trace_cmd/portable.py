@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ftrace.symbols import kernel_symbols
-from converter.formats.trace_cmd.writing.native_contents import WHOLE, source_file, travelled_file
+from converter.formats.trace_cmd.writing.native_contents import WHOLE, embedded_file, source_file
 from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
@@ -63,7 +63,7 @@ def symbols(sidecar: dict[str, Any]) -> SymbolTable:
     def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
         found = None
         with suppress(TraceError):
-            file = travelled_file(sidecar)
+            file = embedded_file(sidecar)
             found = None if file is None else kernel_symbols(file)
         return (np.zeros(0, np.uint64), []) if found is None else found.entries()
 

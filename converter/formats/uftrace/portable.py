@@ -16,7 +16,7 @@ _TOO_LARGE: Final = (
 )
 
 
-class TravelledFiles:
+class EmbeddedFiles:
     """The embedded files of a directory; `parts` is like that of `DataDirectory`.
 
     Args:
@@ -71,11 +71,11 @@ def _files(
     return ((name, directory.size(name), directory.parts(name)) for name in names)
 
 
-def travelled_files(trace: Trace) -> TravelledFiles | None:
+def travelled_files(trace: Trace) -> EmbeddedFiles | None:
     """Return the files that are embedded in a trace, if any."""
     files = trace.sidecar.get("uftrace", {}).get("files")
     if not isinstance(files, Mapping) or not files:
         return None
     if not all(isinstance(data, bytes) for data in files.values()):
         return None
-    return TravelledFiles(files)
+    return EmbeddedFiles(files)

@@ -33,7 +33,7 @@ _AF_INET: Final = 2
 _AF_INET6: Final = 10
 
 
-def address_forms(format: EventFormat) -> dict[str, str]:
+def address_suffixes(format: EventFormat) -> dict[str, str]:
     """Return the suffix of `%p` by which a format prints each field of its record; the first if there are several."""
     if not _ADDRESS.search(format.print_fmt):
         return {}
@@ -103,7 +103,7 @@ def packer(
     field: FormatField, suffix: str, *, big_endian: bool
 ) -> Callable[[Column, StringTable], ListColumn]:
     """Return a function that converts a column of address texts back to the field's bytes."""
-    form = _SocketForm if suffix[:2] in _SOCKETS else _AddressForm
+    form = _SocketCodec if suffix[:2] in _SOCKETS else _AddressCodec
     packed = form(suffix, field.size, "big" if big_endian else "little").packed
 
     def pack(column: Column, strings: StringTable) -> ListColumn:
@@ -122,7 +122,7 @@ def packer(
     return pack
 
 
-class _AddressForm:
+class _AddressCodec:
     def __init__(self, suffix: str, size: int, byte_order: str) -> None:
         self._suffix = suffix
         self._size = size
@@ -147,11 +147,11 @@ class _AddressForm:
         return data
 
 
-class _SocketForm:
+class _SocketCodec:
     """A sockaddr: family, port and address; the rest of the field is zero."""
 
     def __init__(self, suffix: str, size: int, byte_order: str) -> None:
-        self._address = _AddressForm(f"{suffix[0]}4", 4, byte_order)
+        self._address = _AddressCodec(f"{suffix[0]}4", 4, byte_order)
         self._has_port = "p" in suffix[2:]
         self._is_plain = suffix[0] == "i"
         self._little = byte_order == "little"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from converter.formats.ftrace.event_format.addresses import AddressAt, address_forms
+from converter.formats.ftrace.event_format.addresses import AddressAt, address_suffixes
 from converter.formats.ftrace.event_format.gathers import (
     ArrayAt,
     BytesAt,
@@ -49,7 +49,7 @@ def fields_of(
     # If several fields have one name, the name means the first.
     roles = dict(known.roles)
     styles = _stack_styles(format)
-    forms = address_forms(format)
+    forms = address_suffixes(format)
     fields: list[Field] = []
     gathers: list[Gather] = []
     for item in format.fields:

@@ -33,7 +33,7 @@ _PIECE = 1 << 18
 #: The initial capacity for a window's chunks.
 _CHUNKS = 1 << 10
 #: The results of `find_chunks` for an incomplete search.
-_NONE_FOLLOWS, _MORE_ROOM = -1, -2
+_NONE_FOLLOWS, _BUFFER_FULL = -1, -2
 
 
 #: Memory that holds records.
@@ -134,7 +134,7 @@ class PageStream:
                 magic,
                 chunks,
             )
-            if needed == _MORE_ROOM:
+            if needed == _BUFFER_FULL:
                 chunks = np.empty((2 * len(chunks), 3), np.int64)
                 continue
             if needed > 0:

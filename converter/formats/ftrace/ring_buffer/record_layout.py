@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
-from converter.formats.ftrace.event_format.addresses import address_forms, packer
+from converter.formats.ftrace.event_format.addresses import address_suffixes, packer
 from converter.formats.ftrace.event_format.syntax import EventFormat, FormatField, Location
 from converter.formats.ftrace.mapping import PID_FIELD, TYPE_FIELD
 from converter.formats.ftrace.ring_buffer.emit import (
@@ -101,7 +101,7 @@ def record_program(
     for item in fields:
         if item.common and item.name == PID_FIELD and item.size == 4:
             pid_offset = item.offset
-    forms = address_forms(format)
+    forms = address_suffixes(format)
     packers: dict[int, Packer] = {}
     for item, index in _matched(fields, event_class.fields):
         field_class = event_class.fields[index].type

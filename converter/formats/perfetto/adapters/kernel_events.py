@@ -16,8 +16,8 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     MAX_DESCRIBED,
     PlacedField,
     distinct,
+    fits_list,
     is_flags,
-    is_no_other_list,
     place_described,
     place_typed,
 )
@@ -179,7 +179,7 @@ def _described_support(event_class: EventClass) -> KindSupport:
         support = replace(support, fields=())
     if len(fields) <= MAX_DESCRIBED and len(distinct(fields)) == len(fields):
         support = replace(support, fields=_fields(place_described(fields)))
-    if all(map(is_no_other_list, fields)):
+    if all(map(fits_list, fields)):
         support = replace(support, holds=replace(_GENERIC, arrays=True))
     return support
 

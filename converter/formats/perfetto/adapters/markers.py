@@ -26,7 +26,7 @@ from converter.projection.engine.pieces import Piece
 _PRINT: Final = ("ftrace", "print")
 
 
-def by_form(piece: Piece, projection: Projection) -> list[Piece]:
+def by_syntax(piece: Piece, projection: Projection) -> list[Piece]:
     """Split markers into those that the importer understands, and those that it would misinterpret."""
     event_class = piece.event_class
     index = event_class.index_of(Role.MESSAGE)

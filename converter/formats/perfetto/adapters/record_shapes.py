@@ -40,7 +40,7 @@ def as_log_entries(piece: Piece, projection: Projection) -> Piece:
     return piece
 
 
-def with_whole_frames(piece: Piece, projection: Projection) -> Piece:
+def with_frames(piece: Piece, projection: Projection) -> Piece:
     """Convert addresses or names of functions to frames as in Perfetto."""
     index = piece.event_class.index_of(Role.FRAMES)
     assert index is not None

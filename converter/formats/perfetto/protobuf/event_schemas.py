@@ -276,7 +276,7 @@ def _is_describable(field_class: FieldClass) -> bool:
     return type_text(field_class) is not None
 
 
-def is_no_other_list(field: Field) -> bool:
+def fits_list(field: Field) -> bool:
     """Return False if a field is an array that generic events cannot hold as one."""
     return not isinstance(field.type, ArrayClass) or _is_describable(_declarable(field.type))
 
@@ -347,6 +347,6 @@ def _placed(name: Any, number: Any, type_name: Any, role_name: Any = "none") -> 
     return PlacedField(field, number)
 
 
-def says_enough(kind: Kind, placed: Sequence[PlacedField]) -> bool:
+def has_required_roles(kind: Kind, placed: Sequence[PlacedField]) -> bool:
     """Return True if the fields have the roles that the kind needs."""
     return REQUIRED_ROLES.get(kind, frozenset()) <= {item.field.role for item in placed}

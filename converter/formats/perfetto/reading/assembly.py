@@ -29,7 +29,7 @@ class EventsOfClass:
         self._number = number
 
     @property
-    def places(self) -> NDArray[np.intp]:
+    def positions(self) -> NDArray[np.intp]:
         """The positions of the events, as an index array that can be used repeatedly."""
         return self._union.positions(self._number).astype(np.intp)
 
@@ -138,7 +138,7 @@ def assemble(
         ]
         return parts_of_batch[0] if order is None else np.concatenate(parts_of_batch)[order]
 
-    def places(column: int) -> NDArray[np.int64]:
+    def locations(column: int) -> NDArray[np.int64]:
         packet = joined([part.packet for part in parts], np.int32)
         assert packet is not None
         return np.ascontiguousarray(window.rows[packet, column])
@@ -162,7 +162,7 @@ def assemble(
         thread=joined([part.thread for part in parts], np.int32),
         cpu=joined([part.cpu for part in parts], np.int32),
         track=joined([part.track for part in parts], np.int32),
-        native=NativeRecords("perfetto", data, lambda: places(START), lambda: places(SIZE)),
+        native=NativeRecords("perfetto", data, lambda: locations(START), lambda: locations(SIZE)),
     )
 
 

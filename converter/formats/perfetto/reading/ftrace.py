@@ -35,7 +35,7 @@ from converter.formats.perfetto.reading.kernel_symbols import KernelSymbols
 from converter.formats.perfetto.reading.kernels import scan_ftrace as kernel
 from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
 from converter.formats.perfetto.reading.packets import Damage, Window
-from converter.formats.perfetto.reading.tracks import Places
+from converter.formats.perfetto.reading.tracks import TrackTables
 from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
@@ -52,14 +52,14 @@ class FtraceBundles:
     def __init__(
         self,
         trace: Trace,
-        places: Places,
+        tables: TrackTables,
         clocks: Clocks,
         symbols: KernelSymbols,
         damage: Damage,
         count_unruled: Callable[[str, int, int], None],
     ) -> None:
         self._trace = trace
-        self._places = places
+        self._tables = tables
         self._clocks = clocks
         self._symbols = symbols
         self._damage = damage
@@ -119,7 +119,7 @@ class FtraceBundles:
         if not self._first:
             return
         strings = self._trace.strings
-        self._places.name_tasks({tid: strings[name] for tid, name in self._naming.names.names()})
+        self._tables.name_tasks({tid: strings[name] for tid, name in self._naming.names.names()})
         if self._has_compact:
             # The counts of hidden events are reported with it.
             self._trace.sidecar.setdefault("perfetto", {})
@@ -249,7 +249,7 @@ class FtraceBundles:
             packet=packet,
             ts=ts,
             class_id=self.classes.assign(events),
-            thread=self._places.threads(tid),
+            thread=self._tables.threads(tid),
             cpu=cpu,
             track=None,
             columns=columns,

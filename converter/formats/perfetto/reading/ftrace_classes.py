@@ -22,7 +22,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     SHAPE,
     Declarations,
     PlacedField,
-    says_enough,
+    has_required_roles,
 )
 from converter.formats.perfetto.protobuf.scan_fields import (
     VARINT,
@@ -115,7 +115,11 @@ class KernelClasses:
             if declared is None:
                 continue
             kind = tracepoints.kind_of(*declared[:2])
-            kept = {shape: placed for shape, placed in shapes.items() if says_enough(kind, placed)}
+            kept = {
+                shape: placed
+                for shape, placed in shapes.items()
+                if has_required_roles(kind, placed)
+            }
             if len(kept) < len(shapes):
                 self._damage.warn(f"the attribute {EVENTS_ATTRIBUTE} is damaged")
             if kept:
@@ -225,7 +229,7 @@ class KernelClasses:
         if len(known) == _MAX_PARTIAL:
             self._damage.warn(f"what events lack is zero in more than {_MAX_PARTIAL} combinations")
             return int(self._class_of_key[key])
-        kept = tuple(item for item in program if not _is_among(item.number, mask))
+        kept = tuple(item for item in program if not _has_bit(item.number, mask))
         known[mask] = self._define_event(key, system, name, kept)
         return known[mask]
 
@@ -382,7 +386,7 @@ def _optional_fields(system: str, name: str, program: tuple[ProgramField, ...]) 
     return optional
 
 
-def _is_among(number: int, mask: int) -> bool:
+def _has_bit(number: int, mask: int) -> bool:
     return number < _MASK_BITS and bool(mask >> number & 1)
 
 

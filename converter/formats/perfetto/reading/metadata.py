@@ -16,7 +16,7 @@ from converter.formats.perfetto.json_sidecar import (
     parse_sidecar,
 )
 from converter.formats.perfetto.layout import (
-    RESIDUAL,
+    EMBEDDED,
     SEQUENCE_CLOCKS,
     SEQUENCE_STATES,
     TABLE_PACKETS,
@@ -48,8 +48,8 @@ from converter.formats.perfetto.protobuf.scan import (
 from converter.formats.perfetto.reading.kernels.scan_timeline import Timeline
 from converter.formats.perfetto.reading.packets import Damage, Window
 from converter.formats.perfetto.reading.sequence_state import SequenceStates
-from converter.formats.perfetto.reading.shown_metadata import BOOKKEEPING, shown_beside
-from converter.formats.perfetto.reading.tracks import Places, is_thread_time, text
+from converter.formats.perfetto.reading.shown_metadata import BOOKKEEPING, shown_fields
+from converter.formats.perfetto.reading.tracks import TrackTables, is_thread_time, text
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
@@ -73,12 +73,12 @@ _EVENT_PACKETS: Final = (
 #: Packets that `Metadata` reads, those of them for the sidecar, and those that become events or tables.
 _METADATA: Final = Numbers(*TABLE_PACKETS, *SIDECAR_PACKETS)
 _SIDECAR: Final = Numbers(*SIDECAR_PACKETS)
-_READ: Final = Numbers(0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *_EVENT_PACKETS)
+_READ: Final = Numbers(0, DAMAGED, EMBEDDED, *TABLE_PACKETS, *_EVENT_PACKETS)
 #: Packets that change the meaning of time or position in the packets that follow.
 _CHANGING: Final = Numbers(PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRIPTOR)
 #: Packets for which the sequence's state need not be kept: the decoded events contain their texts.
 _NOT_NATIVE: Final = Numbers(
-    0, DAMAGED, RESIDUAL, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS
+    0, DAMAGED, EMBEDDED, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS
 )
 #: The timebase of samples: PerfEvents.Counter.SW_CPU_CLOCK (perf_events.proto), and events other than clocks.
 _CPU_CLOCK: Final = 1
@@ -92,10 +92,10 @@ _NANOSECONDS: Final = 1_000_000_000
 class Metadata:
     """The metadata of a trace: tables, clocks, environment, sidecar."""
 
-    def __init__(self, trace: Trace, clocks: Clocks, places: Places, damage: Damage) -> None:
+    def __init__(self, trace: Trace, clocks: Clocks, tables: TrackTables, damage: Damage) -> None:
         self._trace = trace
         self._clocks = clocks
-        self._places = places
+        self._tables = tables
         self._damage = damage
         self._sidecar: dict[str, list[bytes]] = {}
         #: The sequences of the packets so far.
@@ -127,7 +127,7 @@ class Metadata:
             if kind in TABLE_PACKETS:
                 message = self._decoded(window, row)
                 if message is not None:
-                    self._shown.update(shown_beside(kind, message))
+                    self._shown.update(shown_fields(kind, message))
                     self._note_packet(kind, int(rows[row, SEQUENCE]), message)
 
     def _note_marks(self, rows: NDArray[np.int64]) -> None:
@@ -176,17 +176,17 @@ class Metadata:
     def _note_packet(self, kind: PacketField, sequence: int, message: dict[str, Any]) -> None:
         match kind:
             case PacketField.PROCESS_TREE:
-                renamed = self._places.add_process_tree(message)
+                renamed = self._tables.add_process_tree(message)
                 if renamed:
                     self._shown["process_tree: names that processes had before"] += renamed
             case PacketField.CLOCK_SNAPSHOT:
                 self._clocks.add(sequence, message)
             case PacketField.PROCESS_DESCRIPTOR:
-                self._places.add_process_descriptor(message)
+                self._tables.add_process_descriptor(message)
             case PacketField.THREAD_DESCRIPTOR:
-                self._places.add_thread_descriptor(message)
+                self._tables.add_thread_descriptor(message)
             case PacketField.TRACK_DESCRIPTOR:
-                self._places.add_descriptor(message)
+                self._tables.add_descriptor(message)
                 # Thread times are fields of slices, from which importers derive a counter without a unit.
                 self._trace.records_shown["unit of thread times"] += is_thread_time(message)
             case PacketField.SYSTEM_INFO:
@@ -292,7 +292,7 @@ class Metadata:
     def start(self, timeline: Timeline) -> None:
         """Prepare a pass: set the counters whose values are not plain ones, and reset the sidecar's state."""
         self._held = {}
-        for uuid, descriptor in self._places.descriptors.items():
+        for uuid, descriptor in self._tables.descriptors.items():
             counter = descriptor.get("counter")
             if counter is None:
                 continue
@@ -334,7 +334,7 @@ class Metadata:
         """Return the packets of a window whose data is used neither for events, tables nor the sidecar."""
         data = window.rows[:, DATA]
         result = ~_READ.isin(data)
-        if (data == RESIDUAL).any():
+        if (data == EMBEDDED).any():
             # At the end of a file they have been removed before.
             self._damage.warn("a trace that travels in this one is not at its end, and left alone")
         for row in np.flatnonzero(_SIDECAR.isin(data)).tolist():

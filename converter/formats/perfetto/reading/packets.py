@@ -164,7 +164,7 @@ def _expanded(window: Window, damage: Damage, unpacked: Unpacked) -> Iterator[Wi
         pieces.append(window.data[last:before])
         last = int(ends[row])
         if inflated is not None:
-            pieces.append(_whole_packets(inflated, damage, offset))
+            pieces.append(_complete_packets(inflated, damage, offset))
         held += sum(len(piece) for piece in pieces[-2:])
         if held >= WINDOW_BYTES:
             yield from _joined(pieces, window.offset, last)
@@ -185,7 +185,7 @@ def _joined(pieces: list[Any], offset: int, end: int) -> Iterator[Window]:
         data = data[at:]
 
 
-def _whole_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDArray[np.uint8]:
+def _complete_packets(data: NDArray[np.uint8], damage: Damage, offset: int) -> NDArray[np.uint8]:
     """Return the whole packets of inflated data."""
     rows = np.empty((1 << 10, COLUMNS), np.int64)
     at = stopped = 0

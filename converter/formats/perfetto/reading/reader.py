@@ -33,7 +33,7 @@ from converter.formats.perfetto.reading.packets import WINDOW_BYTES, Damage, Win
 from converter.formats.perfetto.reading.records import Records
 from converter.formats.perfetto.reading.rules import FieldsWithoutRule
 from converter.formats.perfetto.reading.timeline import TrackEventClasses
-from converter.formats.perfetto.reading.tracks import Places
+from converter.formats.perfetto.reading.tracks import TrackTables
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
@@ -60,20 +60,20 @@ class _Reader:
         self.trace = Trace(format="perfetto", semantics=SEMANTICS)
         self._damage = Damage(source.name, self.trace.warnings)
         self._clocks = Clocks()
-        self._places = Places(self.trace)
-        self._metadata = Metadata(self.trace, self._clocks, self._places, self._damage)
+        self._tables = TrackTables(self.trace)
+        self._metadata = Metadata(self.trace, self._clocks, self._tables, self._damage)
         self._symbols = KernelSymbols()
         self._unruled = FieldsWithoutRule(self.trace.records_shown)
         self._ftrace = FtraceBundles(
             self.trace,
-            self._places,
+            self._tables,
             self._clocks,
             self._symbols,
             self._damage,
             self._unruled.count,
         )
-        self._timeline_classes = TrackEventClasses(self.trace, self._places)
-        self._records = Records(self.trace, self._places, self._clocks)
+        self._timeline_classes = TrackEventClasses(self.trace, self._tables)
+        self._records = Records(self.trace, self._tables, self._clocks)
         for window in windows(source, self._damage):
             self._metadata.note(window)
             self._symbols.note(window)

@@ -33,7 +33,7 @@ from converter.formats.perfetto.reading.assembly import UNTIMED, EventsOfClass, 
 from converter.formats.perfetto.reading.callstacks import CallStacks, Frames
 from converter.formats.perfetto.reading.columns import MessageColumns, bytes_column
 from converter.formats.perfetto.reading.packets import Window
-from converter.formats.perfetto.reading.tracks import THREAD_SPACE, Places
+from converter.formats.perfetto.reading.tracks import THREAD_SPACE, TrackTables
 from converter.ir.columns import Column, column_from_values, concatenate, take
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
@@ -76,9 +76,9 @@ _SAMPLE_SCALARS = ("cpu", "pid", "tid", "callstack_iid", "cpu_mode", "timebase_c
 class Records:
     """The classes of these packets. One object for all passes over the trace."""
 
-    def __init__(self, trace: Trace, places: Places, clocks: Clocks) -> None:
+    def __init__(self, trace: Trace, tables: TrackTables, clocks: Clocks) -> None:
         self._trace = trace
-        self._places = places
+        self._tables = tables
         self._clocks = clocks
         self._ids: dict[EventClass, int] = {}
 
@@ -100,7 +100,7 @@ class Records:
         class_id = np.array(classes, np.int32)[which]
 
         def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
-            chosen = rows[events.places]
+            chosen = rows[events.positions]
             return [
                 lambda: chosen[:, DATA].astype(np.uint32),
                 lambda: bytes_column(window.data, chosen[:, [START, SIZE]]),
@@ -145,8 +145,8 @@ class Records:
         has_thread = _are_there(window.data, starts, sizes, _TID)
 
         def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
-            positions = events.places
-            return [_taken(thunk, positions) for thunk in messages.thunks()[: len(fields)]]
+            positions = events.positions
+            return [_selected(thunk, positions) for thunk in messages.thunks()[: len(fields)]]
 
         part = Part(
             packet=packets[of_packet].astype(np.int32),
@@ -214,7 +214,7 @@ class Records:
         frames = column_from_values(mapping.CALLSTACK.type, stacks, self._trace.strings)
 
         def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
-            chosen = events.places
+            chosen = events.positions
             return [
                 lambda: take(frames, index[chosen]),
                 lambda: numbers["cpu_mode"][positions][chosen],
@@ -248,7 +248,7 @@ class Records:
         def have(field: TaskStateField) -> NDArray[np.bool_]:
             return _are_there(window.data, starts, sizes, field)
 
-        is_duplicate = have(TaskStateField.IS_TOLD)
+        is_duplicate = have(TaskStateField.IS_DUPLICATE)
         into = have(TaskStateField.PREV_TID) & ~is_duplicate
         only = have(TaskStateField.NEXT_TID) & ~is_duplicate & ~into
         others = packets[~into & ~only & ~is_duplicate]
@@ -276,10 +276,10 @@ class Records:
                 class_id[chosen] = self._class(event_class)
 
         def columns(id: int, events: EventsOfClass) -> list[Callable[[], Column]]:
-            chosen = order[events.places]
+            chosen = order[events.positions]
             count = len(self._trace.event_classes[id].fields)
             forms = zip(*(one.thunks()[:count] for one in messages), strict=True)
-            return [_taken(_joined(thunks), chosen) for thunks in forms]
+            return [_selected(_joined(thunks), chosen) for thunks in forms]
 
         cpus = np.concatenate([one.raw(len(_SWITCH) - 1) for one in messages])
         part = Part(
@@ -300,7 +300,7 @@ class Records:
         keys = pids[there].astype(np.uint32).astype(np.uint64) << np.uint64(32)
         keys |= tids[there].astype(np.uint32).astype(np.uint64)
         result = np.full(len(pids), -1, np.int32)
-        result[there] = self._places.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
+        result[there] = self._tables.resolve(keys, np.full(len(keys), THREAD_SPACE, np.uint8))[1]
         return result
 
 
@@ -333,7 +333,7 @@ def _are_there(
     return np.diff(offsets) > 0
 
 
-def _taken(thunk: Callable[[], Column], positions: NDArray[np.intp]) -> Callable[[], Column]:
+def _selected(thunk: Callable[[], Column], positions: NDArray[np.intp]) -> Callable[[], Column]:
     return lambda: take(thunk(), positions)
 
 

@@ -32,8 +32,8 @@ class Search:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._looked_into = 0
-        self._places = 0
-        self._most_places = limit("holes")
+        self._gaps = 0
+        self._most_gaps = limit("holes")
         #: True once there was one gap more than the limit allows: the search then stops.
         self.given_up = False
 
@@ -44,8 +44,8 @@ class Search:
         found = self._found(offset)
         if found is None:
             return None
-        self.given_up = self._places == self._most_places
-        self._places += 1
+        self.given_up = self._gaps == self._most_gaps
+        self._gaps += 1
         return None if self.given_up else found
 
     def _found(self, offset: int) -> int | None:

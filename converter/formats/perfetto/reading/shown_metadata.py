@@ -35,7 +35,7 @@ _OF_THREAD: Final = ("legacy_sort_index", "chrome_thread_type")
 _OF_TRACK: Final = ("sibling_order_rank", "process_ordering", "thread_ordering", "child_ordering")
 
 
-def shown_beside(kind: PacketField, message: dict[str, Any]) -> Iterator[str]:
+def shown_fields(kind: PacketField, message: dict[str, Any]) -> Iterator[str]:
     """Yield the names of a packet's fields that importers show in addition to the content of the tables."""
     match kind:
         case PacketField.PROCESS_TREE:

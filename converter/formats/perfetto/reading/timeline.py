@@ -31,7 +31,7 @@ from converter.formats.perfetto.reading.track_event_columns import (
     microseconds,
     names,
 )
-from converter.formats.perfetto.reading.tracks import Places
+from converter.formats.perfetto.reading.tracks import TrackTables
 from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
@@ -98,9 +98,9 @@ class _Shape:
 class TrackEventClasses:
     """The classes of a trace's track events, one per signature. One object for all passes over the trace."""
 
-    def __init__(self, trace: Trace, places: Places) -> None:
+    def __init__(self, trace: Trace, tables: TrackTables) -> None:
         self._trace = trace
-        self._places = places
+        self._tables = tables
         self.signatures = StringTable()
         self._class_of = np.full(256, -1, np.int32)
         self._shapes: dict[int, _Shape] = {}
@@ -122,13 +122,13 @@ class TrackEventClasses:
             return None
         read = ReadEvents(window.data, events, events.name)
         class_id = self._classes(events.signature)
-        track, thread = self._places.resolve(events.place, events.space)
+        track, thread = self._tables.resolve(events.place, events.space)
         if (class_id < 0).any():
             self._read_eager(read, class_id, scope, timeline, callstacks)
         self._name_counters(read, class_id, track)
 
         def columns(id: int, of_class: EventsOfClass) -> list[Callable[[], Column]]:
-            positions = of_class.places
+            positions = of_class.positions
             return [bound(make, read, positions) for make in self._columns[id]]
 
         return Part(

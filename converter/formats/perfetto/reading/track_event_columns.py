@@ -76,7 +76,7 @@ def _spans(read: ReadEvents, positions: NDArray[np.intp], word: int) -> NDArray[
 
 def microseconds(item: Item) -> Make:
     """Return a maker of an item's column, converted from microseconds to nanoseconds."""
-    return lambda read, places: _words(read, places, item.word).view(np.int64) * 1000
+    return lambda read, positions: _words(read, positions, item.word).view(np.int64) * 1000
 
 
 def looked_up(item: Item, entries: list[int]) -> Make:
@@ -92,12 +92,12 @@ def looked_up(item: Item, entries: list[int]) -> Make:
 
 def bit(item: Item, mask: int) -> Make:
     """Return a maker of a column that is true where a bit of an item is set."""
-    return lambda read, places: (_words(read, places, item.word) & np.uint64(mask)) != 0
+    return lambda read, positions: (_words(read, positions, item.word) & np.uint64(mask)) != 0
 
 
 def eager_values(class_id: int, index: int, field_class: FieldClass, strings: StringTable) -> Make:
     """Return a maker of the column of an item that was decoded eagerly, with the state of its sequence."""
-    return lambda read, _places: column_from_values(
+    return lambda read, _positions: column_from_values(
         field_class, read.eager[class_id, index], strings
     )
 

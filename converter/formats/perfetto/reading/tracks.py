@@ -50,7 +50,7 @@ def is_thread_time(descriptor: dict[str, Any]) -> bool:
     return "counter" in descriptor and track_name(descriptor) == _THREAD_TIME
 
 
-class Places:
+class TrackTables:
     """The positions of events: the descriptors, and the indexes of tracks and threads in the trace.
 
     The value of a position is the index of a track, or -2 minus the index of a thread (-2 is thread 0).
@@ -59,7 +59,7 @@ class Places:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.threads_by_tid = KeyMap()
-        self.places = KeyMap()
+        self.positions = KeyMap()
         self._processes: dict[int, int] = {}
         self._threads: dict[tuple[int, int], int] = {}
         self._process_of_tid: dict[int, int] = {}
@@ -178,18 +178,18 @@ class Places:
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return (track, thread) of each event by its position key; -1 where there is none."""
         out = np.empty(len(keys), np.int32)
-        missing = self.places.map_places(keys, spaces, out)
+        missing = self.positions.map_places(keys, spaces, out)
         if missing:
             for key, space in missing:
                 if space == UUID_SPACE:
-                    value = self._place(key, 0)
+                    value = self._position(key, 0)
                 else:
                     value = -2 - self.thread(_signed(key >> 32), _signed(key & 0xFFFF_FFFF))
-                self.places.set(key, space, value)
-            self.places.map_places(keys, spaces, out)
+                self.positions.set(key, space, value)
+            self.positions.map_places(keys, spaces, out)
         return np.maximum(out, -1), np.maximum(-2 - out, -1)
 
-    def _place(self, uuid: int, depth: int) -> int:
+    def _position(self, uuid: int, depth: int) -> int:
         descriptor = self.descriptors.get(uuid, {})
         if "thread" in descriptor:
             return -2 - self.add_thread_descriptor(descriptor["thread"])
@@ -198,7 +198,7 @@ class Places:
         return self._track(uuid, descriptor, depth)
 
     def _track(self, uuid: int, descriptor: dict[str, Any], depth: int) -> int:
-        known = self.places.get(uuid, UUID_SPACE, -1)
+        known = self.positions.get(uuid, UUID_SPACE, -1)
         if known >= 0:
             return known
         scope, owner, parent = self._enclosing(descriptor, depth)
@@ -217,7 +217,7 @@ class Places:
             identity = uuid
         index = len(self._trace.tracks)
         self._trace.tracks.append(Track(text(name), scope, owner, parent, unit, identity))
-        self.places.set(uuid, UUID_SPACE, index)
+        self.positions.set(uuid, UUID_SPACE, index)
         return index
 
     def _enclosing(self, descriptor: dict[str, Any], depth: int) -> tuple[TrackScope, int, int]:

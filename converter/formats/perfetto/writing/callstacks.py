@@ -29,9 +29,9 @@ class InternedStacks:
         #: the empty stack, whose id is 0.
         self._frames = StringTable()
         self._stacks = StringTable()
-        self._frames_told = self._stacks_told = 1
-        self._empty_told = False
-        self._texts_told: set[tuple[InternedField, int]] = set()
+        self._frames_written = self._stacks_written = 1
+        self._empty_written = False
+        self._texts_written: set[tuple[InternedField, int]] = set()
         #: The iid of each text by its id, in the order of first use.
         self._iids: dict[int, int] = {}
 
@@ -60,17 +60,17 @@ class InternedStacks:
             4 * np.diff(offsets),
             stacks,
         )
-        self._empty_told |= bool((stacks == 0).any())
+        self._empty_written |= bool((stacks == 0).any())
         return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
 
     def take_packet(self) -> bytes:
         """Return a packet with the entries since the last call; empty if there are none."""
-        frames = range(self._frames_told, len(self._frames))
-        stacks = range(self._stacks_told, len(self._stacks))
-        empty, self._empty_told = self._empty_told, False
+        frames = range(self._frames_written, len(self._frames))
+        stacks = range(self._stacks_written, len(self._stacks))
+        empty, self._empty_written = self._empty_written, False
         if not frames and not stacks and not empty:
             return b""
-        self._frames_told, self._stacks_told = len(self._frames), len(self._stacks)
+        self._frames_written, self._stacks_written = len(self._frames), len(self._stacks)
         parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
         for number in frames:
             self._add_frame(number, parts)
@@ -100,8 +100,8 @@ class InternedStacks:
         if source:
             frame["source_path_iid"] = self._text(InternedField.SOURCE_PATHS, source, parts)
         parts[InternedField.FRAMES].append(encode("Frame", frame))
-        if (InternedField.MAPPINGS, path) not in self._texts_told:
-            self._texts_told.add((InternedField.MAPPINGS, path))
+        if (InternedField.MAPPINGS, path) not in self._texts_written:
+            self._texts_written.add((InternedField.MAPPINGS, path))
             parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
 
     def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
@@ -121,8 +121,8 @@ class InternedStacks:
         skipped: int = 0,
     ) -> int:
         """Return the iid of a text, which is added to the packet if it is new."""
-        if (field, id) not in self._texts_told:
-            self._texts_told.add((field, id))
+        if (field, id) not in self._texts_written:
+            self._texts_written.add((field, id))
             text = {"iid": self._iid(id), "str": self._strings[id][skipped:]}
             parts[field].append(encode("InternedString", text))
         return self._iid(id)

@@ -15,10 +15,10 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     SHAPE,
     PlacedField,
     declaration,
+    has_required_roles,
     is_flags,
     place_described,
     place_typed,
-    says_enough,
 )
 from converter.formats.perfetto.protobuf.messages import varint
 from converter.formats.perfetto.writing.instructions import (
@@ -82,7 +82,9 @@ class FtraceOutput:
             number = None
         if number is not None and tracepoints.kind_of(*point) is event_class.kind:
             placed = place_typed(event_class.fields, tracepoints.message_fields(*point))
-            if _fields(placed) == event_class.fields and says_enough(event_class.kind, placed):
+            if _fields(placed) == event_class.fields and has_required_roles(
+                event_class.kind, placed
+            ):
                 return self._typed(number, event_class, placed), b""
         if event_class.category == tracepoints.UNKNOWN_SYSTEM and _is_number(event_class.name):
             return self._unknown(event_class)

@@ -21,7 +21,7 @@ from converter.formats.perfetto.mapping import CLOCK_NAMES
 from converter.formats.perfetto.protobuf.descriptors import decode
 from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.protobuf.scan import split_fields
-from converter.formats.perfetto.system_info import system_form
+from converter.formats.perfetto.system_info import system_info_message
 from converter.formats.perfetto.writing.extension import extension_packet, has_extension
 from converter.ir.trace import ClockDomain, Trace
 
@@ -198,7 +198,7 @@ def _about(trace: Trace) -> list[bytes]:
             )
         ]
         packets.append(new_packet(clock_snapshot={"clocks": clocks}))
-    system = system_form(trace.environment)
+    system = system_info_message(trace.environment)
     if system:
         packets.append(new_packet(system_info=system))
     return packets

@@ -37,7 +37,7 @@ from converter.formats.perfetto.writing.metadata import (
     sidecar_clocks,
     wall_clock_offset,
 )
-from converter.formats.perfetto.writing.row_positions import RowPlaces
+from converter.formats.perfetto.writing.row_positions import RowPositions
 from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
@@ -87,13 +87,13 @@ def is_record(event_class: EventClass) -> bool:
 class RecordOutput:
     """Programs of classes of records; converts times of log entries to the wall clock.
 
-    `places` has the times, threads and CPUs of the rows of the class whose columns are requested next.
+    `positions` has the times, threads and CPUs of the rows of the class whose columns are requested next.
     """
 
-    def __init__(self, trace: Trace, stacks: InternedStacks, places: RowPlaces) -> None:
+    def __init__(self, trace: Trace, stacks: InternedStacks, positions: RowPositions) -> None:
         self._trace = trace
         self._stacks = stacks
-        self._places = places
+        self._positions = positions
         self._clocks: Clocks | None = sidecar_clocks(trace)
 
     def program(self, event_class: EventClass) -> tuple[Steps, bytes, int]:
@@ -140,10 +140,10 @@ class RecordOutput:
 
     def _wall_times(self) -> NDArray[np.uint64]:
         if self._clocks is not None:
-            inverted = self._clocks.invert((0, int(BuiltinClock.REALTIME)), self._places.ts)
-            times = self._places.ts if inverted is None else inverted
+            inverted = self._clocks.invert((0, int(BuiltinClock.REALTIME)), self._positions.ts)
+            times = self._positions.ts if inverted is None else inverted
         else:
-            times = self._places.ts + np.int64(wall_clock_offset(self._trace) or 0)
+            times = self._positions.ts + np.int64(wall_clock_offset(self._trace) or 0)
         return times.view(np.uint64)
 
     # Samples
@@ -173,8 +173,8 @@ class RecordOutput:
     def _sampled(self, iids: Callable[[Table], NDArray[np.uint64]]) -> list[tuple[int, Steps]]:
         """Return the fields for the position of a sample, and its call stack."""
         cpu = Steps()
-        present = self._number(_SAMPLE_CPU, lambda _: self._places.cpu.astype(np.uint32))
-        cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._places.cpu >= 0).view(np.uint8))
+        present = self._number(_SAMPLE_CPU, lambda _: self._positions.cpu.astype(np.uint32))
+        cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._positions.cpu >= 0).view(np.uint8))
         return [
             (_SAMPLE_CPU, cpu),
             (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
@@ -217,7 +217,7 @@ class RecordOutput:
             last.append((TaskStateField.PREV_STATE, kept_state))
         running, duplicate = Steps(), Steps()
         running.literal(_number_field(TaskStateField.STATE, TaskState.RUNNING))
-        duplicate.literal(_number_field(TaskStateField.IS_TOLD, 1))
+        duplicate.literal(_number_field(TaskStateField.IS_DUPLICATE, 1))
         prev_tid, next_tid = field_getter(0), field_getter(3)
 
         def leaves(table: Table) -> NDArray[np.bool_]:
@@ -228,7 +228,7 @@ class RecordOutput:
 
         left += [
             (TaskStateField.STATE, state),
-            (TaskStateField.IS_TOLD, _where(gets, duplicate)),
+            (TaskStateField.IS_DUPLICATE, _where(gets, duplicate)),
             (TaskStateField.NEXT_TID, _where(lambda table: ~gets(table), _in_order(last))),
         ]
         got += [(TaskStateField.STATE, _where(gets, running)), *prev]
@@ -243,7 +243,7 @@ class RecordOutput:
 
     def _at_cpu(self) -> tuple[int, Steps]:
         cpu = self._number(
-            TaskStateField.CPU, lambda _: self._places.cpu, IntegerClass(32, signed=True)
+            TaskStateField.CPU, lambda _: self._positions.cpu, IntegerClass(32, signed=True)
         )
         return TaskStateField.CPU, cpu
 
@@ -256,10 +256,12 @@ class RecordOutput:
 
     def _on_thread(self, number: int) -> Steps:
         """Emit the fields pid and, with the next number, tid, if the event is on a thread."""
-        inner = self._number(number, lambda _: self._places.ids[:, 0], _U32)
-        inner.extend(self._number(number + 1, lambda _: self._places.ids[:, 1], _U32))
+        inner = self._number(number, lambda _: self._positions.ids[:, 0], _U32)
+        inner.extend(self._number(number + 1, lambda _: self._positions.ids[:, 1], _U32))
         steps = Steps()
-        steps.enclosing(kernel.OPTIONAL, inner, lambda _: (self._places.thread >= 0).view(np.uint8))
+        steps.enclosing(
+            kernel.OPTIONAL, inner, lambda _: (self._positions.thread >= 0).view(np.uint8)
+        )
         return steps
 
 

@@ -11,7 +11,7 @@ from converter.ir.trace import Trace
 _NOWHERE: NDArray[np.int32] = np.zeros(0, np.int32)
 
 
-class RowPlaces:
+class RowPositions:
     """Times, threads and CPUs of the rows of one class at a time; `select` sets the batch and the class."""
 
     def __init__(self, trace: Trace) -> None:

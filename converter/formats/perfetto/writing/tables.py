@@ -73,7 +73,7 @@ class TableOutput:
         self._awaited: list[int] = []
         if trace.format == "perfetto":
             self._learned = LearnedNames(trace)
-        self._places = SortIndexes()
+        self._sort_indexes = SortIndexes()
         self._ordered = False
 
     def follow(
@@ -133,8 +133,8 @@ class TableOutput:
         lines. They read a position in the order only from the first description of a process or thread, and only if
         the root track's descriptor requests it.
         """
-        self._places.read(self._trace)
-        if self._places and not self._ordered:
+        self._sort_indexes.read(self._trace)
+        if self._sort_indexes and not self._ordered:
             self._ordered = True
             self._put(None, track_descriptor=_EXPLICIT_ORDER)
         for index, process in enumerate(self._trace.processes):
@@ -202,7 +202,7 @@ class TableOutput:
             if process.command_line and process.command_line[0] != process.name:
                 extra.append(index)
             tree = trees.setdefault(self._processes_since[index], {"processes": [], "threads": []})
-            tree["processes"].append(_process_form(process))
+            tree["processes"].append(_process_entry(process))
         return extra
 
     def _add_threads(
@@ -235,7 +235,7 @@ class TableOutput:
                 self._describe_thread(index, self._described_threads.pop(index, None))
                 continue
             tree = trees.setdefault(self._threads_since[index], {"processes": [], "threads": []})
-            tree["threads"].append(_thread_form(thread, process))
+            tree["threads"].append(_thread_entry(thread, process))
             if index in self._described_threads:
                 self._describe_thread(index, self._described_threads.pop(index))
 
@@ -272,7 +272,7 @@ class TableOutput:
         if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
             descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
-            descriptor.update(self._places.fields_of(process.pid, None))
+            descriptor.update(self._sort_indexes.fields_of(process.pid, None))
             self._put(since, track_descriptor=descriptor)
 
     def _describe_thread(self, index: int, since: int | None) -> None:
@@ -289,7 +289,7 @@ class TableOutput:
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            order = self._places.fields_of(pid, thread.tid)
+            order = self._sort_indexes.fields_of(pid, thread.tid)
             self._put(since, track_descriptor={"uuid": uuid, "thread": named, **order})
 
     def _put(self, time: int | None, **content: Any) -> None:
@@ -369,13 +369,13 @@ class TableOutput:
         return (parent.scope, parent.owner) != (track.scope, track.owner)
 
 
-def _first(batch: Batch | None, **place: int) -> int | None:
+def _first(batch: Batch | None, **owner: int) -> int | None:
     """Return the time of the first event on a thread or track."""
-    ((column, index),) = place.items()
+    ((column, index),) = owner.items()
     return None if batch is None else int(batch.ts[getattr(batch, column) == index].min())
 
 
-def _process_form(process: Process) -> dict[str, Any]:
+def _process_entry(process: Process) -> dict[str, Any]:
     """Return a process for a tree."""
     form: dict[str, Any] = {"pid": process.pid & 0x7FFF_FFFF}
     if process.parent_pid is not None:
@@ -389,7 +389,7 @@ def _process_form(process: Process) -> dict[str, Any]:
     return form
 
 
-def _thread_form(thread: Thread, process: Process) -> dict[str, Any]:
+def _thread_entry(thread: Thread, process: Process) -> dict[str, Any]:
     """Return a thread for a tree."""
     form: dict[str, Any] = {"tid": thread.tid & 0x7FFF_FFFF, "tgid": process.pid & 0x7FFF_FFFF}
     if thread.name:

@@ -10,7 +10,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 
 #: The delay after the event with which a task begins, in ns.
-_BEHIND = 1
+_DELAY = 1
 _NEVER = -(1 << 63)
 
 
@@ -36,4 +36,4 @@ def births(trace: Trace, batch: Batch) -> dict[int, int]:
     before = batch.ts < np.take(since, batch.thread, mode="wrap")
     for index in values_of(batch.thread[before]).tolist():
         found.pop(numbers[index], None)
-    return {tid: ts + _BEHIND for tid, ts in found.items()}
+    return {tid: ts + _DELAY for tid, ts in found.items()}

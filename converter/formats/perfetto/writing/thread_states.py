@@ -109,7 +109,7 @@ def _steps() -> Steps:
     message.enclosing(kernel.OPTIONAL, cpu, _has_cpu)
     message.scalar(TaskStateField.TID, number, field_getter(_TID))
     message.scalar(TaskStateField.STATE, number, field_getter(_STATE))
-    message.literal(varint(tag_of(TaskStateField.IS_TOLD, VARINT)) + varint(1))
+    message.literal(varint(tag_of(TaskStateField.IS_DUPLICATE, VARINT)) + varint(1))
     steps = Steps()
     steps.message(PacketField.GENERIC_KERNEL_TASK_STATE_EVENT, message)
     return steps

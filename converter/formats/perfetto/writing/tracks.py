@@ -33,7 +33,7 @@ from converter.formats.perfetto.writing.instructions import (
     text_getter,
 )
 from converter.formats.perfetto.writing.kernels import emit as kernel
-from converter.formats.perfetto.writing.row_positions import RowPlaces
+from converter.formats.perfetto.writing.row_positions import RowPositions
 from converter.ir.columns import (
     Column,
     string_ids,
@@ -85,7 +85,7 @@ def track_program(
     event_class: EventClass,
     trace: Trace,
     stacks: InternedStacks,
-    places: RowPlaces,
+    positions: RowPositions,
     process_uuids: Callable[[NDArray[np.int32]], NDArray[np.uint64]],
 ) -> Steps:
     """Return the instructions of a class of track events.
@@ -98,7 +98,7 @@ def track_program(
     builder = _Builder(event_class, trace.strings, stacks, extended=extended)
     is_scoped = event_class.kind is Kind.INSTANT and timeline_fields.SCOPE in event_class.fields
     if extended and (is_scoped or event_class.kind in _ASYNCHRONOUS):
-        builder.put_beyond_threads(places, process_uuids)
+        builder.put_beyond_threads(positions, process_uuids)
     return builder.steps()
 
 
@@ -121,12 +121,12 @@ class _Builder:
         # Annotations, and True if they are in the extension.
         self._annotations = Steps()
         self._extended = extended
-        self._place = Steps()
-        self._place.add(kernel.PLACE, tag_of(_TRACK_UUID, VARINT))
+        self._position = Steps()
+        self._position.add(kernel.PLACE, tag_of(_TRACK_UUID, VARINT))
 
     def put_beyond_threads(
         self,
-        places: RowPlaces,
+        positions: RowPositions,
         process_uuids: Callable[[NDArray[np.int32]], NDArray[np.uint64]],
     ) -> None:
         """Put asynchronous slices, and instants of a process or of all, on the track of their process.
@@ -141,22 +141,22 @@ class _Builder:
         of_thread = self._strings.intern("t")
 
         def beyond(table: Table) -> NDArray[np.bool_]:
-            found: NDArray[np.bool_] = places.thread >= 0
+            found: NDArray[np.bool_] = positions.thread >= 0
             if scope is not None:
                 found &= string_ids(scope(table), self._strings) != of_thread
             return found
 
-        on_process, on_thread, owner = Steps(), self._place, Steps()
-        on_process.scalar(_TRACK_UUID, IntegerClass(64), lambda _: process_uuids(places.thread))
-        self._place = Steps()
-        self._place.enclosing(
+        on_process, on_thread, owner = Steps(), self._position, Steps()
+        on_process.scalar(_TRACK_UUID, IntegerClass(64), lambda _: process_uuids(positions.thread))
+        self._position = Steps()
+        self._position.enclosing(
             kernel.OPTIONAL, on_process, lambda table: beyond(table).view(np.uint8)
         )
-        self._place.enclosing(
+        self._position.enclosing(
             kernel.OPTIONAL, on_thread, lambda table: (~beyond(table)).view(np.uint8)
         )
         for column, number in enumerate((LegacyField.PID_OVERRIDE, LegacyField.TID_OVERRIDE)):
-            owner.scalar(number, IntegerClass(32), _id_getter(places, column))
+            owner.scalar(number, IntegerClass(32), _id_getter(positions, column))
         steps = Steps()
         steps.enclosing(kernel.OPTIONAL, owner, lambda table: beyond(table).view(np.uint8))
         self._legacy.append((int(LegacyField.PID_OVERRIDE), steps))
@@ -189,7 +189,7 @@ class _Builder:
             message = Steps()
             message.message(_LEGACY, inner)
             self._parts.append((_LEGACY, message))
-        self._parts.append((_TRACK_UUID, self._place))
+        self._parts.append((_TRACK_UUID, self._position))
         result = Steps()
         for _, steps in sorted(self._parts, key=lambda part: part[0]):
             result.extend(steps)
@@ -367,8 +367,8 @@ class _Builder:
         self._legacy.append((number, steps))
 
 
-def _id_getter(places: RowPlaces, column: int) -> Getter:
-    return lambda _: places.ids[:, column]
+def _id_getter(positions: RowPositions, column: int) -> Getter:
+    return lambda _: positions.ids[:, column]
 
 
 def _unsigned(getter: Getter) -> Any:

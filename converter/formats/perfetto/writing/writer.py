@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.json_sidecar import SIDECAR_PREFIX, json_documents, sidecar_form
+from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_json
 from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.thread_states import is_of_thread_states
 from converter.formats.perfetto.writing.callstacks import InternedStacks
@@ -30,7 +30,7 @@ from converter.formats.perfetto.writing.metadata import (
     table_packets,
 )
 from converter.formats.perfetto.writing.records import RecordOutput, is_record
-from converter.formats.perfetto.writing.row_positions import RowPlaces
+from converter.formats.perfetto.writing.row_positions import RowPositions
 from converter.formats.perfetto.writing.tables import TableOutput
 from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
 from converter.formats.perfetto.writing.tracks import TRACK_KINDS, track_program
@@ -53,7 +53,7 @@ _KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEAN
 
 _LOST_FIELDS: Final = (mapping.LOST_EVENTS.fields, mapping.COUNTED_LOST_EVENTS.fields)
 
-_NO_PLACES: Final[NDArray[np.int32]] = np.zeros(0, np.int32)
+_NO_POSITIONS: Final[NDArray[np.int32]] = np.zeros(0, np.int32)
 
 _REASONS: Final = {
     kernel.BAD_COLUMN: "a value lies outside its column or table",
@@ -126,12 +126,12 @@ class _Gathered:
     stacks: dict[int, list[Any]] = field(default_factory=dict)
     has_bundles: bool = False
     #: The CPUs of lost events.
-    lost: NDArray[np.int32] = field(default_factory=lambda: _NO_PLACES)
+    lost: NDArray[np.int32] = field(default_factory=lambda: _NO_POSITIONS)
     has_packets: bool = False
     #: Threads and tracks of timeline events; tracks of counters.
-    threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
-    tracks: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
-    counters: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_PLACES])
+    threads: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_POSITIONS])
+    tracks: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_POSITIONS])
+    counters: list[NDArray[np.int32]] = field(default_factory=lambda: [_NO_POSITIONS])
 
 
 class _Encoder:
@@ -155,9 +155,9 @@ class _Encoder:
         )
         self._ftrace = FtraceOutput(trace)
         self._stacks = InternedStacks(trace.strings)
-        self._places = RowPlaces(trace)
+        self._positions = RowPositions(trace)
         self._states = ThreadStateOutput(trace, self._sequence, self._emitter)
-        self._records = RecordOutput(trace, self._stacks, self._places)
+        self._records = RecordOutput(trace, self._stacks, self._positions)
         self._programs: dict[int, _Program] = {}
         #: The programs that emit call stacks as samples, for classes of kernel events with call stacks.
         self._stack_programs: dict[int, _Program] = {}
@@ -205,7 +205,7 @@ class _Encoder:
                         steps = self._records.kernel_stack(stack)
                         self._stack_programs[class_id] = _Program(kernel.FRAME_RECORD, steps)
             record = is_record(event_class)
-            self._places.select(batch, class_id)
+            self._positions.select(batch, class_id)
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
@@ -344,14 +344,11 @@ class _Encoder:
         """Write the data that is only known at the end of the trace: late names, threads without events."""
         self._finish_emission()
         self._sink.begin_batch(None)
-        self._tables.follow(_NO_PLACES, _NO_PLACES, _NO_PLACES, None)
+        self._tables.follow(_NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS, None)
         self._states.write(self._flush, is_last=True)
-        # A copy has the packets with its sidecars already.
-        for name, sidecar in (
-            json_documents(self._trace) if self._trace.format != "perfetto" else ()
-        ):
-            content = attributes(SIDECAR_PREFIX + name, sidecar_form(sidecar))
-            self._emitter.put(new_packet(trace_attributes=content))
+        form = sidecar_json(self._trace)
+        if form is not None:
+            self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))
         self._flush()
 
     def _flush(self) -> None:
@@ -362,7 +359,7 @@ class _Encoder:
         """Return the program for an event class."""
         if event_class.kind in TRACK_KINDS:
             steps = track_program(
-                event_class, self._trace, self._stacks, self._places, self._tables.process_uuids
+                event_class, self._trace, self._stacks, self._positions, self._tables.process_uuids
             )
             return _Program(kernel.FRAME_TRACK, steps)
         if is_record(event_class):

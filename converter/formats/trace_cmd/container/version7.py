@@ -54,7 +54,7 @@ def open_version_7(source: Source, start: int, *, big_endian: bool, long_size: i
     complete = _scan_sections(file, start + built)
     _read_options(file, header.options_offset, complete=complete)
     if not complete:
-        _compare_places(file, header.options_offset)
+        _compare_offsets(file, header.options_offset)
     described: set[int] = set()
     for id, data in file.options:
         try:
@@ -196,7 +196,7 @@ def _parse_options(file: TraceFile, section: Section, data: bytes) -> int | None
     return None
 
 
-def _compare_places(file: TraceFile, options: int) -> None:
+def _compare_offsets(file: TraceFile, options: int) -> None:
     """Compare the offsets of sections in options with the actual ones."""
     found: dict[int, list[int]] = {}
     for section in file.sections:

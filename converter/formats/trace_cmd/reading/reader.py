@@ -70,7 +70,7 @@ class _Reader:
         self._texts: RecordTexts | None = None
         self._ready: list[Events] = []
         # For progress, which counts events here: events found by the prescan, and events returned so far.
-        self._surveyed = self._batched = 0
+        self._prescanned = self._batched = 0
         self.trace = Trace(
             "trace_cmd",
             semantics=Semantics(kinds=KINDS),
@@ -83,7 +83,7 @@ class _Reader:
             warnings=file.warnings,
             make_batches=self._batches,
             describe=self._describe,
-            progress=lambda: (self._batched, self._surveyed),
+            progress=lambda: (self._batched, self._prescanned),
         )
         self.trace.source_batches = self.trace.make_batches
         self.trace.check = self._check
@@ -177,7 +177,7 @@ class _Reader:
             trace.sidecar["trace_cmd"]["print_formats"] = own
             printed = Counter(f"print format of {event}" for event in own)
             trace.sidecar_details["trace_cmd"] = printed
-        self._surveyed = sum(counts.values())
+        self._prescanned = sum(counts.values())
         self._report(found.errors)
         return Decoding(
             formats,

@@ -80,7 +80,7 @@ def native_contents(
 def source_file(trace: Trace) -> TraceFile | None:
     """Return the trace.dat file that a trace was read from, or the embedded part of it; None without one."""
     sidecar = trace.sidecar.get("trace_cmd", {})
-    embedded = travelled_file(sidecar)
+    embedded = embedded_file(sidecar)
     if embedded is not None:
         return embedded
     sections = sidecar.get("sections", ())
@@ -88,7 +88,7 @@ def source_file(trace: Trace) -> TraceFile | None:
     return next((file for file in files if isinstance(file, TraceFile)), None)
 
 
-def travelled_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
+def embedded_file(sidecar: Mapping[str, Any]) -> TraceFile | None:
     """Return the embedded file, complete or without its pages, if any.
 
     Raises:

@@ -39,7 +39,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
     if file is not None and not variant:
         version, compression = file.version, file.compression
     if file is not None and (version, compression) == (file.version, file.compression):
-        embedded = _travelled(trace, file)
+        embedded = _embedded_parts(trace, file)
         if embedded is not None and trace.is_as_read:
             # The same bytes, whichever program wrote them.
             for part in embedded:
@@ -51,7 +51,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         if file is None:
             contents = new_contents(trace, compression, spools)
         else:
-            copy = _is_whole(trace)
+            copy = _is_unchanged(trace)
             contents = native_contents(trace, file, version, compression, spools, copy=copy)
         output = write_version_6 if version == 6 else write_version_7
         output(contents, sink)
@@ -61,16 +61,16 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         spools.close()
 
 
-def _travelled(trace: Trace, file: TraceFile) -> Iterator[bytes] | None:
+def _embedded_parts(trace: Trace, file: TraceFile) -> Iterator[bytes] | None:
     """Return the parts of the complete file that is embedded in a trace or replaces it; None without one."""
     kept = trace.sidecar["trace_cmd"].get(WHOLE)
     if kept is not None:
         return travelling.parts_of(WHOLE, kept)
-    has_travelled = trace.origin is not None and trace.origin.travelled
-    return parts_of(file.source) if has_travelled else None
+    is_embedded = trace.origin is not None and trace.origin.travelled
+    return parts_of(file.source) if is_embedded else None
 
 
-def _is_whole(trace: Trace) -> bool:
+def _is_unchanged(trace: Trace) -> bool:
     """Return True if a trace has all events of its undamaged source unchanged, so that the pages can be copied."""
     # A file that was embedded without its pages has none.
     if not trace.is_as_read or "skeleton" in trace.sidecar["trace_cmd"]:

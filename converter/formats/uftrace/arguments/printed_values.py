@@ -26,18 +26,18 @@ from converter.projection.engine.types import converted, fitted_class
 from converter.projection.losses import LossKind
 
 #: The limit for an escaped name, and for each half of the name of an event of the program, in bytes.
-_NAME_ROOM: Final = 2000
-_EVENT_NAME_ROOM: Final = 500
+_NAME_SIZE: Final = 2000
+_EVENT_NAME_SIZE: Final = 500
 #: The limit for all values of a function together, including numbers, and the factor for escaped values.
-_VALUES_ROOM: Final = 1000
-_NUMBER_ROOM: Final = 24
+_VALUES_SIZE: Final = 1000
+_NUMBER_SIZE: Final = 24
 _ESCAPED: Final = 4
 #: The size of each byte when escaped, and its maximum.
 _MOST_ESCAPED: Final = 5
 _ESCAPED_SIZES: Final = np.full(256, _MOST_ESCAPED, np.int64)
 _ESCAPED_SIZES[0x20:0x7F] = 1
 _ESCAPED_SIZES[list(b'"\\')] = 2
-#: Numbers below this are printed (%f) in `_NUMBER_ROOM` bytes.
+#: Numbers below this are printed (%f) in `_NUMBER_SIZE` bytes.
 _LARGE: Final = 1e16
 
 
@@ -53,7 +53,7 @@ def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
         assert isinstance(column, np.ndarray)
         digits += _digits(column)
     only_floats = len(floats) + sum(_is_named(field.role) for field in fields) == len(fields)
-    limit = _VALUES_ROOM - _NUMBER_ROOM * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
+    limit = _VALUES_SIZE - _NUMBER_SIZE * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
     rows = np.flatnonzero(digits > limit)
     if not len(rows):
         return [piece]
@@ -88,10 +88,10 @@ def with_room(piece: Piece, projection: Projection) -> Piece:
     columns = piece.lazy_columns()
     for index, field in enumerate(fields):
         if field.role is Role.NAME:
-            columns[index] = _cut(piece, projection, index, _NAME_ROOM, _NAME_ROOM)
+            columns[index] = _cut(piece, projection, index, _NAME_SIZE, _NAME_SIZE)
     if texts:
         numbers = min(len(values) - len(texts), MAX_ARGUMENTS)
-        limit = (_VALUES_ROOM - _NUMBER_ROOM * numbers) // min(len(texts), MAX_ARGUMENTS)
+        limit = (_VALUES_SIZE - _NUMBER_SIZE * numbers) // min(len(texts), MAX_ARGUMENTS)
         for index in texts:
             columns[index] = _cut(piece, projection, index, limit, _ESCAPED * limit)
     return piece.rewritten(piece.event_class, columns)
@@ -102,7 +102,7 @@ def with_event_name(piece: Piece, projection: Projection) -> Piece:
     columns = piece.lazy_columns()
     for index, field in enumerate(piece.event_class.fields):
         if _is_named(field.role) and isinstance(field.type, StringClass):
-            columns[index] = _cut(piece, projection, index, _EVENT_NAME_ROOM, None)
+            columns[index] = _cut(piece, projection, index, _EVENT_NAME_SIZE, None)
     return piece.rewritten(piece.event_class, columns)
 
 

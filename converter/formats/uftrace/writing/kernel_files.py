@@ -35,9 +35,9 @@ _TYPE_SIZE: Final = 2
 _PID: Final = 4
 _PID_END: Final = 8
 #: uftrace reads each format into this many bytes, and its path in tracefs into 128.
-_FORMAT_ROOM: Final = 4096
-_SYSTEM_ROOM: Final = 56
-_EVENT_ROOM: Final = 48
+_FORMAT_SIZE: Final = 4096
+_SYSTEM_SIZE: Final = 56
+_EVENT_SIZE: Final = 48
 #: uftrace treats all events of the system ftrace as functions of the kernel: others are shown with the second system.
 _FTRACE: Final = "ftrace"
 _FUNCTIONS: Final = frozenset({"funcgraph_entry", "funcgraph_exit"})
@@ -130,7 +130,7 @@ class KernelOutput:
 def _shown_system(system: str, name: str) -> str:
     if system == _FTRACE and name not in _FUNCTIONS:
         return _OTHER_SYSTEM
-    return system[:_SYSTEM_ROOM]
+    return system[:_SYSTEM_SIZE]
 
 
 def _file(name: str, content: bytes) -> bytes:
@@ -173,7 +173,7 @@ class _Events(KernelEvents):
             return NewFormat(event_class.native, held)
         new_format = super().format_of(event_class)
         shown = _shown_system(system, new_format.format.name)
-        name = short = new_format.format.name[:_EVENT_ROOM]
+        name = short = new_format.format.name[:_EVENT_SIZE]
         self._uses[shown, name] += 1
         while (count := self._uses[shown, name]) > 1:
             name = f"{short}__{count}"
@@ -184,7 +184,7 @@ class _Events(KernelEvents):
             text = text.replace(
                 b"name: %b\n" % new_format.format.name.encode(), b"name: %b\n" % name.encode(), 1
             )
-        if len(text) > _FORMAT_ROOM:
+        if len(text) > _FORMAT_SIZE:
             text = _with_short_print_fmt(text, new_format.format.fields)
         return NewFormat(text, parse_event_format(text, system))
 
@@ -192,7 +192,7 @@ class _Events(KernelEvents):
 def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes:
     """Return a format whose text shows as many of its numbers and texts as fit."""
     head = text.partition(b"\nprint fmt:")[0]
-    limit = _FORMAT_ROOM - len(head) - len('\nprint fmt: "",\n')
+    limit = _FORMAT_SIZE - len(head) - len('\nprint fmt: "",\n')
     directives: list[str] = []
     values: list[str] = []
     for field in fields:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from converter.formats.uftrace.directory import DataDirectory
-from converter.formats.uftrace.portable import TravelledFiles, travelled_files
+from converter.formats.uftrace.portable import EmbeddedFiles, travelled_files
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink
 
 
-def whole_directory(trace: Trace) -> DataDirectory | TravelledFiles | None:
+def unchanged_directory(trace: Trace) -> DataDirectory | EmbeddedFiles | None:
     """Return the files of the directory that a trace was read from, if the trace has all its events unchanged."""
     if not trace.is_as_read:
         return None
@@ -16,7 +16,7 @@ def whole_directory(trace: Trace) -> DataDirectory | TravelledFiles | None:
     return directory if isinstance(directory, DataDirectory) else travelled_files(trace)
 
 
-def replay(directory: DataDirectory | TravelledFiles, sink: Sink) -> None:
+def replay(directory: DataDirectory | EmbeddedFiles, sink: Sink) -> None:
     """Copy all files.
 
     Raises:
@@ -24,7 +24,7 @@ def replay(directory: DataDirectory | TravelledFiles, sink: Sink) -> None:
         OutputError: the sink cannot be written to.
 
     """
-    names = directory.names if isinstance(directory, TravelledFiles) else directory.readable_names()
+    names = directory.names if isinstance(directory, EmbeddedFiles) else directory.readable_names()
     for name in names:
         with sink.create(name) as output:
             for part in directory.parts(name):

@@ -41,7 +41,7 @@ from converter.formats.uftrace.writing.emit import (
 from converter.formats.uftrace.writing.symbols import (
     ShownSymbol,
     check_values,
-    has_place,
+    has_location,
     is_named,
     operation,
     specification,
@@ -214,7 +214,7 @@ class SliceOutput:
         event_class = self._trace.event_classes[class_id]
         fields = event_class.fields
         named = is_named(fields)
-        placed = event_class.kind is Kind.SLICE_BEGIN and has_place(fields)
+        placed = event_class.kind is Kind.SLICE_BEGIN and has_location(fields)
         event = 0
         record = {Kind.SLICE_BEGIN: ENTRY, Kind.SLICE_END: EXIT}.get(event_class.kind)
         if record is None:

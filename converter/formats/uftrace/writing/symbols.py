@@ -36,7 +36,7 @@ _NAMES: Final = (NAME, CATEGORY)
 #: Characters that would end a name's line, and the start of names that would be demangled as C++.
 _UNPRINTABLE: Final = re.compile(r"[\0\r\n]")
 #: A source location: file and line.
-_PLACE: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
+_LOCATION: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
 _NO_NAME: Final = "(no name)"
 
 
@@ -45,7 +45,7 @@ def is_named(signature: Signature) -> bool:
     return signature[:2] == _NAMES
 
 
-def has_place(signature: Signature) -> bool:
+def has_location(signature: Signature) -> bool:
     """Return True if the last field of a begin is the function's source location."""
     return signature[-1:] == (SOURCE_LINE,)
 
@@ -112,7 +112,7 @@ class ShownSymbol(NamedTuple):
     @property
     def has_details(self) -> bool:
         """True if the debug information has an entry for the function."""
-        return bool(self.arguments or self.returned or _PLACE.fullmatch(self.source))
+        return bool(self.arguments or self.returned or _LOCATION.fullmatch(self.source))
 
 
 def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
@@ -132,7 +132,7 @@ def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
         if not symbol.has_details:
             continue
         yield b"F: %x %b\n" % (symbol_address(number), _printable(symbol.name))
-        if location := _PLACE.fullmatch(symbol.source):
+        if location := _LOCATION.fullmatch(symbol.source):
             yield f"L: {location[2]} {location[1]}\n".encode("utf-8", "surrogateescape")
         if symbol.arguments:
             listed = ",".join(f"arg{i}/{format}" for i, format in enumerate(symbol.arguments, 1))

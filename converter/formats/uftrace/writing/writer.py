@@ -25,7 +25,7 @@ from converter.formats.uftrace.writing.perf_files import (
     is_external_line,
     is_perf_record,
 )
-from converter.formats.uftrace.writing.replay import replay, whole_directory
+from converter.formats.uftrace.writing.replay import replay, unchanged_directory
 from converter.formats.uftrace.writing.slices import SliceOutput, is_task_record
 from converter.formats.uftrace.writing.symbols import (
     DEBUG_FILE,
@@ -73,7 +73,7 @@ def write(
         TraceError: as `Trace.batches` does.
 
     """
-    directory = whole_directory(trace)
+    directory = unchanged_directory(trace)
     try:
         if directory is not None:
             replay(directory, sink)
@@ -221,9 +221,9 @@ class _Output:
         self._places = np.append(self._places, np.full(len(new), -1, np.int32))
         for id in batch.tables:
             if self._places[id] < 0 and len(batch.tables[id]):
-                self._places[id] = self._place_of(self._trace.event_classes[id], batch.tables[id])
+                self._places[id] = self._output_of(self._trace.event_classes[id], batch.tables[id])
 
-    def _place_of(self, event_class: EventClass, table: Table) -> int:
+    def _output_of(self, event_class: EventClass, table: Table) -> int:
         if is_task_record(event_class):
             return _TASK
         if is_perf_record(event_class):

@@ -8,7 +8,7 @@ from support.trace_cmd_files import File, Kernel, format_text
 from support.trace_cmd_writing import made_anew, read_back
 
 from converter.errors import UnsupportedError
-from converter.formats.ftrace.event_format.addresses import address_forms, packer
+from converter.formats.ftrace.event_format.addresses import address_suffixes, packer
 from converter.formats.ftrace.event_format.syntax import parse_event_format
 from converter.ir.columns import list_of_bytes
 from converter.ir.field_classes import BytesClass
@@ -88,7 +88,7 @@ def test_an_address_is_text_and_bytes_again(length, suffix, memory, text, kernel
 )
 def test_the_print_fmt_tells_what_is_an_address(length, print_fmt, forms):
     text = format_text("seen", NUMBER, f"__u8 addr[{length}] 8 {length} 0", print_fmt)
-    assert address_forms(parse_event_format(text, "net")) == forms
+    assert address_suffixes(parse_event_format(text, "net")) == forms
 
 
 def test_other_bytes_stay_bytes():

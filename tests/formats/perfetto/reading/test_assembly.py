@@ -22,7 +22,7 @@ def part_of(events, *, is_even):
         thread=None,
         cpu=None,
         track=None,
-        columns=lambda _, events: [lambda: events.places],
+        columns=lambda _, events: [lambda: events.positions],
     )
 
 

@@ -146,7 +146,7 @@ class Leaf:
 
     @property
     def width(self) -> int | None:
-        """Return the number of slots of a value, None where that varies."""
+        """The number of slots of a value, None where that varies."""
         return {"n": 0, "j": 2}.get(self.tag, 1)
 
 
@@ -158,7 +158,7 @@ class ObjectNode:
 
     @property
     def width(self) -> int | None:
-        """Return the number of slots of a value, None where that varies."""
+        """The number of slots of a value, None where that varies."""
         total = 0
         for _, node in self.members:
             width = node.width
@@ -176,7 +176,7 @@ class ArrayNode:
 
     @property
     def width(self) -> int | None:
-        """Return the number of slots of a value, None where that varies."""
+        """The number of slots of a value, None where that varies."""
         return None
 
 

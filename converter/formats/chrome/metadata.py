@@ -55,7 +55,7 @@ class Tables:
 
     @property
     def known(self) -> bool:
-        """Return True if there is any process, thread or metadata."""
+        """True if there is any process, thread or metadata."""
         return bool(self._processes or self._seen)
 
     def threads(self, keys: StringTable, ids: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -177,7 +177,7 @@ def _adapt_end(piece: Piece, projection: Projection) -> Piece:
 
 
 def _without_text(piece: Piece, projection: Projection) -> Piece:
-    """Remove the text of a return value if it is the one that uftrace shows and uftrace recorded the value."""
+    """Remove the text of a return value, unless uftrace recorded it: only then uftrace shows the same text."""
     event_class = piece.event_class
     kept = recorded_fields(event_class.kind, event_class.fields)
     if kept == event_class.fields or projection.is_own:

@@ -70,7 +70,7 @@ class Reading:
 
     @property
     def event_class(self) -> EventClass:
-        """Return the class of its events."""
+        """The class of its events."""
         return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, *self.fields))
 
 

@@ -102,7 +102,7 @@ class _Profile:
 
     @property
     def names(self) -> list[bytes]:
-        """Return the names of functions, by their number in samples."""
+        """The names of functions, by their number in samples."""
         return [name.encode("utf-8", "replace") for name in self._numbers]
 
     def _add(self, profile: dict[str, Any], depth: int) -> None:

@@ -275,7 +275,7 @@ class Outline:
 
     @property
     def declaration(self) -> str:
-        """Return the member that declares the classes of all arguments."""
+        """The member that declares the classes of all arguments."""
         fields = self.event_class.fields
         leading = self.standard if self.is_scheduling else ()
         forms = [type_form(fields[i].type) for i in (*leading, *self.arguments)]
@@ -283,7 +283,7 @@ class Outline:
 
     @property
     def kind_declaration(self) -> str:
-        """Return the member that declares the kind of a wakeup, with the classes of its arguments."""
+        """The member that declares the kind of a wakeup, with the classes of its arguments."""
         own = self.event_class
         category, name = WAKEUPS[own.kind]
         declared: dict[str, object] = {"kind": name}
@@ -297,18 +297,18 @@ class Outline:
 
     @property
     def is_plain(self) -> bool:
-        """Return True if the program uses the columns of the class unchanged."""
+        """True if the program uses the columns of the class unchanged."""
         is_other = any(self.times) or self.declares_by_row
         return not (is_other or self.event_class.kind is Kind.NATIVE)
 
     @property
     def declares_by_row(self) -> bool:
-        """Return True if some events declare their classes and others do not."""
+        """True if some events declare their classes and others do not."""
         return self.evidence == Evidence.SOMETIMES and self.event_class.kind not in WAKEUPS
 
     @property
     def is_scheduling(self) -> bool:
-        """Return True if its events are switches or wakeups, all of whose fields are arguments."""
+        """True if its events are switches or wakeups, all of whose fields are arguments."""
         kind = self.event_class.kind
         return kind is Kind.SCHED_SWITCH or kind in WAKEUPS
 

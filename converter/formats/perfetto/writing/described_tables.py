@@ -16,7 +16,7 @@ class DescribedTables:
     def __init__(self, packets: list[TablePacket]) -> None:
         self.uuids: set[int] = set()
         self.processes: set[int] = set()
-        #: The processes of threads, which need no description of their own.
+        #: The processes of the described threads.
         self.implied: set[int] = set()
         self.threads: set[tuple[int, int]] = set()
         self._thread_uuids: dict[tuple[int, int], int] = {}

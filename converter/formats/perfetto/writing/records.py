@@ -187,8 +187,9 @@ class RecordOutput:
     # Switches
 
     def _switch(self, fields: tuple[Field, ...]) -> tuple[Steps, int]:
-        """Emit the task that leaves the CPU, then the one that gets it, with the former for this package's reader.
+        """Return instructions for the task that leaves the CPU, then the one that gets it, and the start of the latter.
 
+        The event of the latter also has the leaving task's fields, for this package's reader.
         An unknown task has no event, and one of unknown state needs none: it leaves when the other one gets the CPU.
         If the next task is unknown, the event of the leaving task has all data.
         """
@@ -255,7 +256,7 @@ class RecordOutput:
         return steps
 
     def _on_thread(self, number: int) -> Steps:
-        """Emit the fields pid and, with the next number, tid, if the event is on a thread."""
+        """Return instructions for the fields pid and, with the next number, tid, if the event is on a thread."""
         inner = self._number(number, lambda _: self._positions.ids[:, 0], _U32)
         inner.extend(self._number(number + 1, lambda _: self._positions.ids[:, 1], _U32))
         steps = Steps()

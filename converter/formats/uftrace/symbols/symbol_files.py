@@ -61,12 +61,12 @@ class Module:
 
     @property
     def name(self) -> str:
-        """Return the file's name without its folder."""
+        """The file's name without its folder."""
         return basename(self.path)
 
     @property
     def symbols(self) -> Symbols:
-        """Return the symbols; those that cannot be read are omitted with a warning."""
+        """The symbols; those that cannot be read are omitted with a warning."""
         if self._symbols is None:
             self._symbols = self._load()
         return self._symbols

@@ -92,7 +92,7 @@ class KernelOutput:
 
     @property
     def renamed(self) -> dict[int, tuple[str, str]]:
-        """Return system and name, by id, of the events that have another name in the files."""
+        """The system and name, by id, of the events that have another name in the files."""
         return self._events.renamed
 
     def write(self, batch: Batch) -> None:

@@ -99,12 +99,12 @@ class SliceOutput:
 
     @property
     def threads(self) -> list[int]:
-        """Return the threads that have a file; -1 is no thread."""
+        """The threads that have a file; -1 is no thread."""
         return list(self._files)
 
     @property
     def max_depth(self) -> int:
-        """Return the maximum number of functions that were open at the same time."""
+        """The maximum number of functions that were open at the same time."""
         return self._emitter.max_depth
 
     def write(self, batch: Batch) -> None:

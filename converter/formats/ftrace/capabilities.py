@@ -305,7 +305,7 @@ def _adapt(piece: Piece, projection: Projection) -> Piece:
 def _lose_address_zero(piece: Piece, projection: Projection) -> None:
     """Report that new files name the address 0, which events of trace_marker have (`new_contents`)."""
     index = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
-    if index is None or projection.source.format == "trace_cmd":
+    if index is None or projection.is_own:
         return
     column = piece.table.column(index)
     if isinstance(column, np.ndarray):

@@ -16,26 +16,26 @@ from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.metadata import is_json_document
 
-#: The attribute, and the name of the sidecar in it.
-SIDECAR_ATTRIBUTE: Final = "traceconv.chrome"
-SIDECAR: Final = "chrome"
-#: Formats of traces that were JSON: trace events, and profiles of Firefox.
-PROFILE: Final = "gecko"
-_JSON: Final = frozenset({SIDECAR, PROFILE})
+#: The name of an attribute with such a sidecar, before the sidecar's name.
+SIDECAR_PREFIX: Final = "traceconv."
 #: Metadata events with the position of a process or a thread in the viewer.
 _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
 
 
 def was_json(trace: Trace) -> bool:
     """Return True if the trace was read from JSON, so that the importers' presentation of JSON must be kept."""
-    return trace.format in _JSON
+    return bool(trace.semantics.json_arguments)
 
 
-def sidecar_json(trace: Trace) -> dict[str, Any] | None:
-    """Return the sidecar as JSON; None if there is none, or if the packets that are written again contain it."""
-    sidecar = trace.sidecar.get(SIDECAR)
-    if not sidecar or trace.format == "perfetto":
-        return None
+def json_documents(trace: Trace) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sidecars of JSON documents with their names."""
+    for name, sidecar in trace.sidecar.items():
+        if sidecar and is_json_document(sidecar):
+            yield name, sidecar
+
+
+def sidecar_json(sidecar: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sidecar of a JSON document as JSON."""
     members = sidecar.get("members", {})
     return {
         # A member that is not JSON is text.
@@ -112,10 +112,11 @@ class SortIndexes:
 
     def read(self, trace: Trace) -> None:
         """Read the metadata events that are new; the first position of each counts, as in importers."""
-        events = trace.sidecar.get(SIDECAR, {}).get("metadata", [])
-        for text in events[self._read :]:
-            self._add(text)
-        self._read = len(events)
+        for _, sidecar in json_documents(trace):
+            events = sidecar.get("metadata", [])
+            for text in events[self._read :]:
+                self._add(text)
+            self._read = len(events)
 
     def _add(self, text: str) -> None:
         try:

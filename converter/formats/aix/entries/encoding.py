@@ -144,8 +144,8 @@ def _defaults(held: FieldClass) -> int:
 # Writing
 
 
-def bound(nodes: Nodes, columns: Sequence[Column]) -> list[tuple[int, Any]]:
-    """Return the length and the buffers of each node, as `emit.Emitter.bind` expects them."""
+def bound(nodes: Nodes, columns: Sequence[Column]) -> list[Any]:
+    """Return the buffers of each node, as `emit.Emitter.bind` expects them."""
     held: list[Column] = list(columns)
     result: list[Any] = []
     for field_class in nodes.types:

@@ -20,8 +20,7 @@ RAGGED: int
 FORM_BITS: int
 
 class Forms:
-    """The hooks' layouts and the threads that occur in the streams of a trace. Shared by the scanners of its streams.
-    """
+    """The hooks' layouts and the threads that occur in the streams of a trace. Shared by the scanners of its streams."""
 
     def __init__(self, needs: Mapping[int, int], pid_words: Mapping[int, int]) -> None:
         """`needs`: data words (0x80: a generic entry) without which an entry of a hook id is not documented.

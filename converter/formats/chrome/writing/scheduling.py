@@ -196,7 +196,7 @@ class LinePrinter:
         stop: int,
     ) -> tuple[memoryview, int]:
         """Return the lines of events of a batch and their latest time; `columns` are as `SchedLines` accepts them."""
-        return self._lines.lines(classes, *columns, self._text.tids, self._text.pids, start, stop)
+        return self._lines.lines(classes, columns, self._text.tids, self._text.pids, start, stop)
 
 
 def _states_of(release: str) -> tuple[bytes, int]:

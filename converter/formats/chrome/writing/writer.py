@@ -72,10 +72,6 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
         writer.close()
 
 
-#: Formats that record at which slice a flow ends.
-_WITH_BIND_POINTS = ("chrome", "perfetto")
-
-
 class _Writer:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
@@ -157,7 +153,7 @@ class _Writer:
 
     def _added(self) -> list[str]:
         """Return the members that the file has in addition to the trace."""
-        added = [BIND_POINT] if self._trace.format not in _WITH_BIND_POINTS else []
+        added = [BIND_POINT] if self._trace.semantics.flows is FlowBinding.ENCLOSING else []
         return [*added, DISPLAY_TIME_UNIT] if self._foreign else []
 
     def _offset(self, batch: Batch) -> int:
@@ -265,13 +261,9 @@ class _Writer:
         self._share_text_ids()
         self._texts.extend()
         units = self._units(batch)
-        class_ids = np.ascontiguousarray(batch.class_id)
-        row = np.ascontiguousarray(batch.row)
-        thread = np.ascontiguousarray(batch.thread)
-        cpu = np.ascontiguousarray(batch.cpu)
         self._grow_used()
-        mark(self._used, thread)
-        columns = class_ids, row, units, thread, cpu
+        mark(self._used, np.ascontiguousarray(batch.thread))
+        columns = EventArrays(batch, ts=units)
         is_own = self._sink.begin_batch(len(batch))
         # The writer of the object's end has the scheduling of all batches.
         writes_end = self._sink.writers[0] == 0

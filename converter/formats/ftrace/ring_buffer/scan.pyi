@@ -52,8 +52,7 @@ def find_chunks(
     """
 
 def page_begins(data: bytes | NDArray[uint8], long_size: int, big_endian: bool) -> bool:
-    """Return True if data of the size of a page begin as a page does; the data after the first record may be damaged.
-    """
+    """Return True if data of the size of a page begin as a page does; the data after the first record may be damaged."""
 
 def follow_pages(
     data: bytes | NDArray[uint8],

@@ -125,7 +125,9 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
             rows = positions[which.reshape(-1) == number]
             parts = [f"id: {id}" if id else "", series]
             # For JSON, importers add a space after the name, whatever that is.
-            leading = [name] if name or (series and _is_json(projection)) else []
+            leading = (
+                [name] if name or (series and projection.source.semantics.counter_series) else []
+            )
             called = " ".join([*leading, *filter(None, parts)])
             for scope, some in (
                 (TrackScope.PROCESS, rows[owners[rows] >= 0]),

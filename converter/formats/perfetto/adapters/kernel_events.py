@@ -211,7 +211,7 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
     def adapt(piece: Piece, projection: Projection) -> Piece:
         piece = adapter(with_unicode_names(piece, projection), projection)
         # In a trace that was read from Perfetto they were not shown either.
-        if projection.source.format != "perfetto":
+        if not projection.is_own:
             for field in _unshown(piece.event_class):
                 what = f"{field.name!r} of {class_label(piece.event_class)}"
                 projection.lose(LossKind.UNSHOWN, what, piece)

@@ -59,7 +59,7 @@ def off_tracks(piece: Piece, projection: Projection) -> Piece:
 
 def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
     """Drop records of other formats, which are not packets, and track events without their sequence's state."""
-    if projection.source.format == "perfetto":
+    if projection.is_own:
         numbers = piece.integers(Role.TYPE)
         assert numbers is not None
         lost = numbers == int(PacketField.TRACK_EVENT)

@@ -24,8 +24,6 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
-#: Formats whose flows end at the next slice unless an event specifies something else.
-_FLOWS_SAY_WHERE: Final = frozenset({"chrome", "perfetto"})
 _IDLE: Final = "swapper"
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
@@ -112,7 +110,7 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
 
 def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:
     """Return True if flows end at the enclosing slice, as by default in other formats: importers use the next one."""
-    says_where = projection.source.format in _FLOWS_SAY_WHERE
+    says_where = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
     is_told = timeline_fields.BINDS in piece.event_class.fields
     return piece.event_class.kind is Kind.FLOW_END and not is_told and not says_where
 

@@ -53,6 +53,9 @@ from converter.formats.perfetto.reading.tracks import TrackTables, is_thread_tim
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
+#: Attributes with the sidecars of JSON documents, and those with other data.
+_DOCUMENT: Final = re.compile(re.escape(SIDECAR_PREFIX).encode() + rb"([a-z][a-z0-9_]{0,99})")
+_OWN_ATTRIBUTES: Final = {TRACE_ATTRIBUTE.encode(), EVENTS_ATTRIBUTE.encode()}
 #: Packets about the recording, which the sidecar keeps unchanged.
 SIDECAR_PACKETS: Final = (
     PacketField.TRACE_CONFIG,
@@ -230,8 +233,8 @@ class Metadata:
             self._declared_environment = environment
             self._trace.environment.update(environment)
 
-    def _note_sidecar(self, text: bytes) -> None:
-        """Read the data that only a JSON trace has."""
+    def _note_sidecar(self, name: str, text: bytes) -> None:
+        """Read the sidecar of a JSON document."""
         try:
             self._trace.sidecar[name] = parse_sidecar(text)
         except ValueError:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.json_sidecar import SIDECAR_ATTRIBUTE, sidecar_json
+from converter.formats.perfetto.json_sidecar import SIDECAR_PREFIX, json_documents, sidecar_json
 from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
 from converter.formats.perfetto.thread_states import is_of_thread_states
 from converter.formats.perfetto.writing.callstacks import InternedStacks
@@ -346,9 +346,11 @@ class _Encoder:
         self._sink.begin_batch(None)
         self._tables.follow(_NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS, None)
         self._states.write(self._flush, is_last=True)
-        form = sidecar_json(self._trace)
-        if form is not None:
-            self._emitter.put(new_packet(trace_attributes=attributes(SIDECAR_ATTRIBUTE, form)))
+        # A copy contains the packets with its sidecars already.
+        is_copy = self._trace.format == "perfetto"
+        for name, sidecar in () if is_copy else json_documents(self._trace):
+            content = attributes(SIDECAR_PREFIX + name, sidecar_json(sidecar))
+            self._emitter.put(new_packet(trace_attributes=content))
         self._flush()
 
     def _flush(self) -> None:

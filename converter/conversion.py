@@ -112,7 +112,7 @@ def convert(
     path = source if isinstance(source, str | os.PathLike) else None
     with (
         open_trace(source, source_format, options, selection, limits) as trace,
-        warnings_told(trace, on_warning),
+        reporting_warnings(trace, on_warning),
     ):
         return write(
             trace,
@@ -126,7 +126,7 @@ def convert(
 
 
 @contextmanager
-def warnings_told(
+def reporting_warnings(
     trace: Trace, on_warning: Callable[[TraceWarning], object] | None
 ) -> Iterator[None]:
     """Call a function for a trace's warnings at the end of the context, even if an error ends it."""
@@ -157,19 +157,19 @@ def refuse(
         trace.check(True)
     if trace.warnings:
         raise trace.warnings[0].to_error()
-    refuse_losses(_left_behind(trace) if lossless else report, strict)
+    refuse_losses(_not_restored(trace) if lossless else report, strict)
 
 
-def _left_behind(trace: Trace) -> LossReport:
+def _not_restored(trace: Trace) -> LossReport:
     """Return what reading a finished lossless conversion of a trace does not restore."""
     from converter.merging.merged_trace import MergedTrace
 
     report = LossReport()
     source = format_read(trace)
     if source is not None:
-        what = trace.sidecar.get(source.name, {}).get("left_behind")
-        if what is not None:
-            report.add(LossKind.DROPPED, what)
+        text = trace.sidecar.get(source.name, {}).get("left_behind")
+        if text is not None:
+            report.add(LossKind.DROPPED, text)
     if isinstance(trace, MergedTrace):
         report.include(trace.losses)
     return report

@@ -91,9 +91,9 @@ def convert_by_workers(share: Runs, scheduler_name: str, *, force: bool = False)
             os.mkdir(folder)
             with scheduler(scheduler_name) as workers:
                 parts = workers.results(written, shares_of(share, workers.workers, folder))
-            made = joined(parts, sink, share.strict)
-            made.warnings = seen_by_workers(share.source, [made.warnings])
-            return made
+            result = joined(parts, sink, share.strict)
+            result.warnings = seen_by_workers(share.source, [result.warnings])
+            return result
         except OSError as error:
             raise output_error(error, share.path) from error
         finally:
@@ -147,18 +147,18 @@ def written(share: Runs) -> Written:
     turns = Turns(share.number, share.count, share.run_events or usual)
     with (
         share.opened() as trace,
-        open_sink(share.path, force=True, directory=format.is_directory(variant)) as place,
+        open_sink(share.path, force=True, directory=format.is_directory(variant)) as output,
     ):
         counts = deque([0], 1)
         trace.watch(counts.append)
-        with SharedSink(place, turns) as sink:
-            report = _transcribed(trace, sink, format, variant)
+        with SharedSink(output, turns) as sink:
+            report = _write_own_runs(trace, sink, format, variant)
             # Losses are added up over all shares.
             refuse(trace, LossReport(), share.strict)
         return Written(share.path, sink.stretches, counts[-1], report, trace.warnings)
 
 
-def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -> LossReport:
+def _write_own_runs(trace: Trace, sink: SharedSink, target: Format, variant: str) -> LossReport:
     """Write the part of a trace that belongs to one process; return its losses.
 
     Raises:
@@ -188,10 +188,10 @@ def _transcribed(trace: Trace, sink: SharedSink, target: Format, variant: str) -
     result = projected(ready, capabilities, target.name, report)
 
     def batches() -> Iterator[Batch]:
-        made = result.batches()
+        projected_batches = result.batches()
         while True:
             report.counts = sink.turns.is_own
-            batch = next(made, None)
+            batch = next(projected_batches, None)
             if batch is None:
                 return
             yield batch
@@ -235,9 +235,9 @@ def _join_folders(folders: Sequence[str], sink: Sink) -> int:
     """Copy the files of several directories, no two of which have the same name, into one."""
     size = 0
     for folder in folders:
-        for place, _, names in os.walk(folder):
+        for parent, _, names in os.walk(folder):
             for name in names:
-                path = os.path.join(place, name)
+                path = os.path.join(parent, name)
                 with open(path, "rb") as file, sink.create(os.path.relpath(path, folder)) as copy:
                     while data := file.read(_BLOCK):
                         copy.write(data)

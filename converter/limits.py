@@ -103,8 +103,8 @@ def limit(name: str) -> int:
 def allowed(name: str) -> str:
     """Return the expectation for an error message: the value of a limit, and how to raise it."""
     found = limit(name)
-    said = f"at most {shown(name, found)}"
-    return said if found >= LIMITS[name].most else f"{said} (--limit {name}={_example(name)})"
+    text = f"at most {shown(name, found)}"
+    return text if found >= LIMITS[name].most else f"{text} (--limit {name}={_example(name)})"
 
 
 def changed_limits() -> Mapping[str, int]:
@@ -143,16 +143,16 @@ def parse_limit(name: str, value: int | str) -> int:
         from difflib import get_close_matches  # slow to import, and mistakes are rare
 
         close = get_close_matches(name, LIMITS, 1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"there is no limit {name!r}{meant}; --limit help lists all")
+        suggestion = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"there is no limit {name!r}{suggestion}; --limit help lists all")
     found = LIMITS[name]
     if isinstance(value, str):
         text = value.upper().removesuffix("B").removesuffix("I") if found.unit == "bytes" else value
         digits = text.rstrip("KMGT") if found.unit == "bytes" else text
         unit = text[len(digits) :]
         if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or unit not in _UNITS:
-            form = "a number of bytes, as 64M" if found.unit == "bytes" else "a number"
-            raise ValueError(f"limit {name}: expected {form}, found {value!r}")
+            expected = "a number of bytes, as 64M" if found.unit == "bytes" else "a number"
+            raise ValueError(f"limit {name}: expected {expected}, found {value!r}")
         value = int(digits) << _UNITS[unit]
     if not 1 <= value <= found.most:
         most = f"1 to {shown(name, found.most)}"

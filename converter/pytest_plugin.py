@@ -25,7 +25,7 @@ class TraceFileMaker:
 
     def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._factory = factory
-        self._made: dict[tuple[object, ...], Path] = {}
+        self._files: dict[tuple[object, ...], Path] = {}
         self._expected: dict[Path, Expected] = {}
 
     def __call__(
@@ -63,14 +63,14 @@ class TraceFileMaker:
         name = variant_of(format, variant, byte_order)
         chosen = tuple(kind.name for kind in kinds_named(kinds))
         key = (name, chosen, events, seed, clock, damage)
-        if key not in self._made:
+        if key not in self._files:
             folder = self._factory.mktemp("trace")
             path, expected = make_file(
                 folder, name, chosen, events, seed, clock=clock, damage=damage
             )
-            self._made[key] = path
+            self._files[key] = path
             self._expected[path] = expected
-        return self._made[key]
+        return self._files[key]
 
     def expected(self, path: Path) -> Expected:
         """Return the expected contents of a file made by this fixture."""

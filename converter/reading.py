@@ -113,15 +113,15 @@ def open_merged(
         left_out: list[TraceWarning] = []
         for source in sources:
             opened = stack.enter_context(open_source(source))
-            with _naming(opened):
+            with _attach_name(opened):
                 inputs += _traces_in(opened, format, options, stack, left_out)
             if len(sources) == 1:
                 # Later errors are about this input, too; of several inputs, each names its own.
-                stack.enter_context(_naming(opened))
+                stack.enter_context(_attach_name(opened))
         if looked_through is not None and len(inputs) > 1:
             for _, one in inputs:
                 looked_through(one)
-        trace = _together(inputs, left_out, offsets=offsets, align=align, machines=machines)
+        trace = _merged(inputs, left_out, offsets=offsets, align=align, machines=machines)
         yield trace if selection is None else _part(trace, selection)
 
 
@@ -148,10 +148,10 @@ def read(
     with ExitStack() as stack:
         stack.enter_context(limited(limits))
         opened = open_source(source)
-        stack.enter_context(_naming(opened))
+        stack.enter_context(_attach_name(opened))
         left_out: list[TraceWarning] = []
         inputs = _traces_in(opened, format, options, stack, left_out)
-        return collect(_together(inputs, left_out))
+        return collect(_merged(inputs, left_out))
 
 
 def _part(trace: Trace, selection: Selection) -> Trace:
@@ -160,7 +160,7 @@ def _part(trace: Trace, selection: Selection) -> Trace:
     return selected(trace, selection, narrow=True).trace
 
 
-def _together(
+def _merged(
     inputs: Sequence[tuple[str, Trace]],
     left_out: Sequence[TraceWarning],
     *,
@@ -205,7 +205,7 @@ def _traces_in(
         return one.name, trace
 
     names = source.listdir() if source.is_directory and format is None else []
-    if registry.is_whole(source, names):
+    if registry.is_single_trace(source, names):
         return [opened(source)]
     # A folder that is not a trace, or only seems to be one because of what is in its subfolders.
     found: list[tuple[Source, Format]] = []
@@ -226,7 +226,7 @@ def _traces_in(
     left_out += [*source.warnings, *others]
     traces = []
     for inner, _ in found:
-        with _naming(inner):
+        with _attach_name(inner):
             traces.append(opened(inner))
     return traces
 
@@ -243,13 +243,13 @@ def _keep_limits(trace: Trace) -> None:
 
 
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:
-    told = dict(options or {})
+    reader_options = dict(options or {})
     if name is None:
         found = registry.detect(source)
     else:
         found, implied = registry.source_format(name)
-        told = {**implied, **told}
-    for option in told:
+        reader_options = {**implied, **reader_options}
+    for option in reader_options:
         if option not in found.options:
             known = ", ".join(found.options) or "none"
             raise UnsupportedError(
@@ -258,8 +258,8 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
     if found.reads_in_order:
         source.expect_order()
     try:
-        travelled, source, stale = _extracted(source, found)
-        trace = found.open(source, told) if travelled is None else travelled
+        embedded, source, stale = _extract_embedded(source, found)
+        trace = found.open(source, reader_options) if embedded is None else embedded
     except TraceError as error:
         raise error.within(format=found.name) from None
     note(trace.warnings, *source.warnings)
@@ -268,7 +268,9 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
     return trace
 
 
-def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, TraceWarning | None]:
+def _extract_embedded(
+    source: Source, format: Format
+) -> tuple[Trace | None, Source, TraceWarning | None]:
     """Return the trace embedded in an input, the input without it, and a warning if that trace is stale."""
     if not has_residual(source):
         return None, source, None
@@ -278,7 +280,7 @@ def _extracted(source: Source, format: Format) -> tuple[Trace | None, Source, Tr
 
 
 @contextmanager
-def _naming(source: Source) -> Iterator[None]:
+def _attach_name(source: Source) -> Iterator[None]:
     """Attach this source to errors that name no file."""
     try:
         yield

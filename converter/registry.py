@@ -66,7 +66,7 @@ def detect(source: Source) -> Format:
     )
 
 
-def is_whole(source: Source, names: Iterable[str]) -> bool:
+def is_single_trace(source: Source, names: Iterable[str]) -> bool:
     """Return True unless an input is a folder that no format recognises by those of these names that are directly in
     it.
     """
@@ -126,7 +126,9 @@ def format_named(text: str) -> tuple[Format, str]:
             )
     known = ", ".join(format.name for format in formats())
     names = [name for format in formats() for name in (format.name, *_aliases(format))]
-    raise UnknownFormatError(f"unknown format {text!r}{_meant(name, names)}; there are {known}")
+    raise UnknownFormatError(
+        f"unknown format {text!r}{_suggestion(name, names)}; there are {known}"
+    )
 
 
 def _aliases(format: Format) -> dict[str, str]:
@@ -134,7 +136,7 @@ def _aliases(format: Format) -> dict[str, str]:
     return {alias.partition("+")[0]: alias.partition("+")[2] for alias in format.aliases}
 
 
-def _meant(word: str, words: list[str]) -> str:
+def _suggestion(word: str, words: list[str]) -> str:
     """Return a question that suggests the closest of the words; empty if none is close."""
     from difflib import get_close_matches  # slow to import, and mistakes are rare
 
@@ -173,7 +175,7 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
         if format.writable and name.endswith(format.suffixes):
             return format, format.default_variant
     suffixes = [suffix for format in formats() if format.writable for suffix in format.suffixes]
-    meant = _meant(os.path.splitext(name)[1] or name, suffixes)
+    meant = _suggestion(os.path.splitext(name)[1] or name, suffixes)
     raise UnknownFormatError(
         f"no format has the suffix of {name!r}{meant}; -t names the format "
         f"(suffixes are {', '.join(suffixes)})"

@@ -56,7 +56,7 @@ def roundtrip(
     result = RoundTrip()
     with tempfile.TemporaryDirectory(prefix="traceconv-") as folder:
         current: str | os.PathLike[str] = source
-        told: dict[str, str] | None = dict(options or {})
+        reader_options: dict[str, str] | None = dict(options or {})
         named = source_format
         with open_trace(source, source_format, options) as trace:
             own = registry.format_named(trace.format)[0]
@@ -65,9 +65,9 @@ def roundtrip(
             result.formats.append(own.name)
         for number, name in enumerate(result.formats[1:]):
             target = os.path.join(folder, str(number))
-            with open_trace(current, named, told) as trace:
+            with open_trace(current, named, reader_options) as trace:
                 result.reports.append(write(trace, target, name, lossless=lossless))
-            current, told = target, None
+            current, reader_options = target, None
             format, variant = registry.format_named(name)
             # Not all formats are recognised: a 32-bit AIX stream has no magic.
             named = name if variant and "variant" in format.options else None

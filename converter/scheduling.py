@@ -76,12 +76,12 @@ def seen_by_workers(source: str, seen: Iterable[Iterable[TraceWarning]]) -> list
     """Return the damage that workers have found in an input, each once, with the path as given: workers use absolute
     paths.
     """
-    whole = source if is_remote(source) else os.path.abspath(source)
+    opened = source if is_remote(source) else os.path.abspath(source)
     found: list[TraceWarning] = []
     for warning in chain.from_iterable(seen):
         path = warning.path
-        if path is not None and path.startswith(whole):
-            path = source + path[len(whole) :]
+        if path is not None and path.startswith(opened):
+            path = source + path[len(opened) :]
         note(found, replace(warning, path=path))
     return found
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from converter import registry
-from converter.conversion import Strictness, check_strictness, refuse, warnings_told, write
+from converter.conversion import Strictness, check_strictness, refuse, reporting_warnings, write
 from converter.errors import TraceWarning, UnsupportedError, note
 from converter.formats.descriptor import Format
 from converter.ir.events import Batch
@@ -66,29 +66,29 @@ class Outputs:
     strict: bool | Strictness = False
     lossless: bool = False
 
-    def place(self, label: str) -> str:
+    def path_of(self, label: str) -> str:
         """Return the path of a part: that of the whole with a label before its suffixes."""
         stem, suffixes = without_suffixes(self.path, self.format)
         return f"{stem}-{label}{suffixes}"
 
     def write(self, part: Part, *, ahead: bool = True) -> SplitPart:
         """Write a part. It appears whole or not at all."""
-        place = self.place(part.label)
-        with self.open(place) as sink, ExitStack() as stack:
+        path = self.path_of(part.label)
+        with self.open(path) as sink, ExitStack() as stack:
             part.written = sink.tell
             trace = part.trace
             if self.format.reads_twice:
-                trace = stack.enter_context(_kept(trace))
+                trace = stack.enter_context(_stored_in_file(trace))
             report = transcribe(
                 trace, sink, self.format, self.variant, lossless=self.lossless, ahead=ahead
             )
             refuse(trace, report, self.strict, lossless=self.lossless)
             size = sink.tell()
-        return SplitPart(place, part.first, part.last, part.events, part.added, size, report)
+        return SplitPart(path, part.first, part.last, part.events, part.added, size, report)
 
 
 @contextmanager
-def _kept(trace: Trace) -> Iterator[Trace]:
+def _stored_in_file(trace: Trace) -> Iterator[Trace]:
     """Store the batches of a part, which come once, in a temporary file, so that a format can read them several
     times.
     """
@@ -148,8 +148,8 @@ def split(
     avoid = source if isinstance(source, str | os.PathLike) else None
     outputs = Outputs(
         path=path,
-        open=lambda place: open_sink(
-            place,
+        open=lambda path: open_sink(
+            path,
             force=force,
             directory=format.is_directory(variant),
             avoid=avoid,
@@ -162,7 +162,7 @@ def split(
     )
     with (
         open_trace(source, source_format, options, selection) as trace,
-        warnings_told(trace, on_warning),
+        reporting_warnings(trace, on_warning),
     ):
         return list(split_trace(trace, division, outputs))
 
@@ -226,7 +226,7 @@ def _side_by_side(trace: Trace, division: Division, outputs: Outputs) -> Iterato
                         )
                     label = splitting.labels[len(writings)]
                     writings.append(_Writing(trace, label, outputs))
-                writings[number].give(piece)
+                writings[number].write_batch(piece)
         for writing in writings:
             yield writing.finish()
     finally:
@@ -251,7 +251,7 @@ class _Writing:
         self._part = Part(replace(source, source_batches=None, seeking=None), label)
         self._part.trace.describe = self._part.trace.check = None
         self._part.trace.make_batches = self._batches
-        self._given: SimpleQueue[Batch | _StoppedError | None] = SimpleQueue()
+        self._queue: SimpleQueue[Batch | _StoppedError | None] = SimpleQueue()
         self._turn = threading.Semaphore(0)
         self._result: SplitPart | BaseException | None = None
         self._thread = threading.Thread(
@@ -260,7 +260,7 @@ class _Writing:
         self._thread.start()
         self._turn.acquire()
 
-    def give(self, batch: Batch) -> None:
+    def write_batch(self, batch: Batch) -> None:
         """Write a batch; more will follow."""
         part = self._part
         first, last = int(batch.ts.min()), int(batch.ts.max())
@@ -268,14 +268,14 @@ class _Writing:
         part.last = last if part.last is None else max(part.last, last)
         part.events += len(batch)
         if self._result is None:
-            self._given.put(batch)
+            self._queue.put(batch)
             self._turn.acquire()
         if isinstance(self._result, BaseException):
             raise self._result
 
     def finish(self) -> SplitPart:
         """Write the rest, and complete the part."""
-        self._given.put(None)
+        self._queue.put(None)
         self._thread.join()
         if isinstance(self._result, BaseException):
             raise self._result
@@ -284,7 +284,7 @@ class _Writing:
 
     def stop(self) -> None:
         """Remove the output, unless it is finished."""
-        self._given.put(_StoppedError())
+        self._queue.put(_StoppedError())
         self._thread.join()
 
     def _write(self) -> None:
@@ -298,7 +298,7 @@ class _Writing:
     def _batches(self) -> Iterator[Batch]:
         while True:
             self._turn.release()
-            batch = self._given.get()
+            batch = self._queue.get()
             if isinstance(batch, _StoppedError):
                 raise batch
             if batch is None:

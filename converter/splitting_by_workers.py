@@ -127,16 +127,19 @@ def written(share: Parts) -> WrittenParts:
 
 def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]:
     """Rename the parts and their companion files, and return the parts."""
-    beside = os.path.dirname(target)
+    folder_of_target = os.path.dirname(target)
     folders = {os.path.dirname(part.path) for part in parts}
-    made = sorted(
+    paths = sorted(
         (entry.path for folder in folders for entry in os.scandir(folder)), key=os.path.basename
     )
-    for path in made:
-        place = os.path.join(beside, os.path.basename(path))
-        if not force and os.path.lexists(place):
-            raise OutputError(EXISTS, path=place)
-    for path in made:
-        place = os.path.join(beside, os.path.basename(path))
-        (place_folder if os.path.isdir(path) else place_file)(path, place, force=force)
-    return [replace(part, path=os.path.join(beside, os.path.basename(part.path))) for part in parts]
+    for path in paths:
+        final = os.path.join(folder_of_target, os.path.basename(path))
+        if not force and os.path.lexists(final):
+            raise OutputError(EXISTS, path=final)
+    for path in paths:
+        final = os.path.join(folder_of_target, os.path.basename(path))
+        (place_folder if os.path.isdir(path) else place_file)(path, final, force=force)
+    return [
+        replace(part, path=os.path.join(folder_of_target, os.path.basename(part.path)))
+        for part in parts
+    ]

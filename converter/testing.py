@@ -42,8 +42,8 @@ _DAMAGES = 24
 def read(path: Path, name: str) -> Trace:
     """Read a file of a format or "format+variant"; without a name its format is recognised."""
     format, _, variant = name.partition("+")
-    told = name if variant and "variant" in format_named(format)[0].options else format
-    return read_trace(path, told if name else None)
+    reader = name if variant and "variant" in format_named(format)[0].options else format
+    return read_trace(path, reader if name else None)
 
 
 def is_replayed(trace: Trace, name: str) -> bool:

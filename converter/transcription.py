@@ -44,7 +44,7 @@ def _transcribed(
 ) -> LossReport:
     writer = target.writer()
     if trace.format == target.name and target.replays_records:
-        trace, is_native = _begun(trace, target.name)
+        trace, is_native = _with_first_batch(trace, target.name)
         if is_native:
             # Only reading the columns of changed records tells what they lack.
             known = Counter(trace.records_shown)
@@ -83,8 +83,8 @@ def without_files(trace: Trace, report: LossReport) -> Trace:
     if trace.is_as_read and any(
         one.has_portable for one in registry.FORMATS if one.name == trace.format
     ):
-        what = f"bytes of the files of {trace.format} besides its events (--lossless keeps them)"
-        report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
+        text = f"bytes of the files of {trace.format} besides its events (--lossless keeps them)"
+        report.add(LossKind.DROPPED, text, loss_class=LossClass.DETAIL)
     return replace(trace, source_batches=None)
 
 
@@ -115,7 +115,7 @@ def _project_into(
     return report
 
 
-def _begun(trace: Trace, name: str) -> tuple[Trace, bool]:
+def _with_first_batch(trace: Trace, name: str) -> tuple[Trace, bool]:
     """Return the trace with its first batch read, and True if that batch has records of the format that it was read
     from.
     """

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.ir.trace import Trace, TrackScope
 from converter.selection.steps import mixed
-from converter.viewing.gather import OPEN, Gathered, Item, place_of, thread_place
+from converter.viewing.gather import OPEN, Gathered, Item, split_location, thread_location
 from converter.viewing.layout import rows_of
 
 #: Further rows of a track are not shown.
@@ -30,7 +30,7 @@ class Run(IntEnum):
 
 
 @dataclass(slots=True)
-class Lane:
+class PageTrack:
     """A track of the page: `runs` are the numbers of its rows in the timeline."""
 
     name: str
@@ -42,7 +42,7 @@ class Group:
     """A process, or the CPUs, or the tracks of neither."""
 
     name: str
-    lanes: list[Lane] = field(default_factory=list)
+    tracks: list[PageTrack] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ class Timeline:
     items: dict[str, NDArray[Any]]
     counters: dict[str, NDArray[Any]]
     flows: dict[str, NDArray[Any]]
-    #: The number of the track of each location that has one.
-    places: dict[int, Lane]
+    #: The track of each location that has one.
+    track_by_location: dict[int, PageTrack]
     start: int
     end: int
     not_shown: int = 0
@@ -77,11 +77,11 @@ def arranged(gathered: Gathered) -> Timeline:
 
     is_async = items["kind"] == Item.ASYNC
     key = mixed(
-        len(is_async), [items["place"], items["kind"], np.where(is_async, items["name"], 0)]
+        len(is_async), [items["location"], items["kind"], np.where(is_async, items["name"], 0)]
     )
     _, first, unsorted = np.unique(key, return_index=True, return_inverse=True)
     heads = [
-        (int(items["kind"][i]), int(items["place"][i]), int(items["name"][i]))
+        (int(items["kind"][i]), int(items["location"][i]), int(items["name"][i]))
         for i in first.tolist()
     ]
     _sort(items, unsorted, items["ts"])
@@ -115,24 +115,26 @@ def arranged(gathered: Gathered) -> Timeline:
 
     _sort(counters, counters["series"], counters["ts"])
     counts = np.bincount(counters.pop("series"), minlength=len(gathered.series))
-    lanes = _Lanes(gathered.trace)
-    for number, (kind, place, named) in enumerate(heads):
-        lane = lanes.of(place, gathered.trace.strings.text(named) if kind == Item.ASYNC else None)
+    tracks = _PageTracks(gathered.trace)
+    for number, (kind, location, named) in enumerate(heads):
+        track = tracks.at(
+            location, gathered.trace.strings.text(named) if kind == Item.ASYNC else None
+        )
         runs = range(int(bases[number]), int(bases[number] + rows[number]))
-        lanes.weights[id(lane)] += int(run_count[runs.start : runs.stop].sum())
-        lane.runs += runs
-    for place in np.unique(flows["place"]).tolist():
-        lanes.of(place)
+        tracks.weights[id(track)] += int(run_count[runs.start : runs.stop].sum())
+        track.runs += runs
+    for location in np.unique(flows["location"]).tolist():
+        tracks.at(location)
     for number, series in enumerate(gathered.series):
-        lanes.counter(*series).runs.append(len(run_kind) + number)
+        tracks.counter_track(*series).runs.append(len(run_kind) + number)
     return Timeline(
-        groups=lanes.groups(np.unique(items["who"]).tolist(), run_kind),
+        groups=tracks.groups(np.unique(items["who"]).tolist(), run_kind),
         run_kind=np.append(run_kind, np.full(len(counts), Run.COUNTER, np.uint8)),
         run_count=np.append(run_count, counts.astype(np.int64)),
         items=items,
         counters=counters,
         flows=flows,
-        places=lanes.places,
+        track_by_location=tracks.track_by_location,
         start=start,
         end=end,
         not_shown=not_shown,
@@ -164,48 +166,48 @@ def _end_tasks(items: dict[str, NDArray[Any]], group: NDArray[np.int32]) -> None
     items["end"][followed] = items["ts"][followed + 1]
 
 
-class _Lanes:
+class _PageTracks:
     """The tracks by location; sorts them into groups, in the order that people look for them."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._lanes: dict[tuple[Any, ...], tuple[tuple[Any, ...], Lane]] = {}
+        self._by_key: dict[tuple[Any, ...], tuple[tuple[Any, ...], PageTrack]] = {}
         self.weights: Counter[int] = Counter()
-        self.places: dict[int, Lane] = {}
+        self.track_by_location: dict[int, PageTrack] = {}
 
-    def of(self, place: int, name: str | None = None) -> Lane:
+    def at(self, location: int, name: str | None = None) -> PageTrack:
         """Return the track of a location, or its additional track of that name."""
-        what, number = place_of(place)
-        key = (what, number, name)
-        if key not in self._lanes:
-            group, own = self._named(what, number)
-            lane = Lane(own if name is None else name)
-            self._lanes[key] = (group, lane)
+        location_kind, number = split_location(location)
+        key = (location_kind, number, name)
+        if key not in self._by_key:
+            group, own = self._named(location_kind, number)
+            track = PageTrack(own if name is None else name)
+            self._by_key[key] = (group, track)
             if name is None:
-                self.places[place] = lane
-        return self._lanes[key][1]
+                self.track_by_location[location] = track
+        return self._by_key[key][1]
 
-    def counter(self, place: int, name: int, id: int, series: str) -> Lane:
+    def counter_track(self, location: int, name: int, id: int, series: str) -> PageTrack:
         """Return the track of a series of a counter."""
-        what, number = place_of(place)
-        key = (what, number, name, id, series)
-        if key not in self._lanes:
-            group, own = self._named(what, number)
+        location_kind, number = split_location(location)
+        key = (location_kind, number, name, id, series)
+        if key not in self._by_key:
+            group, own = self._named(location_kind, number)
             text = self._trace.strings.text(name)
             if series not in ("value", text):
                 text = f"{text} {series}"
             if id and group[0] != _CPUS:
                 text = f"{text} {id}"
-            if what != "track" or group[0] == _CPUS:
+            if location_kind != "track" or group[0] == _CPUS:
                 text = f"{text} · {own}"
-            self._lanes[key] = (group, Lane(text))
-        return self._lanes[key][1]
+            self._by_key[key] = (group, PageTrack(text))
+        return self._by_key[key][1]
 
-    def _named(self, what: str, number: int) -> tuple[tuple[Any, ...], str]:
+    def _named(self, location_kind: str, number: int) -> tuple[tuple[Any, ...], str]:
         """Return the key of a location's group, and the name of its track there."""
-        if what == "cpu":
+        if location_kind == "cpu":
             return ((_TRACKS, 0), "of no thread") if number < 0 else ((_CPUS, 0), f"CPU {number}")
-        if what == "thread":
+        if location_kind == "thread":
             thread = self._trace.threads[number]
             name = thread.name or "thread"
             return (_PROCESS, thread.process), f"{name} {thread.tid}"
@@ -224,27 +226,27 @@ class _Lanes:
         tids = set(running) - {-1, 0}
         for number, thread in enumerate(self._trace.threads):
             if thread.tid in tids:
-                self.of(thread_place(number))
+                self.at(thread_location(number))
         weights: Counter[tuple[Any, ...]] = Counter()
-        for group, lane in self._lanes.values():
-            weights[group] += self.weights[id(lane)]
+        for group, track in self._by_key.values():
+            weights[group] += self.weights[id(track)]
         result = []
         for group in sorted(weights, key=lambda one: (one[0], -weights[one], one[1])):
-            lanes = [lane for of, lane in self._lanes.values() if of == group]
+            tracks = [track for owner, track in self._by_key.values() if owner == group]
             if group[0] == _PROCESS:
-                lanes.sort(key=lambda lane: -self.weights[id(lane)])
+                tracks.sort(key=lambda track: -self.weights[id(track)])
                 process = self._trace.processes[group[1]]
                 name = f"{process.name or 'process'} {process.pid}"
             else:
-                lanes.sort(key=lambda lane: _in_words(lane.name))
+                tracks.sort(key=lambda track: _natural_order(track.name))
                 name = "CPUs" if group[0] == _CPUS else "tracks"
-            for lane in lanes:
+            for track in tracks:
                 # Instants go above the slices in which they happened; rows of counters have higher numbers than all of
                 # these.
-                lane.runs.sort(
+                track.runs.sort(
                     key=lambda run: (run < len(run_kind) and run_kind[run] == Run.SLICES, run)
                 )
-            result.append(Group(name, lanes))
+            result.append(Group(name, tracks))
         return result
 
 
@@ -253,6 +255,6 @@ _PROCESS: Final = 1
 _TRACKS: Final = 2
 
 
-def _in_words(name: str) -> list[tuple[int, int, str]]:
+def _natural_order(name: str) -> list[tuple[int, int, str]]:
     """Return a sort key by which CPU 2 comes before CPU 10."""
     return [(0, int(word), "") if word.isdecimal() else (1, 0, word) for word in name.split()]

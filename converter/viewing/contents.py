@@ -14,7 +14,7 @@ from converter.ir.events import Field
 from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, Style
 from converter.ir.trace import Trace
 from converter.viewing.arrange import Run, arranged
-from converter.viewing.gather import OPEN, Arguments, Gathered, is_text, texts, thread_place
+from converter.viewing.gather import OPEN, Arguments, Gathered, is_text, texts, thread_location
 from converter.viewing.levels import coarsened, unit_for
 from converter.viewing.packing import Packer
 
@@ -43,9 +43,11 @@ class Contents:
         header = self._header(title, timeline)
         header["sources"] = self._sources(arguments, limit - timeline.size)
         header["notes"] = self.notes
-        place = timeline.add_bytes(json.dumps(header, separators=(",", ":")).encode())
+        header_position = timeline.add_bytes(json.dumps(header, separators=(",", ":")).encode())
         #: Base64; the last bytes, which are not compressed, hold the position of the header.
-        self.timeline = timeline.text(f"{place['at']:012x}{place['size']:012x}".encode())
+        self.timeline = timeline.text(
+            f"{header_position['at']:012x}{header_position['size']:012x}".encode()
+        )
         self.arguments = arguments.text()
 
     def _coarsen(self, limit: int) -> None:
@@ -63,8 +65,8 @@ class Contents:
     def _header(self, title: str, packer: Packer) -> dict[str, Any]:
         timeline, trace = self._timeline, self._gathered.trace
         items, add = timeline.items, packer.add
-        lanes = [lane for group in timeline.groups for lane in group.lanes]
-        numbers = {id(lane): number for number, lane in enumerate(lanes)}
+        tracks = [track for group in timeline.groups for track in group.tracks]
+        numbers = {id(track): number for number, track in enumerate(tracks)}
         is_counter = timeline.run_kind == Run.COUNTER
         has_length = np.repeat(
             timeline.run_kind[~is_counter] == Run.SLICES, timeline.run_count[~is_counter]
@@ -79,7 +81,7 @@ class Contents:
             "name": add(name),
             "source": add(items["source"] + 1),
             "last": add(items["last"] + 1),
-            "who": add(self._lanes_of(items["who"], numbers)),
+            "who": add(self._track_numbers(items["who"], numbers)),
             "counterTs": add(
                 _steps(timeline.counters["ts"], timeline.run_count[is_counter], timeline.start)
             ),
@@ -100,48 +102,50 @@ class Contents:
             "groups": [
                 {
                     "name": group.name,
-                    "lanes": [{"name": lane.name, "runs": lane.runs} for lane in group.lanes],
+                    "lanes": [{"name": track.name, "runs": track.runs} for track in group.tracks],
                 }
                 for group in timeline.groups
             ],
             "columns": columns,
         }
 
-    def _lanes_of(self, tids: NDArray[np.int64], numbers: dict[int, int]) -> NDArray[np.int64]:
+    def _track_numbers(self, tids: NDArray[np.int64], numbers: dict[int, int]) -> NDArray[np.int64]:
         """Return one more than the track number of each thread, 0 without a track, and one more than all for idle
         threads.
         """
-        lanes = {0: len(numbers) + 1}
+        tracks = {0: len(numbers) + 1}
         for number, thread in enumerate(self._gathered.trace.threads):
-            lane = self._timeline.places.get(thread_place(number))
-            if lane is not None and thread.tid:
-                lanes[thread.tid] = numbers[id(lane)] + 1
+            track = self._timeline.track_by_location.get(thread_location(number))
+            if track is not None and thread.tid:
+                tracks[thread.tid] = numbers[id(track)] + 1
         known, inverse = np.unique(tids, return_inverse=True)
-        return np.array([lanes.get(tid, 0) for tid in known.tolist()], np.int64)[inverse]
+        return np.array([tracks.get(tid, 0) for tid in known.tolist()], np.int64)[inverse]
 
     def _flows(self, packer: Packer, numbers: dict[int, int]) -> dict[str, Any]:
         """Pack the paths of flows: the points of each id, every one a time on a track and the index of the next."""
         flows = self._timeline.flows
         order = np.lexsort((flows["ts"], flows["id"]))
         ts = flows["ts"][order] - self._timeline.start
-        places, inverse = np.unique(flows["place"], return_inverse=True)
-        known = self._timeline.places
-        lane = np.array([numbers[id(known[place])] for place in places.tolist()], np.int64)
-        lane = lane[inverse][order]
+        locations, inverse = np.unique(flows["location"], return_inverse=True)
+        known = self._timeline.track_by_location
+        track = np.array(
+            [numbers[id(known[location])] for location in locations.tolist()], np.int64
+        )
+        track = track[inverse][order]
         id_ = flows["id"][order]
         # A beginning starts another flow of the same id.
         goes_on = np.flatnonzero((id_[1:] == id_[:-1]) & ~flows["begins"][order][1:])
         return {
-            "flowFrom": packer.add(lane[goes_on]),
+            "flowFrom": packer.add(track[goes_on]),
             "flowFromTs": packer.add(ts[goes_on]),
-            "flowTo": packer.add(lane[goes_on + 1]),
+            "flowTo": packer.add(track[goes_on + 1]),
             "flowToTs": packer.add(ts[goes_on + 1]),
         }
 
     def _sources(self, packer: Packer, room: int) -> list[Any]:
         """Pack the fields of the classes of events, by number; values are in the order of the items of the class."""
         items = self._timeline.items
-        words = _Words(self._gathered.trace)
+        argument_texts = _ArgumentTexts(self._gathered.trace)
         result: list[Any] = [None] * (max(self._gathered.arguments, default=-1) + 1)
         left_out = 0
         for source, row in (("source", "row"), ("last", "last_row")):
@@ -153,21 +157,22 @@ class Contents:
                 if number < 0:
                     continue
                 arguments = self._gathered.arguments[number]
-                if packer.size + words.size > room:
+                if packer.size + argument_texts.size > room:
                     left_out += len(which)
                     continue
                 result[number] = [
-                    _described(one) | packer.add(*_values(arguments, i, items[row][which], words))
+                    _described(one)
+                    | packer.add(*_values(arguments, i, items[row][which], argument_texts))
                     for i, one in enumerate(arguments.fields)
                 ]
         if left_out:
             self.notes.append(
                 f"the arguments of {left_out:,} events are left out, to keep the page small"
             )
-        return [packer.add_bytes(json.dumps(words.texts).encode()), result]
+        return [packer.add_bytes(json.dumps(argument_texts.texts).encode()), result]
 
 
-class _Words:
+class _ArgumentTexts:
     """The texts of arguments, each stored once."""
 
     def __init__(self, trace: Trace) -> None:
@@ -176,7 +181,7 @@ class _Words:
         self.texts: list[str] = []
         self.size = 0
 
-    def of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    def numbers_of(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return the numbers of strings in `texts`."""
         if len(self._trace.strings) > len(self._number):
             more = len(self._trace.strings) - len(self._number)
@@ -193,33 +198,35 @@ class _Words:
 
 
 def _values(
-    arguments: Arguments, index: int, rows: NDArray[np.int64], words: _Words
+    arguments: Arguments, index: int, rows: NDArray[np.int64], argument_texts: _ArgumentTexts
 ) -> tuple[NDArray[Any], int | None]:
     """Return the values of a field in some rows, and their width in bytes (None: as many as they need)."""
-    pieces = arguments.columns[index]
-    column = np.concatenate(pieces)[rows] if pieces else np.zeros(0, np.int64)
+    chunks = arguments.columns[index]
+    column = np.concatenate(chunks)[rows] if chunks else np.zeros(0, np.int64)
     if is_text(arguments.fields[index]):
-        return words.of(column), None
+        return argument_texts.numbers_of(column), None
     if column.dtype.kind in "bu":
         return column, None
     return column, column.dtype.itemsize
 
 
 def _described(one: Field) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": one.name, "type": "text"}
+    description: dict[str, Any] = {"name": one.name, "type": "text"}
     match one.type:
         case IntegerClass(_, signed, style, labels, flags):
-            told["type"] = "signed" if signed else "unsigned"
+            description["type"] = "signed" if signed else "unsigned"
             if style in _HEXADECIMAL:
-                told["hexadecimal"] = True
+                description["hexadecimal"] = True
             if labels:
-                told["labels"] = [[str(each.low), str(each.high), each.text] for each in labels]
-                told["flags"] = flags
+                description["labels"] = [
+                    [str(each.low), str(each.high), each.text] for each in labels
+                ]
+                description["flags"] = flags
         case FloatClass():
-            told["type"] = "float"
+            description["type"] = "float"
         case BooleanClass():
-            told["type"] = "boolean"
-    return told
+            description["type"] = "boolean"
+    return description
 
 
 def _steps(ts: NDArray[np.int64], counts: NDArray[np.int64], start: int) -> NDArray[np.uint64]:

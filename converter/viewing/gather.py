@@ -45,19 +45,19 @@ _FLOWS: Final = (Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END)
 class Columns:
     """Columns that grow by chunks, all by the same number of values."""
 
-    pieces: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
+    chunks: dict[str, list[NDArray[Any]]] = field(default_factory=dict)
 
     def add(self, **columns: NDArray[Any]) -> None:
         """Append a chunk to each."""
         for name, column in columns.items():
-            self.pieces.setdefault(name, []).append(column)
+            self.chunks.setdefault(name, []).append(column)
 
     def joined(self, types: dict[str, type[np.generic]]) -> dict[str, NDArray[Any]]:
         """Return the concatenated columns, and release the chunks."""
-        pieces, self.pieces = self.pieces, {}
+        chunks, self.chunks = self.chunks, {}
         return {
-            name: np.concatenate(pieces.pop(name)).astype(dtype, copy=False)
-            if name in pieces
+            name: np.concatenate(chunks.pop(name)).astype(dtype, copy=False)
+            if name in chunks
             else np.zeros(0, dtype)
             for name, dtype in types.items()
         }
@@ -73,7 +73,7 @@ class Arguments:
 
 
 ITEM_TYPES: Final[dict[str, type[np.generic]]] = {
-    "place": np.int64,
+    "location": np.int64,
     "kind": np.uint8,
     "ts": np.int64,
     "end": np.int64,
@@ -98,7 +98,7 @@ COUNTER_TYPES: Final[dict[str, type[np.generic]]] = {
 FLOW_TYPES: Final[dict[str, type[np.generic]]] = {
     "id": np.uint64,
     "ts": np.int64,
-    "place": np.int64,
+    "location": np.int64,
     "begins": np.bool_,
 }
 
@@ -106,9 +106,9 @@ FLOW_TYPES: Final[dict[str, type[np.generic]]] = {
 class Gathered:
     """Everything of a trace that a page shows. `items`, `counters` and `flows` are available once it has been read.
 
-    A location is a number: of a track, of a thread, or of a CPU (see `places`). An event is a row of its class: `row`
-    of `source` begins an item, `last_row` of `last` (-1: none) ends it; rows have no meaning without `arguments`. `who`
-    is the id of the thread of a task.
+    A location is a number: of a track, of a thread, or of a CPU (see `locations`). An event is a row of its class:
+    `row` of `source` begins an item, `last_row` of `last` (-1: none) ends it; rows have no meaning without `arguments`.
+    `who` is the id of the thread of a task.
     """
 
     def __init__(self, trace: Trace, *, arguments: bool = True) -> None:
@@ -121,7 +121,7 @@ class Gathered:
         self._series: dict[int, int] = {}
         self._items, self._counters, self._flows = Columns(), Columns(), Columns()
         self._ends = Columns()
-        self._begun = 0
+        self._started = 0
         self._steps_of = StepsOf(self.trace, values=False)
         self._stacks = Stacks()
         for batch in self.trace.batches():
@@ -167,12 +167,12 @@ class Gathered:
             known = self.arguments[number] = Arguments(fields, [[] for _ in kept])
         before = known.rows
         if len(table):
-            for place, i in enumerate(kept):
+            for location, i in enumerate(kept):
                 column = table.column(i)
                 if isinstance(column, ListColumn):
                     column = _interned(column, self.trace.strings)
                 assert isinstance(column, np.ndarray), "nothing nested is held"
-                known.columns[place].append(column)
+                known.columns[location].append(column)
             known.rows += len(table)
         return before
 
@@ -181,8 +181,8 @@ class Gathered:
         if steps is None:
             return
         begins = steps.step == BEGIN
-        numbers = self._begun + np.cumsum(begins, dtype=np.int64) - 1
-        self._begun += int(np.count_nonzero(begins))
+        numbers = self._started + np.cumsum(begins, dtype=np.int64) - 1
+        self._started += int(np.count_nonzero(begins))
         closed = self._stacks.follow(
             steps.lane,
             steps.step,
@@ -206,7 +206,7 @@ class Gathered:
         for number in bases:
             is_async[number] = self.trace.event_classes[number].kind is Kind.ASYNC_BEGIN
         self._items.add(
-            place=places(batch, at),
+            location=locations(batch, at),
             kind=np.where(is_async[source], Item.ASYNC, Item.SLICE).astype(np.uint8),
             ts=batch.ts[at],
             end=np.full(len(at), OPEN),
@@ -219,7 +219,7 @@ class Gathered:
     def _add_instants(self, batch: Batch, number: int, event_class: EventClass, base: int) -> None:
         at = batch.positions(number)
         self._items.add(
-            place=places(batch, at),
+            location=locations(batch, at),
             kind=np.full(len(at), Item.INSTANT, np.uint8),
             ts=batch.ts[at],
             end=batch.ts[at],
@@ -234,7 +234,7 @@ class Gathered:
         index = event_class.index_of(Role.NEXT_TID)
         assert index is not None, "the kind requires it"
         self._items.add(
-            place=-(batch.cpu[at].astype(np.int64) + 2),
+            location=-(batch.cpu[at].astype(np.int64) + 2),
             kind=np.full(len(at), Item.TASK, np.uint8),
             ts=batch.ts[at],
             # Until the next switch of the CPU, once all are known.
@@ -248,7 +248,7 @@ class Gathered:
 
     def _add_counters(self, batch: Batch, number: int, event_class: EventClass) -> None:
         at, table = batch.positions(number), batch.tables[number]
-        place = places(batch, at)
+        location = locations(batch, at)
         name = self._ids(batch, number, event_class, Role.NAME)
         index = event_class.index_of(Role.ID)
         assert index is not None, "counters are held with an id, 0 for none"
@@ -258,13 +258,13 @@ class Gathered:
             is_number = isinstance(one.type, IntegerClass | FloatClass | BooleanClass)
             if not is_number or position == index:
                 continue
-            key = mixed(len(at), [place, name, id, self.trace.strings.intern(one.name)])
+            key = mixed(len(at), [location, name, id, self.trace.strings.intern(one.name)])
             found, first, inverse = np.unique(key, return_index=True, return_inverse=True)
             numbers = []
             for which, row in zip(found.tolist(), first.tolist(), strict=True):
                 if which not in self._series:
                     self._series[which] = len(self.series)
-                    self.series.append((int(place[row]), int(name[row]), int(id[row]), one.name))
+                    self.series.append((int(location[row]), int(name[row]), int(id[row]), one.name))
                 numbers.append(self._series[which])
             self._counters.add(
                 series=np.array(numbers, np.int32)[inverse],
@@ -278,7 +278,7 @@ class Gathered:
         self._flows.add(
             id=np.asarray(batch.tables[number].column(index)).astype(np.uint64),
             ts=batch.ts[at],
-            place=places(batch, at),
+            location=locations(batch, at),
             begins=np.full(len(at), event_class.kind is Kind.FLOW_BEGIN),
         )
 
@@ -303,8 +303,10 @@ def _without(count: int) -> dict[str, NDArray[Any]]:
     }
 
 
-def places(batch: Batch, at: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return where events are shown: on their tracks, else on their threads, else on their CPUs; see `place_of`."""
+def locations(batch: Batch, at: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return where events are shown: on their tracks, else on their threads, else on their CPUs; see
+    `split_location`.
+    """
     thread = batch.thread[at].astype(np.int64)
     track = batch.track[at].astype(np.int64)
     cpu = batch.cpu[at].astype(np.int64)
@@ -315,14 +317,14 @@ def places(batch: Batch, at: NDArray[np.int32]) -> NDArray[np.int64]:
 _THREADS: Final = 1 << 32
 
 
-def place_of(number: int) -> tuple[str, int]:
+def split_location(number: int) -> tuple[str, int]:
     """Return the kind of a location ("track", "thread" or "cpu"), and its number; a CPU may be -1."""
     if number < 0:
         return "cpu", -number - 2
     return ("thread", number - _THREADS) if number >= _THREADS else ("track", number)
 
 
-def thread_place(number: int) -> int:
+def thread_location(number: int) -> int:
     """Return the location of a thread."""
     return number + _THREADS
 

@@ -38,7 +38,7 @@ def coarsened(timeline: Timeline, unit: int) -> None:
     chosen = starts + longest
     merged = length > 1
     busy = np.add.reduceat(np.where(short, took, 0), starts)
-    for name in ("name", "kind", "who", "row", "place"):
+    for name in ("name", "kind", "who", "row", "location"):
         items[name] = items[name][chosen]
     items["last_row"] = items["last_row"][chosen]
     for name in ("source", "last"):

@@ -12,7 +12,7 @@ from converter.statistics.distributions import Distribution
 from converter.viewing.shares import Line, Shares
 
 #: The number of time intervals in a figure.
-STRETCHES: Final = 600
+INTERVALS: Final = 600
 _WIDTH: Final = 9.0
 _COLOURS: Final = ("#4878a8", "#e08a3c")
 

@@ -24,7 +24,7 @@ _HOST: Final = "127.0.0.1"
 _METHODS: Final = "GET, HEAD, OPTIONS"
 #: The timeout for a browser that opens a connection and requests nothing, or does not receive.
 _IDLE_SECONDS: Final = 30
-_PIECE: Final = 1 << 20
+_CHUNK: Final = 1 << 20
 #: As many connections as a browser opens in all; others are closed at once, as each takes a thread.
 _MOST_CONNECTIONS: Final = 256
 
@@ -46,7 +46,7 @@ class FileServer:
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
-        file = f"http://{_HOST}:{self._server.server_port}{self._server.place}"
+        file = f"http://{_HOST}:{self._server.server_port}{self._server.url_path}"
         #: The address for the browser to open.
         self.address = link(viewer, file)
 
@@ -81,7 +81,7 @@ class _Server(ThreadingHTTPServer):
             self.size = os.fstat(file.fileno()).st_size
         self.path = path
         self.origin = origin
-        self.place = f"/{secrets.token_urlsafe(16)}/{quote(name, safe='')}"
+        self.url_path = f"/{secrets.token_urlsafe(16)}/{quote(name, safe='')}"
         self.fetched = threading.Event()
         self._free = threading.Semaphore(_MOST_CONNECTIONS)
         super().__init__((_HOST, port), _Handler)
@@ -155,16 +155,16 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.MISDIRECTED_REQUEST
         if self.headers.get_all("Origin", [self.server.origin]) != [self.server.origin]:
             return HTTPStatus.FORBIDDEN
-        if not secrets.compare_digest(self.path.encode(), self.server.place.encode()):
+        if not secrets.compare_digest(self.path.encode(), self.server.url_path.encode()):
             return HTTPStatus.NOT_FOUND
         return None
 
     def _send_file(self) -> None:
         left = self.server.size
         with open(self.server.path, "rb") as file:
-            while left and (piece := file.read(min(_PIECE, left))):
-                self.wfile.write(piece)
-                left -= len(piece)
+            while left and (chunk := file.read(min(_CHUNK, left))):
+                self.wfile.write(chunk)
+                left -= len(chunk)
         if not left:
             self.server.fetched.set()
 

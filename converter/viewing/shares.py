@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.ir.trace import Trace
 from converter.viewing.arrange import Run, Timeline, arranged
-from converter.viewing.gather import Gathered, thread_place
+from converter.viewing.gather import Gathered, thread_location
 
 #: The most threads that are listed.
 _MOST: Final = 10
@@ -36,7 +36,7 @@ class Shares(NamedTuple):
     more_threads: int
 
 
-def shares_of(trace: Trace, stretches: int) -> Shares:
+def shares_of(trace: Trace, intervals: int) -> Shares:
     """Return the shares of a trace, whose batches are read once.
 
     Raises:
@@ -45,22 +45,22 @@ def shares_of(trace: Trace, stretches: int) -> Shares:
     """
     gathered = Gathered(trace, arguments=False)
     timeline = arranged(gathered)
-    edges = np.linspace(0, max(timeline.end - timeline.start, 1), stretches + 1)
+    edges = np.linspace(0, max(timeline.end - timeline.start, 1), intervals + 1)
     spans = _Spans(timeline)
     cpus = [
-        _line(lane.name, *spans.of_runs(lane.runs, Run.TASKS), edges)
+        _line(track.name, *spans.of_runs(track.runs, Run.TASKS), edges)
         for group in timeline.groups
-        for lane in group.lanes
-        if any(timeline.run_kind[run] == Run.TASKS for run in lane.runs)
+        for track in group.tracks
+        if any(timeline.run_kind[run] == Run.TASKS for run in track.runs)
     ]
     threads = []
     for number, thread in enumerate(gathered.trace.threads):
-        lane = timeline.places.get(thread_place(number))
-        if lane is None or not thread.tid:
+        track = timeline.track_by_location.get(thread_location(number))
+        if track is None or not thread.tid:
             continue
-        busy = spans.of_thread(thread.tid) if cpus else spans.of_runs(lane.runs, Run.SLICES)
+        busy = spans.of_thread(thread.tid) if cpus else spans.of_runs(track.runs, Run.SLICES)
         if len(busy[0]):
-            threads.append(_line(lane.name, *busy, edges))
+            threads.append(_line(track.name, *busy, edges))
     threads.sort(key=lambda line: (-line.total, line.name))
     return Shares(
         timeline.start,

@@ -50,7 +50,7 @@ def shown(trace, timeline):
     items = timeline.items
     found = {}
     for group in timeline.groups:
-        for lane in group.lanes:
+        for lane in group.tracks:
             for place, run in enumerate(lane.runs):
                 if timeline.run_kind[run] == Run.COUNTER:
                     continue
@@ -76,7 +76,7 @@ def test_everything_has_its_place():
         ("shop 1", "order", 1): [("order", 30_000, 50_000)],
         ("shop 1", "thread 2", 0): [("night", 90_000, None)],
     }
-    names = [lane.name for group in timeline.groups for lane in group.lanes]
+    names = [lane.name for group in timeline.groups for lane in group.tracks]
     assert sum("stock" in name for name in names) == 2
     assert timeline.counters["value"].tolist() == [5, 4, 1.5, 2.5]
     assert timeline.end - timeline.start == 100_000
@@ -87,7 +87,7 @@ def test_tasks_run_until_the_next(tmp_path):
         timeline = arranged(Gathered(trace))
     (cpus, *_) = timeline.groups
     assert cpus.name == "CPUs"
-    lane = cpus.lanes[0]
+    lane = cpus.tracks[0]
     (run,) = lane.runs
     assert timeline.run_kind[run] == Run.TASKS
     first = int(timeline.run_count[:run].sum())

@@ -85,4 +85,4 @@ def _figure(trace: Trace, title: str, show: str, field: str | None) -> Any:
         label = "from wakeup to CPU (µs)"
         return plots.distribution_figure(found, heading, label, times=True)
     draw = partial(plots.cpu_figure if show == "cpu" else plots.timeline_figure, title=title)
-    return draw(shares_of(trace, plots.STRETCHES))
+    return draw(shares_of(trace, plots.INTERVALS))

@@ -137,7 +137,7 @@ _reader_option = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     callback=_as_mapping,
-    help="What the reader of IN is parsed besides; may be repeated.",
+    help="What the reader of IN is told besides; may be repeated.",
 )
 
 

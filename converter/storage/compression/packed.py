@@ -50,8 +50,8 @@ class PackedSource(Source):
         self.unpacked = packed.unpacked
         self._unpack = partial(self._within_limits, unpack)
         self._chunks = self._unpack(packed.warnings)
-        self._begun: deque[bytes] = deque()
-        self._begun_size = 0
+        self._first_chunks: deque[bytes] = deque()
+        self._first_size = 0
         self._settled: Source | None = None
         self._lock = threading.RLock()
 
@@ -60,8 +60,8 @@ class PackedSource(Source):
         with self._lock:
             if min(offset, size) >= 0:
                 self._begin(offset + size)
-                if self._begun and offset + size <= self._begun_size:
-                    return b"".join(self._begun)[offset : offset + size]
+                if self._first_chunks and offset + size <= self._first_size:
+                    return b"".join(self._first_chunks)[offset : offset + size]
         return self._known().read(offset, size)
 
     def read_into(self, offset: int, buffer: bytearray | memoryview) -> int:
@@ -100,7 +100,7 @@ class PackedSource(Source):
             if self._settled is None:
                 self._settled = MemorySource(self.name, b"")
             self._settled.close()
-            self._begun.clear()
+            self._first_chunks.clear()
             self._packed.close()
 
     def _within_limits(self, unpack: Unpack, warnings: list[TraceWarning]) -> Iterator[bytes]:
@@ -119,18 +119,18 @@ class PackedSource(Source):
         """Decompress `size` bytes of the beginning, at most as much as stays in memory, and everything if that is no
         more.
         """
-        while self._settled is None and self._begun_size < min(size, _MOST_IN_MEMORY + 1):
+        while self._settled is None and self._first_size < min(size, _MOST_IN_MEMORY + 1):
             chunk = next(self._chunks, None)
             if chunk is None:
                 self._settled = MemorySource(self.name, b"".join(self._all()))
                 return
-            self._begun.append(chunk)
-            self._begun_size += len(chunk)
+            self._first_chunks.append(chunk)
+            self._first_size += len(chunk)
 
     def _all(self) -> Iterator[bytes]:
         """Yield what has been decompressed by the first pass, which is released, and the rest."""
-        while self._begun:
-            yield self._begun.popleft()
+        while self._first_chunks:
+            yield self._first_chunks.popleft()
         yield from self._chunks
 
 
@@ -191,7 +191,7 @@ class _Pass:
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self.start = 0
         self._end = 0
-        self._kept: deque[bytes] = deque()
+        self._last_chunks: deque[bytes] = deque()
         self._chunks = chunks
         self._workers = Workers()
         self._unpacked = Ahead(self._piece, self._workers)
@@ -201,7 +201,7 @@ class _Pass:
         while self._end < offset + len(view) and self._advance(offset):
             pass
         done, at = 0, self.start
-        for chunk in self._kept:
+        for chunk in self._last_chunks:
             first = offset + done - at
             if first < len(chunk):
                 piece = memoryview(chunk)[first : first + len(view) - done]
@@ -219,10 +219,10 @@ class _Pass:
         chunk = self._unpacked.next()
         if chunk is None:
             return False
-        self._kept.append(chunk)
+        self._last_chunks.append(chunk)
         self._end += len(chunk)
-        while self.start + len(self._kept[0]) <= min(needed, self._end - _BEHIND):
-            self.start += len(self._kept.popleft())
+        while self.start + len(self._last_chunks[0]) <= min(needed, self._end - _BEHIND):
+            self.start += len(self._last_chunks.popleft())
         return True
 
     def _piece(self) -> bytes | None:

@@ -455,61 +455,71 @@ def test_every_limit_is_tried():
 #: Numbers that look like limits, and what they are.
 NO_LIMITS = {
     "what the format itself, or the form that it has in memory, can hold": """
-        aix/layout.MAX_DATA aix/streams._MAX_ENTRY_32 aix/survey._MAX_ENTRY aix/encoding.MAX_NODES
-        aix/encoding.MAX_DEPTH aix/encoding._MAX_DEFAULTS aix/declarations._MAX_NUMBER
-        aix/report_classes._MAX_SYSCALLS aix/writer._MAX_CLASSES aix/capabilities.MAX_BYTES
+        aix/capabilities.MAX_BYTES aix/entries/encoding.MAX_DEPTH aix/entries/encoding.MAX_NODES
+        aix/entries/encoding._MAX_DEFAULTS aix/entries/prescan._MAX_ENTRY
+        aix/entries/streams._MAX_ENTRY_32 aix/layout.MAX_DATA
+        aix/reading/report_classes._MAX_SYSCALLS aix/side_table._MAX_NUMBER
+        aix/writing/writer._MAX_CLASSES arrow/__init__._LONGEST_SCHEMA
+        chrome/json/value_text._MAX_NUMBER chrome/reading/gecko._MAX_NESTING
+        chrome/reading/gecko_tables._MAX_TIME chrome/reading/reader._MAX_TICKS
         chrome/times.MAX_DECIMALS chrome/times.MAX_GUESSED_DECIMALS chrome/times._MAX
-        chrome/reader._MAX_TICKS chrome/writer._MAX_TICKS chrome/value_text._MAX_NUMBER
-        chrome/gecko._MAX_NESTING chrome/gecko_tables._MAX_TIME chrome/programs._MAX_LEVELS
-        ctf/packets.LARGEST_WINDOW ctf/stream_types.MAX_ALIGNMENT ctf/statements._LARGEST
-        ctf/ctf2_json._LARGEST ctf/metadata_errors.MAX_LENGTH ctf/metadata_errors.MAX_ALIGNMENT
-        ctf/metadata_errors.MAX_INTEGER_BITS ctf/tasks._MAX_CPUS
+        chrome/writing/programs._MAX_LEVELS chrome/writing/writer._MAX_TICKS
+        columnar/foreign._DEEPEST columnar/foreign._MAX_CPU columnar/own._MAX_CPU
+        ctf/capabilities._MOST_PACKETS ctf/metadata/ctf2/json_values._LARGEST
+        ctf/metadata/errors.MAX_ALIGNMENT ctf/metadata/errors.MAX_INTEGER_BITS
+        ctf/metadata/errors.MAX_LENGTH ctf/reading/packets.LARGEST_WINDOW
+        ctf/side_table._LARGEST ctf/streams/stream_types.MAX_ALIGNMENT
+        ctf/streams/tasks._MAX_CPUS ftrace/capabilities.MAX_ARGUMENTS
+        ftrace/capabilities.MAX_BUFFERS ftrace/capabilities.MAX_NUMBERS
+        ftrace/capabilities.MAX_TEXT_BYTES ftrace/capabilities._LONGEST_DELTA
+        ftrace/plugins/kvm_texts._MAX_INSTRUCTION ftrace/print_format/nodes._MAX_HEIGHT
+        ftrace/print_format/scsi_commands._LONGEST ftrace/ring_buffer/page_writer._LARGEST_PAGE
+        fxt/mapping.MAX_CPU fxt/reading/prescan._MAX_TIME fxt/reading/resync._MOST_WORDS
+        fxt/record_types.MAX_ARGUMENTS fxt/record_types.MAX_PROFILER_LENGTH
         fxt/record_types.MAX_RECORD_BYTES fxt/record_types.MAX_STRING_BYTES
-        fxt/record_types.MAX_ARGUMENTS fxt/record_types.MAX_PROFILER_LENGTH fxt/mapping.MAX_CPU
-        fxt/writer._MAX_PROVIDER_NAME fxt/survey._MAX_TIME fxt/resuming._MOST_WORDS
-        ir/numbers.MAX_EQUAL ir/reader._MAX_CPU lttng_legacy/recording.MAX_CPU
-        lttng_legacy/capabilities.MAX_ARGUMENTS lttng_legacy/capabilities.MAX_TEXT_BYTES
-        lttng_legacy/native_output._LARGEST_BLOCK lttng_legacy/state_dump._MOST_NUMBERS
-        lttng_legacy/marker_formats.MAX_FIELDS parquet/writer._LONGEST_NAME
-        arrow/__init__._LONGEST_SCHEMA perfetto/__init__._MAX_FIELD
-        perfetto/descriptors._MAX_NUMBER perfetto/declarations.MAX_DESCRIBED
-        perfetto/declarations._MAX_FIELDS perfetto/declarations._MAX_LENGTH
-        perfetto/declarations._MAX_NUMBER perfetto/thread_states._MAX_CPU
-        perfetto/residual._MOST_BEFORE ftrace/capabilities.MAX_ARGUMENTS
-        ftrace/capabilities.MAX_TEXT_BYTES ftrace/capabilities.MAX_NUMBERS
-        ftrace/capabilities.MAX_BUFFERS trace_cmd/native_contents._MOST_CPUS
-        trace_cmd/kvm_texts._MAX_INSTRUCTION trace_cmd/scsi_commands._LONGEST
-        trace_cmd/page_writer._LARGEST_PAGE trace_cmd/print_nodes._MAX_HEIGHT
-        uftrace/seeking._MOST_TIME uftrace/reader._MOST_OFFSET uftrace/layout.MOST_LOST
-        uftrace/capabilities._MAX_FIELD_NAME uftrace/trace_tables.MAX_SYMBOLS
-        uftrace/argument_specs._MOST_VALUES storage/source._MAX_OFFSET columnar/own._MAX_CPU
-        columnar/foreign._MAX_CPU columnar/foreign._DEEPEST ir/values._DEEPEST
-        ftrace/capabilities._LONGEST_DELTA lttng_legacy/mapping.MOST_LOST ctf/capabilities._MOST_PACKETS""",
+        fxt/writing/writer._MAX_PROVIDER_NAME ir/numbers.MAX_EQUAL ir/reading._MAX_CPU
+        ir/values._DEEPEST lttng_legacy/capabilities.MAX_ARGUMENTS
+        lttng_legacy/capabilities.MAX_TEXT_BYTES lttng_legacy/mapping.MOST_LOST
+        lttng_legacy/marker_formats.MAX_FIELDS lttng_legacy/reading/state_dump._MOST_NUMBERS
+        lttng_legacy/recording.MAX_CPU lttng_legacy/writing/native_recording._LARGEST_BLOCK
+        parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD
+        perfetto/embedding._MOST_BEFORE perfetto/protobuf/descriptors._MAX_NUMBER
+        perfetto/protobuf/event_schemas.MAX_DESCRIBED
+        perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH
+        perfetto/protobuf/event_schemas._MAX_NUMBER perfetto/thread_states._MAX_CPU
+        storage/source._MAX_OFFSET trace_cmd/writing/native_contents._MOST_CPUS
+        uftrace/arguments/specifications._MOST_VALUES uftrace/capabilities._MAX_FIELD_NAME
+        uftrace/layout.MOST_LOST uftrace/reading/reader._MOST_OFFSET
+        uftrace/reading/seeking._MOST_TIME uftrace/side_table.MAX_SYMBOLS""",
     "what is read, kept or searched at a time; the rest is then": """
-        aix/report_text._MAX_LINE aix/report_text._MAX_ROWS aix/decode._MOST_BESIDE
-        chrome/search._LONGEST chrome/resuming.LARGEST chrome/resuming.LONGEST
-        chrome/scheduling._MOST_IN_MEMORY chrome/writer._MOST_AT_ONCE
-        ctf/program._LONGEST_SKIP
-        lttng_legacy/decode._LARGEST_WINDOW
-        perfetto/callstacks._MAX_CACHED trace_cmd/pages._LARGEST_WINDOW trace_cmd/pages._MOST_ODD
-        uftrace/windows._LARGEST uftrace/batches._MOST_SEARCHED writing/block_writes._MAX_OPEN
-        storage/source.MOST_AT_ONCE compression/packed._MOST_IN_MEMORY compression/packed._MOST_PASSES
-        remote/sources._MOST_STREAMS remote/objects.MOST_FETCHED remote/cache._MOST_BLOCKS
-        remote/cache._MOST_BLOCK remote/cache._MOST_KEPT storage/window_memory._MOST_REUSED
-        compression/decompression._MOST_OUTPUT storage/descriptors._MOST ir/values._MOST_NESTED
-        archives/tar._LONGEST_NAME""",
+        aix/reading/batches._MOST_BESIDE aix/reading/report_text._MAX_LINE
+        aix/reading/report_text._MAX_ROWS chrome/reading/resync.LARGEST
+        chrome/reading/resync.LONGEST chrome/search._LONGEST
+        chrome/writing/scheduling._MOST_IN_MEMORY chrome/writing/writer._MOST_AT_ONCE
+        ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
+        ftrace/ring_buffer/pages._MOST_ODD ir/values._MOST_NESTED
+        lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
+        storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
+        storage/compression/packed._MOST_IN_MEMORY storage/compression/packed._MOST_PASSES
+        storage/descriptors._MOST storage/remote/cache._MOST_BLOCK
+        storage/remote/cache._MOST_BLOCKS storage/remote/cache._MOST_KEPT
+        storage/remote/objects.MOST_FETCHED storage/remote/sources._MOST_STREAMS
+        storage/source.MOST_AT_ONCE storage/window_memory._MOST_REUSED
+        storage/writing/block_writes._MAX_OPEN uftrace/reading/batches._MOST_SEARCHED
+        uftrace/reading/windows._LARGEST""",
     "what is done in a faster way, or shown in full; the rest in another": """
-        aix/report_text._MAX_PREAMBLE aix/template_programs._MOST_ITEMS
-        aix/template_programs._MOST_CALLS aix/template_programs._MOST_DEPTH
-        trcfmt/output.MAX_FIELDS trcfmt/names._MOST trcfmt/columns._MAX_CALLS
-        trcfmt/columns._MAX_ITEMS lossless/travelling.MOST perfetto/packets._MAX_WARNINGS
-        perfetto/rules._MOST_NAMES perfetto/metadata.MAX_SIDECAR_BYTES
-        perfetto/ftrace_classes._MAX_PARTIAL trace_cmd/function_texts._MOST_NESTED
-        trace_cmd/function_graph._MOST_NESTED trace_cmd/latency_text._LONGEST_LINE
-        trace_cmd/printf._MAX_WIDTH trace_cmd/print_format._MAX_TEXT
-        trace_cmd/holes._LARGEST_SECTION trace_cmd/holes._LARGEST_PAGE trace_cmd/holes._MOST_MOVES
-        uftrace/patterns._LONGEST_TEXT uftrace/report_texts._MOST_LEVELS uftrace/demangle._LONGEST
-        uftrace/printed_values._MOST_ESCAPED""",
+        aix/reading/report_text._MAX_PREAMBLE aix/report/template_programs._MOST_CALLS
+        aix/report/template_programs._MOST_DEPTH aix/report/template_programs._MOST_ITEMS
+        aix/trcfmt/columns._MAX_CALLS aix/trcfmt/columns._MAX_ITEMS aix/trcfmt/names._MOST
+        aix/trcfmt/output.MAX_FIELDS ftrace/plugins/function_graph._MOST_NESTED
+        ftrace/plugins/function_texts._MOST_NESTED ftrace/print_format/print_format._MAX_TEXT
+        ftrace/print_format/printf._MAX_WIDTH ftrace/text_buffers._LONGEST_LINE
+        lossless/travelling.MOST perfetto/reading/ftrace_classes._MAX_PARTIAL
+        perfetto/reading/metadata.MAX_SIDECAR_BYTES perfetto/reading/packets._MAX_WARNINGS
+        perfetto/reading/rules._MOST_NAMES trace_cmd/container/gaps._LARGEST_PAGE
+        trace_cmd/container/gaps._LARGEST_SECTION trace_cmd/container/gaps._MOST_MOVES
+        uftrace/arguments/patterns._LONGEST_TEXT uftrace/arguments/printed_values._MOST_ESCAPED
+        uftrace/report/texts._MOST_LEVELS uftrace/symbols/demangle._LONGEST""",
 }
 
 
@@ -518,7 +528,7 @@ def test_readers_have_no_limits_of_their_own():
         r"^(_?(?:MAX|MOST|LARGEST|LONGEST|DEEPEST|LIMIT)(?:_[A-Z0-9_]+)?)\s*(?::.*)?=", re.MULTILINE
     )
     found = {
-        f"{path.parent.name}/{path.stem}.{one}"
+        f"{path.relative_to(ROOT / 'converter').with_suffix('')}.{one}".removeprefix("formats/")
         for room in ("formats", "storage", "columnar", "lossless")
         for path in (ROOT / "converter" / room).rglob("*.py")
         for one in name.findall(path.read_text())

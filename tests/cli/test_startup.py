@@ -23,7 +23,6 @@ BASIC = HELP | {
     "converter.cli.commands",
     "converter.cli.commands.table",
     "converter.cli.options",
-    "converter.cli.options.selecting",
     "converter.cli.options.shared",
     "converter.errors",
     "converter.limits",
@@ -106,8 +105,9 @@ def foreign(modules):
             ["--version"],
             BASIC
             | {
-                "converter.cli.commands.conversion",
+                "converter.cli.commands.convert",
                 "converter.cli.options.merging",
+                "converter.cli.options.selecting",
                 "converter.cli.output",
                 "converter.cli.output.messages",
             },
@@ -121,7 +121,7 @@ def foreign(modules):
             | {
                 "converter.cli.actions",
                 "converter.cli.actions.listing",
-                "converter.cli.commands.reading",
+                "converter.cli.commands.formats",
                 "converter.cli.output",
                 "converter.cli.output.tables",
                 "converter.formats.plugins",

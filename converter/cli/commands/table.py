@@ -9,40 +9,43 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import click
 
-#: The module of each command and its name there, in the order of the first page of help.
-_PLACES = {
-    "convert": ("conversion", "convert"),
-    "batch": ("batch", "batch"),
-    "info": ("reading", "info"),
-    "report": ("reading", "report"),
-    "open": ("viewing", "open_in_browser"),
-    "view": ("viewing", "view"),
-    "plot": ("viewing", "plot"),
-    "check": ("rescue", "check"),
-    "recover": ("rescue", "recover"),
-    "diff": ("comparison", "diff"),
-    "roundtrip": ("comparison", "roundtrip"),
-    "formats": ("reading", "formats"),
-    "fixtures": ("fixtures", "fixtures"),
-    "new-format": ("plugins", "new_format"),
-}
+#: The commands in the order of the first page of help. Each is a function of its name in a module of its name, with
+#: underscores for hyphens, except where that name is a builtin.
+_NAMES = (
+    "convert",
+    "batch",
+    "info",
+    "report",
+    "open",
+    "view",
+    "plot",
+    "check",
+    "recover",
+    "diff",
+    "roundtrip",
+    "formats",
+    "fixtures",
+    "new-format",
+)
+_FUNCTIONS = {"open": "open_in_browser"}
 
 
 class _Commands(Mapping[str, "click.Command"]):
     def __getitem__(self, name: str) -> click.Command:
-        module, attribute = _PLACES[name]
-        return cast(
-            "click.Command", getattr(import_module(f"converter.cli.commands.{module}"), attribute)
-        )
+        if name not in _NAMES:
+            raise KeyError(name)
+        module = name.replace("-", "_")
+        declared = import_module(f"converter.cli.commands.{module}")
+        return cast("click.Command", getattr(declared, _FUNCTIONS.get(name, module)))
 
     def __contains__(self, name: object) -> bool:
-        return name in _PLACES
+        return name in _NAMES
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        return iter(_NAMES)
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(_NAMES)
 
 
 COMMANDS = _Commands()

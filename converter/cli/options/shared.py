@@ -30,6 +30,9 @@ def complete_format(
 
 
 input_argument = click.argument("source", metavar="IN", type=click.Path())
+inputs_argument = click.argument(
+    "sources", metavar="IN...", nargs=-1, required=True, type=click.Path()
+)
 source_format = click.option(
     "-f",
     "--from-format",

@@ -1,0 +1,50 @@
+"""The declaration of ``traceconv diff``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.cli.options import comparing
+from converter.cli.options.selecting import EXAMPLES, selects
+from converter.cli.options.shared import SETTINGS, limits
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+_EPILOG = f"""\b
+Examples:
+  traceconv diff trace.dat trace.pftrace --ignore native,environment
+  traceconv diff before/ after/ --json
+  traceconv diff trace.dat trace.pftrace --event "sched:*"
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=SETTINGS, epilog=_EPILOG)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+@click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
+@click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
+@limits
+@comparing.ignore
+@comparing.as_json
+@comparing.quiet
+@selects
+def diff(
+    first: str,
+    second: str,
+    format_a: str | None,
+    format_b: str | None,
+    ignore: list[str],
+    as_json: bool,
+    quiet: bool,
+    selection: Selection | None,
+) -> None:
+    """Compare the traces A and B, of any formats: exit code 1 if they differ."""
+    from converter.cli.actions.comparing import run_diff
+
+    formats = (format_a, format_b)
+    if run_diff(first, second, formats, ignore, as_json=as_json, quiet=quiet, selection=selection):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,70 @@
+"""The declaration of ``traceconv report``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.cli.options.selecting import EXAMPLES, selects
+from converter.cli.options.shared import (
+    SETTINGS,
+    input_argument,
+    no_sync,
+    reader_options,
+    source_format,
+)
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+_EPILOG = f"""\b
+Examples:
+  traceconv report trace.dat
+  traceconv report trace.dat -o trace.txt.gz
+  traceconv report trace.dat --last 1s --event "irq:*"
+  traceconv report trace.pftrace --json --where "duration > 5ms" | jq .fields.name
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=SETTINGS, epilog=_EPILOG)
+@input_argument
+@source_format
+@reader_options
+@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@no_sync
+@click.option(
+    "--json", "form", flag_value="json", help="Print a JSON object for each event, one a line."
+)
+@click.option("--csv", "form", flag_value="csv", help="Print comma-separated values.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
+@selects
+def report(
+    source: str,
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target: str,
+    force: bool,
+    form: str | None,
+    quiet: bool,
+    selection: Selection | None,
+) -> None:
+    """Print the events of the trace IN as text, a line each.
+
+    The text of an event is that of the trace's own tools, where it has one. The report of a
+    trace.dat file is that of trace-cmd, the report of an AIX trace is like that of trcrpt.
+    """
+    from converter.cli.actions.reporting import run
+
+    run(
+        source,
+        source_format,
+        reader_options,
+        target,
+        force=force,
+        form=form,
+        quiet=quiet,
+        selection=selection,
+    )

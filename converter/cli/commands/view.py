@@ -1,0 +1,90 @@
+"""The declaration of ``traceconv view``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.cli.options.merging import Relations, relating
+from converter.cli.options.selecting import EXAMPLES, selects
+from converter.cli.options.shared import (
+    SETTINGS,
+    inputs_argument,
+    no_sync,
+    reader_options,
+    source_format,
+)
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from converter.selection.selection import Selection
+
+_EPILOG = f"""\b
+Examples:
+  traceconv view trace.dat
+  traceconv view trace.dat -o page.html --last 1s
+  traceconv view kernel.dat ust/ -o page.html
+
+{EXAMPLES}"""
+
+
+@click.command(context_settings=SETTINGS, epilog=_EPILOG)
+@inputs_argument
+@source_format
+@reader_options
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    type=click.Path(),
+    help="The page; without this it is named like IN, and opened in a browser. - prints it.",
+)
+@click.option(
+    "--max-size",
+    "megabytes",
+    metavar="MB",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    help="How large the page may be: what is short is drawn together where it has to be.",
+)
+@click.option("--no-browser", is_flag=True, help="Start no browser.")
+@selects
+@relating
+@click.option("-y", "--force", is_flag=True, help="Replace the page if it exists.")
+@no_sync
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def view(
+    sources: tuple[str, ...],
+    source_format: str | None,
+    reader_options: dict[str, str],
+    target: str | None,
+    megabytes: int,
+    no_browser: bool,
+    force: bool,
+    quiet: bool,
+    selection: Selection | None,
+    **relations: Unpack[Relations],
+) -> None:
+    """Write a page that shows the trace IN, and works anywhere: in any browser, without a network.
+
+    It has a timeline of CPUs, threads and tracks that can be zoomed to the nanosecond and searched,
+    and says of each event all that the trace says. Several IN become one trace, as with convert.
+    """
+    from converter.cli.actions.paging import run
+
+    run(
+        sources,
+        source_format,
+        reader_options,
+        selection,
+        relations,
+        target=target,
+        megabytes=megabytes,
+        browser=not no_browser,
+        force=force,
+        quiet=quiet,
+    )

@@ -48,7 +48,7 @@ def write(
         source: the input, which is never replaced.
 
     Returns:
-        What did not fit.
+        The losses: everything that did not fit.
 
     Raises:
         StrictLossError: something that `strict` protects would be lost.
@@ -103,7 +103,7 @@ def convert(
         on_warning: called, at the end, for all damage in the input that was skipped.
 
     Returns:
-        What did not fit.
+        The losses: everything that did not fit.
 
     Raises:
         Exception: whatever `open_trace` and `write` raise.

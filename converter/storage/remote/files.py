@@ -84,7 +84,7 @@ class RemoteFile(NamedTuple):
         return self._replace(details=self.fs.info(self.path))
 
 
-def place_of(url: str) -> tuple[Any, str]:
+def file_system_of(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it.
 
     The protocol is the one at the start of the URL: nothing that a server sends leads to another.
@@ -94,7 +94,7 @@ def place_of(url: str) -> tuple[Any, str]:
 
     """
     scheme = protocol(url) or ""
-    with talking(url):
+    with translated_errors(url):
         try:
             from fsspec import get_filesystem_class
         except ModuleNotFoundError as error:
@@ -116,8 +116,8 @@ def find(url: str) -> RemoteFile | None:
         TraceError: the request fails.
 
     """
-    fs, path = place_of(url)
-    with talking(url):
+    fs, path = file_system_of(url)
+    with translated_errors(url):
         try:
             fs.invalidate_cache(path)
             return RemoteFile(fs, path, shown(url), fs.info(path))
@@ -131,8 +131,8 @@ def matching(pattern: str) -> list[str]:
     """Return the sorted URLs of the files and folders that match a pattern."""
     if not any(letter in pattern for letter in "*["):
         return [pattern] if find(pattern) is not None else []
-    fs, path = place_of(pattern)
-    with talking(pattern):
+    fs, path = file_system_of(pattern)
+    with translated_errors(pattern):
         matched = fs.glob(path)
     # Names that a server lists must not lead out of the folder of the pattern.
     folder = (
@@ -153,7 +153,9 @@ def is_name(name: str) -> bool:
 
 
 @contextmanager
-def talking(url: str, offset: int | None = None, *, output: bool = False) -> Iterator[None]:
+def translated_errors(
+    url: str, offset: int | None = None, *, output: bool = False
+) -> Iterator[None]:
     """Turn errors of file systems into a `TraceError` that says what to do (an `OutputError` for an output)."""
     try:
         yield
@@ -161,10 +163,10 @@ def talking(url: str, offset: int | None = None, *, output: bool = False) -> Ite
         raise
     except Exception as error:  # each file system raises those of its library
         name, kind = shown(url), OutputError if output else TraceError
-        raise kind(said(error, protocol(url) or ""), path=name, offset=offset) from error
+        raise kind(error_text(error, protocol(url) or ""), path=name, offset=offset) from error
 
 
-def said(error: BaseException, scheme: str) -> str:
+def error_text(error: BaseException, scheme: str) -> str:
     """Return the message of a file system's error, and what can be done about it."""
     status = _status(error)
     who = _WHO.get(scheme, "check who may read it")

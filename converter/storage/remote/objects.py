@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from converter.errors import TraceError
-from converter.storage.remote.files import RemoteFile, talking
+from converter.storage.remote.files import RemoteFile, translated_errors
 
 #: The most bytes to request at once.
 MOST_FETCHED = 8 << 20
@@ -48,7 +48,7 @@ class StoredObject:
     def fetch(self, start: int, end: int) -> bytes:
         """Implement `RemoteObject.fetch`; compare the file's metadata after each range."""
         file = self._file
-        with talking(self._url, start):
+        with translated_errors(self._url, start):
             data: bytes = file.fs.cat_file(file.path, start=start, end=end)
             if file.again().identity != file.identity:
                 raise changed(self.name, start)

@@ -16,7 +16,7 @@ from typing import Any, Self
 from converter.errors import OutputError
 from converter.storage.descriptors import open_file
 from converter.storage.locations import absolute, is_remote, protocol, shown
-from converter.storage.remote.files import find, place_of, talking
+from converter.storage.remote.files import file_system_of, find, translated_errors
 from converter.storage.sink import Sink
 from converter.storage.writing.block_writes import Reopened
 from converter.storage.writing.file_sinks import DirectorySink, TemporaryFileSink
@@ -91,8 +91,8 @@ class RemoteFolderSink(DirectorySink):
     def _move_into_place(self) -> None:
         url = self._url
         _check_free(url, force=self._force, directory=True)
-        fs, path = place_of(url)
-        with talking(url, output=True):
+        fs, path = file_system_of(url)
+        with translated_errors(url, output=True):
             renames = _renames(fs)
             made = _hidden(path) if renames else path
             if not renames:
@@ -142,8 +142,8 @@ def _check_free(url: str, *, force: bool, directory: bool) -> None:
 def _send(source: str, url: str, *, force: bool) -> None:
     """Upload a file of this machine."""
     _check_free(url, force=force, directory=False)
-    fs, path = place_of(url)
-    with talking(url, output=True):
+    fs, path = file_system_of(url)
+    with translated_errors(url, output=True):
         if not _renames(fs):
             fs.put_file(source, path)
             return

@@ -14,7 +14,13 @@ from converter.errors import TraceError
 from converter.limits import allowed, limit
 from converter.storage.locations import protocol, shown
 from converter.storage.remote.cache import BlockCache
-from converter.storage.remote.files import RemoteFile, find, is_name, place_of, talking
+from converter.storage.remote.files import (
+    RemoteFile,
+    file_system_of,
+    find,
+    is_name,
+    translated_errors,
+)
 from converter.storage.remote.objects import MOST_FETCHED, RemoteObject, StoredObject
 from converter.storage.remote.web import WebObject
 from converter.storage.source import MemorySource, Source, check_relative, spooled
@@ -42,7 +48,7 @@ def open_remote(url: str, unwrap: Callable[[Source], Source]) -> Source:
     """
     if protocol(url) in _WEB:
         # Everything on a web server is a file; only a URL that ends in a slash is a folder.
-        fs, path = place_of(url)
+        fs, path = file_system_of(url)
         if path.partition("?")[0].endswith("/"):
             return RemoteFolder(url, RemoteFile(fs, path, shown(url), {}), unwrap)
         return _opened(url, WebObject(url, shown(url)), unwrap)
@@ -178,10 +184,10 @@ class RemoteFolder(Source):
     def _entries(self, relative: str) -> Iterator[tuple[str, bool]]:
         """Yield the names in it, or in a folder of it, and True for each that is a folder."""
         url = f"{self._url}/{os.path.normpath(relative)}" if relative else self._url
-        fs, path = place_of(url)
+        fs, path = file_system_of(url)
         if protocol(url) in _WEB:
             path = path.rstrip("/") + "/"  # so that links in the listing page resolve against it
-        with talking(url):
+        with translated_errors(url):
             fs.invalidate_cache(path)
             listed = fs.ls(path, detail=True)
         start = path.rstrip("/") + "/"

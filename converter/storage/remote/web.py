@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from converter.errors import TraceError
-from converter.storage.remote.files import place_of, talking
+from converter.storage.remote.files import file_system_of, translated_errors
 from converter.storage.remote.objects import MOST_FETCHED, changed, check_length
 
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
@@ -34,8 +34,8 @@ class WebObject:
         self.name = name
         self.size: int | None = None
         self._url = url
-        with talking(url):
-            self._fs, path = place_of(url)
+        with translated_errors(url):
+            self._fs, path = file_system_of(url)
             self._address = self._fs.encode_url(path)
             from fsspec.asyn import sync
 
@@ -50,7 +50,7 @@ class WebObject:
         """Implement `RemoteObject.fetch`."""
         if end <= len(self._begun):
             return self._begun[start:end]
-        with talking(self._url, start):
+        with translated_errors(self._url, start):
             data: bytes = self._tried(self._range, start, end)
         check_length(data, start, end, self.name)
         return data
@@ -58,7 +58,7 @@ class WebObject:
     def stream(self) -> Iterator[bytes]:
         """Implement `RemoteObject.stream`."""
         answer, self._whole = self._whole, None
-        with talking(self._url):
+        with translated_errors(self._url):
             if answer is None:
                 answer = self._sync(self._fs.loop, self._ask, None)
             try:
@@ -75,7 +75,7 @@ class WebObject:
 
     def _begin(self) -> None:
         """Request the first bytes: the answer tells how large the file is, and whether ranges are supported."""
-        with talking(self._url):
+        with translated_errors(self._url):
             self._begun = self._tried(self._range, 0, _FIRST)
 
     def _tried(self, function: Any, *arguments: int) -> Any:

@@ -198,16 +198,14 @@ cdef class Printer:
             if code == LITERAL:
                 size = operation.b
                 if not ensure(out, size + PADDING):
-                    with gil:
-                        raise MemoryError
+                    self._fail()
                 put_padded(out, (<Program>program)._literals + operation.a, size)
             elif CONSTANT <= code <= NOT or COPY == code or BITS <= code <= PLAIN:
                 depth += calculate(program, operation, &record, &stack[depth])
             elif DECIMAL <= code <= ARRAY:
                 size = put_numbers(out, program, operation, &record, &stack[depth])
                 if size < 0:
-                    with gil:
-                        raise MemoryError
+                    self._fail()
                 depth -= size
             elif code == COLUMN:
                 stack[depth] = integer_of(view, row, <int>view.width, operation.c)
@@ -283,6 +281,10 @@ cdef class Printer:
                 depth -= operation.b
                 self._call(program, operation, &record, &stack[depth])
         return 0
+
+    cdef int _fail(self) except -1 nogil:
+        with gil:
+            raise MemoryError
 
     # The value of a column as text.
     cdef int _put_column(

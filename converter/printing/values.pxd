@@ -192,7 +192,7 @@ cdef inline void put_padded(Output* out, const uint8_t* data, int64_t size) noex
     out.used += size
 
 
-# Whether there is anything among some text that acts upon a terminal.
+# Return True if there is anything among some text that acts upon a terminal.
 cdef inline bint has_controls(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i
     if not may_have_controls(data, size):

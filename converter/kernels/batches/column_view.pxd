@@ -30,7 +30,7 @@ cdef enum Takes:
     TAKES_BYTES = 3
     # Where lists begin and end, whose elements are rows of the operations inside.
     TAKES_LIST = 4
-    # Whether there is a value.
+    # True if there is a value.
     TAKES_VALIDITY = 5
     # Which option has the value, and in which of its rows.
     TAKES_UNION = 6

@@ -23,7 +23,7 @@ cdef struct TaskName:
     uint8_t text[SHORT_NAME]
 
 
-# Whether a text is what the kernel's tools print for a task whose name they do not know.
+# Return True if a text is what the kernel's tools print for a task whose name they do not know.
 cdef inline bint is_no_name(const uint8_t* text, int64_t size) noexcept nogil:
     return size == 5 and memcmp(text, b"<...>", 5) == 0
 
@@ -34,9 +34,9 @@ cdef class TaskNames:
     cdef Numbers _numbers
     # By the last bits of a tid: the number that one with these had last.
     cdef int32_t[RECENT_TASKS] _recent
-    # Whether the idle tasks have a name: all have tid 0 and names of their own, of which none is later than the others.
+    # True if the idle tasks have a name: all have tid 0 and names of their own, of which none is later than the others.
     cdef bint _idle_is_named
-    # Whether there was no room.
+    # True if there was no room.
     cdef bint failed
 
     # The number of a task, added when new; negative without memory.

@@ -2,7 +2,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 
-# Whether all bytes are below 128.
+# Return True if all bytes are below 128.
 cdef inline bint is_ascii(const uint8_t* data, int64_t size) noexcept nogil:
     cdef uint64_t found = 0
     cdef uint64_t word
@@ -17,7 +17,8 @@ cdef inline bint is_ascii(const uint8_t* data, int64_t size) noexcept nogil:
     return not found & <uint64_t>0x8080808080808080
 
 
-# Whether bytes are well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, nothing overlong, nothing above U+10FFFF).
+# Return True if bytes are well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, nothing overlong, nothing above
+# U+10FFFF).
 cdef inline bint is_utf8(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i = 0
     cdef uint64_t word

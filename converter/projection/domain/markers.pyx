@@ -249,7 +249,8 @@ def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64
     return columns.arrays
 
 
-# Whether a text is a message as Perfetto's importer takes it: nothing in front, and only an end without its process.
+# Return True if a text is a message as Perfetto's importer takes it: nothing in front, and only an end without its
+# process.
 cdef inline bint is_plain(const uint8_t* text, int64_t size) noexcept nogil:
     cdef Marker marker
     parse(text, size, &marker)

@@ -40,7 +40,7 @@ def by_target(list placed not None):
     cdef dict pieces = {}
     cdef dict several = {}
     cdef int64_t size = 0
-    cdef long behind = 0
+    cdef long after = 0
     cdef Rows piece
     for _, target, part in placed:
         piece = part
@@ -51,8 +51,8 @@ def by_target(list placed not None):
             (<list>known).append(piece)
             several[target] = None
         size += piece.table._length
-        behind |= piece.after
-    return pieces, list(several), size, behind != 0
+        after |= piece.after
+    return pieces, list(several), size, after != 0
 
 
 def classes_and_rows(class_id, row, int64_t classes, list placed not None, dict pieces not None):

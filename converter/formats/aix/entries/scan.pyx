@@ -8,6 +8,7 @@ after it.
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
@@ -200,6 +201,17 @@ cdef class Forms:
         return note_process(&self._tasks, tid, pid)
 
 
+# The entry of a table, -1 where it has none.
+cdef inline int32_t numbered(int32_t number, const int32_t[::1] table) noexcept nogil:
+    return table[number] if 0 <= number < table.shape[0] else -1
+
+
+# Return True if an event's thread, track and CPU can exist.
+cdef inline bint is_placed(const Record* record, int64_t threads, int64_t tracks) noexcept nogil:
+    return record.thread <= threads and record.track <= tracks and record.cpu <= <uint32_t>0x80000000
+
+
+@final
 cdef class Scanner:
     """One pass over one stream."""
 
@@ -235,7 +247,7 @@ cdef class Scanner:
         free(self._side)
 
     cdef inline bint _is_hole(self, const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-        # Whether the word at `at` belongs to zeros of which there are many.
+        # True if the word at `at` belongs to zeros of which there are many.
         cdef int64_t size = self._bits >> 3 if self._in_hole else HOLE
         cdef int64_t i
         if size > end - at:
@@ -344,6 +356,24 @@ cdef class Scanner:
             result = BAD
         return result, metadata, executions, forks
 
+    # Take the upper bits of the times to come from an entry of metadata that has them.
+    cdef inline void _note_time(self, const uint8_t* data, const Record* record) noexcept nogil:
+        if record.word == OWN_TIME and record.payload_size >= 8:
+            self._time = big64(data + record.payload)
+
+    # The time of an entry that has one.
+    cdef inline int64_t _time_of(self, const Entry* entry) noexcept nogil:
+        if self._bits == 64:
+            return <int64_t>entry.ts
+        if self._own:
+            return <int64_t>(self._time & <uint64_t>0xFFFFFFFF00000000 | entry.ts)
+        # Wider than what is stored: the nearest time to the one before that ends in these bits.
+        if not self._started:
+            self._time = entry.ts
+            self._started = True
+        self._time += <uint64_t><int64_t><int32_t>(<uint32_t>entry.ts - <uint32_t>self._time)
+        return <int64_t>self._time
+
     def scan(
         self,
         const uint8_t[::1] data,
@@ -376,7 +406,7 @@ cdef class Scanner:
         cdef int64_t at = 0
         cdef int64_t n = 0
         cdef int status = ENTRY_OK
-        cdef int32_t kind, number
+        cdef int32_t kind
         cdef uint64_t last_tid = 0
         cdef int32_t last_thread = -1
         cdef bint has_last = False
@@ -407,38 +437,21 @@ cdef class Scanner:
                 if status != ENTRY_OK:
                     break
                 if record.kind == RECORD_METADATA:
-                    if record.word == OWN_TIME and record.payload_size >= 8:
-                        self._time = big64(base + at + record.payload)
+                    self._note_time(base + at, &record)
                     at += record.size
                     continue
                 if record.kind == RECORD_OWN:
                     kind = -1
-                    if (
-                        record.own_class < class_of_own.shape[0] and record.thread <= own_threads
-                        and record.track <= own_tracks and record.cpu <= <uint32_t>0x80000000
-                    ):
+                    if record.own_class < class_of_own.shape[0] and is_placed(&record, own_threads, own_tracks):
                         kind = class_of_own[record.own_class]
                 else:
-                    number = forms._numbers[forms.form_of(entry)]
-                    kind = class_of_form[number] if 0 <= number < class_of_form.shape[0] else -1
+                    kind = numbered(forms._numbers[forms.form_of(entry)], class_of_form)
                 if kind < 0 or kind >= classes:
                     self.undeclared += 1
                     at += record.size
                     continue
                 if entry.timed:
-                    if self._bits == 64:
-                        last = <int64_t>entry.ts
-                    elif self._own:
-                        last = <int64_t>(self._time & <uint64_t>0xFFFFFFFF00000000 | entry.ts)
-                    else:
-                        # Wider than what is stored: the nearest time to the one before that ends in these bits.
-                        if not self._started:
-                            self._time = entry.ts
-                            self._started = True
-                        last = <int64_t>(self._time + <uint64_t><int64_t><int32_t>(
-                            <uint32_t>entry.ts - <uint32_t>self._time
-                        ))
-                        self._time = <uint64_t>last
+                    last = self._time_of(entry)
                 ts[n] = last
                 class_id[n] = kind
                 row[n] = counts[kind]
@@ -459,8 +472,7 @@ cdef class Scanner:
                             break
                 else:
                     if not has_last or entry.tid != last_tid:
-                        number = find_key(&forms._tasks, entry.tid)
-                        last_thread = thread_of_task[number] if 0 <= number < thread_of_task.shape[0] else -1
+                        last_thread = numbered(find_key(&forms._tasks, entry.tid), thread_of_task)
                         last_tid = entry.tid
                         has_last = True
                     thread[n] = last_thread

@@ -164,7 +164,7 @@ cdef int column_of(Layout* layout, Token* token, int64_t line, int last) noexcep
 cdef bint split(const uint8_t* data, int64_t line, int64_t end, Layout* layout, int64_t* row) noexcept nogil:
     cdef Token token
     cdef int64_t at = line
-    cdef int64_t behind
+    cdef int64_t text_start
     cdef int column = -1
     cdef int i
     cdef bint has_time = not layout.timed
@@ -197,18 +197,18 @@ cdef bint split(const uint8_t* data, int64_t line, int64_t end, Layout* layout, 
         return False
     if not layout.timed and column < 0:
         return False
-    behind = blanks_end(data, at, end)
-    if layout.has_delta and behind < end:
-        token.start = behind
-        token.end = token_end(data, behind, end)
+    text_start = blanks_end(data, at, end)
+    if layout.has_delta and text_start < end:
+        token.start = text_start
+        token.end = token_end(data, text_start, end)
         if is_decimal(data, &token):
-            behind = blanks_end(data, token.end, end)
-    while end > behind and is_blank(data[end - 1]):
+            text_start = blanks_end(data, token.end, end)
+    while end > text_start and is_blank(data[end - 1]):
         end -= 1
-    row[ROW_TEXT] = behind
-    row[ROW_TEXT_SIZE] = end - behind
-    if layout.aligned and end > behind:
-        row[ROW_LEVEL] = level_of(behind - line, layout)
+    row[ROW_TEXT] = text_start
+    row[ROW_TEXT_SIZE] = end - text_start
+    if layout.aligned and end > text_start:
+        row[ROW_LEVEL] = level_of(text_start - line, layout)
     return True
 
 

@@ -69,7 +69,7 @@ cdef struct Members:
     Place tid
     Place event_pid
     Place event_tid
-    # Whether it begins as an event of this project's own that is metadata to importers: a switch has its arguments in
+    # True if it begins as an event of this project's own that is metadata to importers: a switch has its arguments in
     # "event_args", others stay text.
     bint is_record
     bint is_switch

@@ -76,7 +76,7 @@ cdef struct Recent:
 cdef class ValueScanner:
     cdef StringTable _strings
     cdef StringTable _names
-    # Whether the text is this project's own, with its records.
+    # True if the text is this project's own, with its records.
     cdef bint _records
     # The window.
     cdef const uint8_t* _data

@@ -264,19 +264,19 @@ cdef class ValueScanner:
         cdef int64_t power = 0
         cdef int64_t i = at
         cdef bint exact = True
-        cdef bint behind_point = False
+        cdef bint after_point = False
         cdef bint negative_power = False
         if self._data[i] == c'-':
             i += 1
         while i < stop and self._data[i] != c'e' and self._data[i] != c'E':
             if self._data[i] == c'.':
-                behind_point = True
+                after_point = True
             else:
                 if mantissa >= <uint64_t>900719925474099:
                     exact = False
                     break
                 mantissa = mantissa * 10 + (self._data[i] - c'0')
-                exponent -= behind_point
+                exponent -= after_point
             i += 1
         if exact and i < stop:
             i += 1

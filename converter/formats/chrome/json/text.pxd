@@ -76,7 +76,8 @@ cdef inline bint is_hex_digit(uint8_t byte) noexcept nogil:
     return c'0' <= byte <= c'9' or c'a' <= byte <= c'f' or c'A' <= byte <= c'F'
 
 
-# Whether text is a number as this project writes unsigned ones: 0x0, or 0x and up to 16 lower-case digits, not 0 first.
+# Return True if text is a number as this project writes unsigned ones: 0x0, or 0x and up to 16 lower-case digits, not 0
+# first.
 cdef inline bint is_hexadecimal(const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i
     if size < 3 or size > 18 or data[0] != c'0' or data[1] != c'x':
@@ -167,7 +168,7 @@ cdef inline int64_t word_end(const uint8_t* data, int64_t at, int64_t end) noexc
     return -1
 
 
-# Whether the number or word at `at` reaches the end of the text, where it may be cut.
+# Return True if the number or word at `at` reaches the end of the text, where it may be cut.
 cdef inline bint runs_to_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     while at < end:
         if not (is_digit(data[at]) or c'a' <= data[at] <= c'z' or c'A' <= data[at] <= c'Z' or data[at] in b"+-."):
@@ -215,7 +216,7 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
     return True
 
 
-# Whether the escapes inside a string are JSON's.
+# Return True if the escapes inside a string are JSON's.
 cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     while at < end:
         if data[at] != c'\\':

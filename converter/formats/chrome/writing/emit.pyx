@@ -142,7 +142,7 @@ cdef class Emitter:
         cdef int64_t size = 0
         cdef int32_t code
         cdef const uint8_t* data = NULL
-        cdef uint8_t* behind
+        cdef uint8_t* short
         for i in range(start, stop):
             operation = operations
             row = i
@@ -184,14 +184,14 @@ cdef class Emitter:
                     at = copy_in_steps(at, operation.text, operation.size)
                 elif code == STRING or code == PLAIN_STRING or code == STRING_IF:
                     if view.offsets is not NULL:
-                        behind = NULL
+                        short = NULL
                         fetch_list_ahead(view, row)
                         if code == STRING and span_of(view, row, 1, &data, &size) and size <= MOST_OF_SHORT \
                                 and data + MOST_OF_SHORT < view.data + view.extent:
-                            behind = put_short(at, data, size)
-                        if behind is NULL:
-                            behind = self._append(at, operation, row, level)
-                        at = behind
+                            short = put_short(at, data, size)
+                        if short is NULL:
+                            short = self._append(at, operation, row, level)
+                        at = short
                         if at is NULL:
                             return NULL
                         operation += 1

@@ -73,7 +73,7 @@ cdef class Program:
 
     cpdef int bind(self, list columns) except -1
     cpdef release(self)
-    cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1
+    cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t after) except -1
     cdef int64_t _rows_of(self, int64_t first, int64_t stop) noexcept
     cdef int _put_together(self, bint constants) except -1
     cdef void _place_literals(self) noexcept

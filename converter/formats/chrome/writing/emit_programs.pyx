@@ -65,7 +65,7 @@ cdef class Program:
         free(self._given_rows)
         free(self._literals.data)
 
-    cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t behind) except -1:
+    cdef int _set(self, Operation* operation, const int32_t[::1] given, int64_t size, int64_t after) except -1:
         """Set an operation from the numbers `given`, with literals in a text of `size` bytes and `after` operations
         after it.
         """
@@ -77,7 +77,7 @@ cdef class Program:
             self._columns.need(column, TAKES[code], WIDTHS[code])
             operation.view = &self._columns.views[column]
         if code == ARRAY:
-            if not 0 <= given[3] <= behind:
+            if not 0 <= given[3] <= after:
                 raise ValueError("the elements of an array lie outside the program")
         elif not 0 <= given[2] <= size - given[3] or given[3] < 0:
             raise ValueError("a literal lies outside the text")
@@ -233,7 +233,8 @@ cdef class Program:
         return True
 
 
-# Whether all rows, of which there are some, have the same bytes. Where they have not, two near the beginning mostly differ.
+# Return True if all rows, of which there are some, have the same bytes. Where they have not, two near the beginning
+# mostly differ.
 cdef inline bint is_constant(const ColumnView* view) noexcept:
     if view.offsets is not NULL:
         return False

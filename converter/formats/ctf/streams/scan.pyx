@@ -10,6 +10,7 @@ from os import urandom
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
+from cython cimport final
 from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
@@ -133,7 +134,8 @@ cdef struct RecordClass:
     bint lasting
 
 
-# Whether the bytes from the first whole one at bit `at` on are a hole; -1: that takes more of the file than up to `end`.
+# Return True if the bytes from the first whole one at bit `at` on are a hole; -1: that takes more of the file than up
+# to `end`.
 cdef inline int is_hole(const uint8_t* data, int64_t at, int64_t end, int64_t content_end) noexcept nogil:
     cdef int64_t i
     cdef int64_t first = (at + 7) >> 3
@@ -147,6 +149,21 @@ cdef inline int is_hole(const uint8_t* data, int64_t at, int64_t end, int64_t co
     return 1
 
 
+# The fields of a record at bit `at`: where they end, or why they cannot be read.
+cdef inline int64_t read_body(
+    Machine* machine, const RecordClass* record, StringTable strings, int64_t at
+) noexcept nogil:
+    if record.width < 0 or at & 7:
+        return run(machine, record.code, strings, at)
+    return at + record.width if record.width <= machine.end - at else OUT_OF_BOUNDS
+
+
+# The status of a window in which something cannot be read: `cut` where there is too little of it.
+cdef inline int64_t failure(bint cut, bint last) noexcept nogil:
+    return S_DAMAGED if not cut else S_TRUNCATED if last else S_INCOMPLETE
+
+
+@final
 cdef class Scanner:
     cdef Program _packet
     cdef Program _header
@@ -357,6 +374,64 @@ cdef class Scanner:
         self.packet_start -= bits
         self.header_end -= bits
 
+    # The header and context of a packet at bit `at`: where they end, or why they cannot be read.
+    cdef inline int64_t _read_packet(self, Machine* machine, StringTable strings, int64_t at) noexcept nogil:
+        cdef int64_t number, after
+        for number in range(R_MAGIC, R_FREE):
+            self._registers[number] = NOT_SAID
+        after = run(machine, &self._packet.code, strings, at)
+        self.packet_start = at
+        if after < 0:
+            self.defect = after
+        else:
+            self.header_end = after
+        return after
+
+    cdef inline void _start(self, Machine* machine, const uint8_t* data, int64_t end) noexcept nogil:
+        machine.data = data
+        machine.registers = self._registers
+        machine.slots = NULL
+        machine.pending = NULL
+        machine.clock = self._clock
+        machine.idle = end + IDLE
+
+    # The header of a record at bit `at`: where it ends, or why it cannot be read.
+    cdef inline int64_t _read_header(self, Machine* machine, StringTable strings, int64_t at) noexcept nogil:
+        cdef int64_t after
+        self._registers[R_NAME_SIZE] = 0
+        self._registers[R_EVENT] = 0
+        after = follow(&self._path, machine, at)
+        return after if after >= 0 else run(machine, &self._header.code, strings, at)
+
+    # Set the time of a record from bit `at` to `after`, which is returned, or why it is none.
+    cdef inline int64_t _checked(
+        self, const Machine* machine, int64_t at, int64_t after, int64_t end, bint last, int64_t* ts
+    ) noexcept nogil:
+        cdef int hole
+        if after == at:
+            return NO_BITS
+        if not self._time(machine.clock, ts):
+            return NO_TIME
+        if machine.clock != self._entered:
+            hole = is_hole(machine.data, at, end, self._content_end)
+            if hole:
+                return ZEROS if hole > 0 or last else OUT_OF_BOUNDS
+        return after
+
+    # The number of the place that the registers say, which the context from bit `inside` to `body` may have set.
+    cdef inline int64_t _place(self, const uint8_t* data, int64_t inside, int64_t body) noexcept nogil:
+        cdef int64_t number = find_or_add_place(
+            &self._places,
+            <int64_t>self._registers[R_PID],
+            <int64_t>self._registers[R_TID],
+            <int64_t>self._registers[R_TRACK],
+            data + self._registers[R_NAME],
+            <int64_t>self._registers[R_NAME_SIZE],
+        )
+        if number >= 0 and self._places_alone:
+            note_context(&self._context, data, inside, body, self._alignment, number)
+        return number
+
     def scan(
         self,
         const uint8_t[::1] data,
@@ -379,8 +454,6 @@ cdef class Scanner:
         cdef Machine machine
         cdef RecordClass* record
         cdef StringTable strings = None
-        cdef const Code* packet = &self._packet.code
-        cdef const Code* header = &self._header.code
         cdef const Code* common = &self._common.code
         if (
             class_id.shape[0] != room or place.shape[0] != room or start.shape[0] != room
@@ -391,12 +464,7 @@ cdef class Scanner:
             raise ValueError("a window of at most 256 MiB")
         if end == 0:
             return S_DONE, filled, at
-        machine.data = &data[0]
-        machine.registers = self._registers
-        machine.slots = NULL
-        machine.pending = NULL
-        machine.clock = self._clock
-        machine.idle = end + IDLE
+        self._start(&machine, &data[0], end)
         with nogil:
             while True:
                 if not self._inside:
@@ -406,19 +474,9 @@ cdef class Scanner:
                         status = S_REALIGN
                         break
                     machine.end = end
-                    for number in range(R_MAGIC, R_FREE):
-                        self._registers[number] = NOT_SAID
-                    after = run(&machine, packet, strings, at)
-                    self.packet_start = at
-                    if after < 0:
-                        self.defect = after
-                        status = S_DAMAGED
-                        if after == OUT_OF_BOUNDS:
-                            status = S_TRUNCATED if last else S_INCOMPLETE
-                        break
-                    self.header_end = after
-                    at = after
-                    status = S_PACKET
+                    after = self._read_packet(&machine, strings, at)
+                    status = S_PACKET if after >= 0 else failure(after == OUT_OF_BOUNDS, last)
+                    at = after if after >= 0 else at
                     break
                 if at >= self._content_end:
                     at = self._packet_end
@@ -433,11 +491,7 @@ cdef class Scanner:
                     break
                 machine.end = end if end < self._content_end else self._content_end
                 self._clock = machine.clock
-                self._registers[R_NAME_SIZE] = 0
-                self._registers[R_EVENT] = 0
-                inside = follow(&self._path, &machine, at)
-                if inside < 0:
-                    inside = run(&machine, header, strings, at)
+                inside = self._read_header(&machine, strings, at)
                 known = inside >= 0 and is_context(
                     &self._context, machine.data, inside, machine.end, self._alignment
                 )
@@ -456,25 +510,14 @@ cdef class Scanner:
                         machine.clock = self._clock
                         status = S_NEW_CLASS
                         break
-                    if record.width < 0 or body & 7:
-                        after = run(&machine, record.code, strings, body)
-                    else:
-                        after = body + record.width if record.width <= machine.end - body else OUT_OF_BOUNDS
-                if after >= 0 and after == at:
-                    after = NO_BITS
-                if after >= 0 and not self._time(machine.clock, &ts[filled]):
-                    after = NO_TIME
-                if after >= 0 and machine.clock != self._entered:
-                    number = is_hole(machine.data, at, end, self._content_end)
-                    if number:
-                        after = ZEROS if number > 0 or last else OUT_OF_BOUNDS
+                    after = read_body(&machine, record, strings, body)
+                if after >= 0:
+                    after = self._checked(&machine, at, after, end, last, &ts[filled])
                 if after < 0:
                     # The record is read again, with more of its data.
                     machine.clock = self._clock
                     self.defect = after
-                    status = S_DAMAGED
-                    if after == OUT_OF_BOUNDS and end < self._content_end:
-                        status = S_TRUNCATED if last else S_INCOMPLETE
+                    status = failure(after == OUT_OF_BOUNDS and end < self._content_end, last)
                     break
                 if ts[filled] < self._first and not record.lasting or ts[filled] > self._last and self._passed:
                     at = after
@@ -484,21 +527,12 @@ cdef class Scanner:
                 if record.placed and known:
                     place[filled] = <int32_t>self._context.place
                 elif record.placed:
-                    number = find_or_add_place(
-                        &self._places,
-                        <int64_t>self._registers[R_PID],
-                        <int64_t>self._registers[R_TID],
-                        <int64_t>self._registers[R_TRACK],
-                        machine.data + self._registers[R_NAME],
-                        <int64_t>self._registers[R_NAME_SIZE],
-                    )
+                    number = self._place(machine.data, inside, body)
                     if number < 0:
                         self.defect = NO_MEMORY
                         status = S_DAMAGED
                         break
                     place[filled] = <int32_t>number
-                    if self._places_alone:
-                        note_context(&self._context, machine.data, inside, body, self._alignment, number)
                 class_id[filled] = record.number
                 if self._from_header:
                     body = at

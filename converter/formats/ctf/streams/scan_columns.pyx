@@ -21,6 +21,26 @@ cdef enum:
     AHEAD = 8
 
 
+# Raise ValueError unless the values of all slots have the sizes that the program needs.
+cdef int check_items(Program program, const int64_t[::1] item_sizes, const int64_t[::1] expected) except -1:
+    cdef const Operation* operations = program.operations
+    cdef const Code* code = &program.code
+    cdef const Field* field
+    cdef int64_t i, k
+    for k in range(item_sizes.shape[0]):
+        if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
+            raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
+    for k in range(program.size):
+        if operations[k].code == LOOP and operations[k].slot >= 0 and item_sizes[operations[k].slot] != 8:
+            raise ValueError(f"slot {operations[k].slot} has ends of lists of another size")
+    for k in range(program.group_count):
+        for i in range(code.groups[k].first, code.groups[k].first + code.groups[k].count):
+            field = &code.fields[i]
+            if field.width != 8 * item_sizes[field.slot]:
+                raise ValueError(f"slot {field.slot} has values of another size than its fields")
+    return 0
+
+
 def decode(
     Program program,
     windows,
@@ -45,7 +65,6 @@ def decode(
     cdef Machine machine
     cdef const Operation* operations = program.operations
     cdef const Code* code = &program.code
-    cdef const Field* field
     cdef uint8_t[::1] memory
     cdef bint interns = False
     for k in range(program.size):
@@ -54,17 +73,7 @@ def decode(
         raise ValueError("the columns differ in length")
     if shared and (packet_registers.shape[0] != count or shared > program.register_count):
         raise ValueError("each window has the registers of its packet")
-    for k in range(slots):
-        if item_sizes[k] not in (1, 2, 4, 8) or expected[k] < 0:
-            raise ValueError(f"slot {k} has values of {item_sizes[k]} bytes")
-    for k in range(program.size):
-        if operations[k].code == LOOP and operations[k].slot >= 0 and item_sizes[operations[k].slot] != 8:
-            raise ValueError(f"slot {operations[k].slot} has ends of lists of another size")
-    for k in range(program.group_count):
-        for i in range(code.groups[k].first, code.groups[k].first + code.groups[k].count):
-            field = &code.fields[i]
-            if field.width != 8 * item_sizes[field.slot]:
-                raise ValueError(f"slot {field.slot} has values of another size than its fields")
+    check_items(program, item_sizes, expected)
     memset(&machine, 0, sizeof(machine))
     machine.slots = <Slot*>calloc(slots + 1, sizeof(Slot))
     machine.registers = <uint64_t*>calloc(program.register_count + 1, sizeof(uint64_t))

@@ -137,7 +137,7 @@ cdef struct Slot:
     int64_t item
     int64_t count
     int64_t room
-    # Whether the memory is another's, and cannot grow.
+    # True if the memory is another's, and cannot grow.
     bint lent
 
 
@@ -165,9 +165,9 @@ cdef class Program:
     cdef readonly int64_t register_count
     cdef readonly int64_t slot_count
 
-    # Whether its bytes alone say what it reads, where it begins at the same alignment.
+    # Return True if its bytes alone say what it reads, where it begins at the same alignment.
     cdef bint stands_alone(self) noexcept
-    # Whether it sets one of these registers.
+    # Return True if it sets one of these registers.
     cdef bint sets(self, int64_t first, int64_t last) noexcept
     # How many bits it goes past, from a whole byte on, if it does nothing but gather columns of them; -1 where it does more.
     cdef int64_t only_passes(self) noexcept

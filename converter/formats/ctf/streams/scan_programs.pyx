@@ -265,14 +265,72 @@ cdef inline const Range* selected(const Range* ranges, const Operation* op, uint
     return NULL
 
 
+# FIXED at bit `at`, a whole byte: 0, or NO_MEMORY.
+cdef inline int64_t fixed(Machine* machine, const Code* code, const Operation* op, int64_t at) noexcept nogil:
+    cdef const Field* field
+    cdef Pending* pending
+    cdef uint64_t value
+    cdef int64_t k
+    for k in range(op.target, op.target + op.aux):
+        field = &code.fields[k]
+        value = fixed_integer(machine.data + (at >> 3) + field.offset, field.load)
+        if field.clock:
+            update_clock(machine, value, field.width)
+        if field.reg >= 0:
+            machine.registers[field.reg] = value
+    if op.slot >= 0:
+        pending = &machine.pending[op.slot]
+        pending.at[pending.count] = machine.data + (at >> 3)
+        pending.count += 1
+        if pending.count == GATHERED and not gather(machine.slots, code.fields, &code.groups[op.slot], pending):
+            return NO_MEMORY
+    return 0
+
+
+# ENDED: a text up to a null character; the position after that, or why there is none.
+cdef inline int64_t ended(Machine* machine, const Operation* op, StringTable strings, int64_t at) noexcept nogil:
+    cdef const uint8_t* data = machine.data + (at >> 3)
+    cdef int64_t size, count, status
+    if at >= machine.end:
+        return OUT_OF_BOUNDS
+    # Whole characters.
+    size = (machine.end - at) >> 3 & -(op.width >> 3)
+    count = before_null(data, size, op.width >> 3)
+    if count == size:
+        return OUT_OF_BOUNDS
+    status = put_text(machine, op, strings, data, count)
+    return status if status < 0 else at + (count << 3) + op.width
+
+
+# BYTES: their number is in a register or known; the position after them, or why there is none.
+cdef inline int64_t sized(Machine* machine, const Operation* op, StringTable strings, int64_t at) noexcept nogil:
+    cdef uint64_t count = machine.registers[op.aux] if op.aux >= 0 else <uint64_t>op.target
+    cdef int64_t size, status
+    if at > machine.end or count > <uint64_t>((machine.end - at) >> 3):
+        return OUT_OF_BOUNDS
+    size = <int64_t>count
+    if op.flags & TEXT:
+        size = before_null(machine.data + (at >> 3), size, op.width >> 3)
+    status = put_text(machine, op, strings, machine.data + (at >> 3), size)
+    return status if status < 0 else at + (<int64_t>count << 3)
+
+
+# The end of a list among all elements: those before it, and these. 0, or why it cannot be.
+cdef inline int64_t put_list_end(Slot* slot, uint64_t count) noexcept nogil:
+    cdef int64_t before = 0
+    if count > <uint64_t>MANY:
+        return OUT_OF_BOUNDS
+    if slot.count:
+        before = (<int64_t*>slot.data)[slot.count - 1]
+    return 0 if put(slot, <uint64_t>(before + <int64_t>count)) else NO_MEMORY
+
+
 cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_t at) noexcept nogil:
     cdef const Operation* op = code.operations
     cdef const Range* chosen
-    cdef const Field* field
-    cdef Pending* pending
     cdef int64_t end = machine.end
     cdef uint64_t value, count
-    cdef int64_t size, status, k
+    cdef int64_t status
     cdef int64_t depth = -1
     cdef int64_t[DEPTH] bodies
     cdef int64_t[DEPTH] starts
@@ -283,21 +341,8 @@ cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_
         if op.code == FIXED:
             if op.width > end - at:
                 return OUT_OF_BOUNDS
-            for k in range(op.target, op.target + op.aux):
-                field = &code.fields[k]
-                value = fixed_integer(machine.data + (at >> 3) + field.offset, field.load)
-                if field.clock:
-                    update_clock(machine, value, field.width)
-                if field.reg >= 0:
-                    machine.registers[field.reg] = value
-            if op.slot >= 0:
-                pending = &machine.pending[op.slot]
-                pending.at[pending.count] = machine.data + (at >> 3)
-                pending.count += 1
-                if pending.count == GATHERED and not gather(
-                    machine.slots, code.fields, &code.groups[op.slot], pending
-                ):
-                    return NO_MEMORY
+            if fixed(machine, code, op, at):
+                return NO_MEMORY
             at += op.width
             op += op.reg
             continue
@@ -319,28 +364,13 @@ cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_
         elif op.code == END:
             return at
         elif op.code == ENDED:
-            if at >= end:
-                return OUT_OF_BOUNDS
-            # Whole characters.
-            size = (end - at) >> 3 & -(op.width >> 3)
-            count = before_null(machine.data + (at >> 3), size, op.width >> 3)
-            if <int64_t>count == size:
-                return OUT_OF_BOUNDS
-            status = put_text(machine, op, strings, machine.data + (at >> 3), <int64_t>count)
-            if status < 0:
-                return status
-            at += (<int64_t>count << 3) + op.width
+            at = ended(machine, op, strings, at)
+            if at < 0:
+                return at
         elif op.code == BYTES:
-            count = machine.registers[op.aux] if op.aux >= 0 else <uint64_t>op.target
-            if at > end or count > <uint64_t>((end - at) >> 3):
-                return OUT_OF_BOUNDS
-            size = <int64_t>count
-            if op.flags & TEXT:
-                size = before_null(machine.data + (at >> 3), size, op.width >> 3)
-            status = put_text(machine, op, strings, machine.data + (at >> 3), size)
-            if status < 0:
-                return status
-            at += <int64_t>count << 3
+            at = sized(machine, op, strings, at)
+            if at < 0:
+                return at
         elif op.code == INTEGERS:
             if at > end:
                 return OUT_OF_BOUNDS
@@ -384,14 +414,9 @@ cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_
                 return OUT_OF_BOUNDS
             count = machine.registers[op.aux] if op.aux >= 0 else <uint64_t>op.target
             if op.slot >= 0:
-                # The end of this list among all elements: those before it, and these.
-                if count > <uint64_t>MANY:
-                    return OUT_OF_BOUNDS
-                size = 0
-                if machine.slots[op.slot].count:
-                    size = (<int64_t*>machine.slots[op.slot].data)[machine.slots[op.slot].count - 1]
-                if not put(&machine.slots[op.slot], <uint64_t>(size + <int64_t>count)):
-                    return NO_MEMORY
+                status = put_list_end(&machine.slots[op.slot], count)
+                if status < 0:
+                    return status
             if count == 0:
                 op = code.operations + op.stride
                 continue

@@ -131,7 +131,7 @@ def scan_pages(
     return count, damage.count, damage.first
 
 
-# Whether a page begins here: with a header that has no other flags than the kernel's, and a record.
+# Return True if a page begins here: with a header that has no other flags than the kernel's, and a record.
 cdef bint first_record(PageCursor* cursor, const uint8_t* page, int64_t page_size, int64_t long_size) noexcept nogil:
     cdef uint32_t above
     if not open_page(cursor, page, page_size, long_size) or no_header(cursor, page_size):

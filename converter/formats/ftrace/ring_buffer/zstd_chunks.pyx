@@ -65,7 +65,7 @@ def has_library():
     return is_loaded
 
 
-# Whether data begins with a frame whose window the zstandard package would not refuse.
+# Return True if data begins with a frame whose window the zstandard package would not refuse.
 cdef inline bint is_usual(const uint8_t* data, int64_t size) noexcept nogil:
     if size < HEADER or memcmp(data, b"\x28\xb5\x2f\xfd", 4) != 0:
         return False

@@ -201,7 +201,7 @@ cdef inline int slot_of(const Rows* rows, int64_t event) noexcept nogil:
     return <int16_t>bits_of(&rows.events[SLOT], event, 2)
 
 
-# Whether all rows have the same text, in a slot.
+# Return True if all rows have the same text, in a slot.
 cdef inline bint is_constant(const ColumnView* view) noexcept nogil:
     return view.offsets is NULL and view.stride == 0
 

@@ -47,14 +47,14 @@ cdef struct Program:
     int32_t fields
     int32_t arguments
     bint extended
-    # Whether its records refer to threads.
+    # True if its records refer to threads.
     bint threaded
     # True if records are made column by column (`emit_arguments`), of `size` bytes and the contents of lists.
     bint regular
     int64_t size
-    # Whether the headers of its arguments have slots, which they keep for as long as slots are plenty.
+    # True if the headers of its arguments have slots, which they keep for as long as slots are plenty.
     bint named
-    # Whether a column that is bound has lists, which add to the bytes of a record.
+    # True if a column that is bound has lists, which add to the bytes of a record.
     bint has_lists
     int32_t codecs[MAX_COLUMNS]
     Argument names[MAX_ARGUMENTS]
@@ -66,7 +66,7 @@ cdef inline uint64_t number_of(const Program* program, int index, int64_t row, i
     return bits_of(&program.views[index], row, width)
 
 
-# Whether a record of a shape refers to a thread.
+# Return True if a record of a shape refers to a thread.
 cdef inline bint has_thread(int shape) noexcept nogil:
     return (
         shape >> 4 == EVENT or shape == SHAPE_LOG or shape == SHAPE_LARGE_TIMED or shape == SHAPE_MODULE
@@ -79,7 +79,7 @@ cdef inline int first_argument(const Program* program) noexcept nogil:
     return program.fields - program.arguments - (1 if program.extended else 0)
 
 
-# Whether a program has the fixed fields that its shape's code reads, and one for each argument.
+# Return True if a program has the fixed fields that its shape's code reads, and one for each argument.
 cdef inline bint shape_fits(Program* program) noexcept nogil:
     cdef int shape = program.shape
     cdef int tail = shape & 15

@@ -24,7 +24,7 @@ cdef struct Emission:
     # The provider's, of all its emitters.
     StringSlots* strings
     ThreadSlots* threads
-    # Whether texts in lists have slots, too: `listed` has them for the event under way, by column.
+    # True if texts in lists have slots, too: `listed` has them for the event under way, by column.
     bint all_registered
     uint32_t[MAX_COLUMNS] listed
 

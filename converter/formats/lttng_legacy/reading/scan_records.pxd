@@ -18,7 +18,7 @@ cdef struct Record:
     # Of the payload, from the start of the window; -1 for a size that the header does not tell.
     int64_t start
     int64_t size
-    # Whether its header has all bits of the time, and whether it is nothing but zeros.
+    # True if its header has all bits of the time, and whether it is nothing but zeros.
     bint whole, blank
 
 
@@ -35,7 +35,7 @@ cdef class RecordWalk:
     cdef int64_t _block, _data_end, _next_block
     cdef bint _unclosed
     cdef uint64_t _tsc, _begin, _end
-    # Whether the next event, or block, is to be looked for; where the last one ended.
+    # True if the next event, or block, is to be looked for; where the last one ended.
     cdef bint _seeking
     cdef int64_t _behind
     cdef int64_t _hurt

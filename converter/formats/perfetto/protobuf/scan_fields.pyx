@@ -4,7 +4,7 @@
 import numpy as np
 
 from converter.formats.perfetto.protobuf.wire cimport (
-    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, behind_varint, check_spans, next_field, read_size,
+    WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, skip_varint, check_spans, next_field, read_size,
     read_varint,
 )
 
@@ -119,6 +119,62 @@ cdef class ListValues:
         return np.asarray(self._held)[:self.filled] if self.room else np.empty(0, np.uint64)
 
 
+cdef int wire_of(int way):
+    if way == wSPAN:
+        return WIRE_BYTES
+    return WIRE_FIXED64 if way == wFIXED64 else WIRE_FIXED32 if way == wFIXED32 else WIRE_VARINT
+
+
+# Read the value of a step after its tag of one byte; return the position after it, or -1.
+cdef inline int64_t read_value(
+    const Step* step, const uint8_t* data, int64_t at, int64_t end, WireField* field
+) noexcept nogil:
+    if step.wire == WIRE_VARINT:
+        return read_varint(data, at + 1, end, &field.value)
+    if step.wire != WIRE_BYTES:
+        return next_field(data, at, end, field)
+    at = read_size(data, at + 1, end, &field.size)
+    field.start = at
+    return at + field.size if at >= 0 else at
+
+
+# Values of a list that is not packed, each after `tag`: the position after them, or -1.
+cdef inline int64_t read_list(
+    ListValues values, const uint8_t* data, int64_t at, int64_t end, uint8_t tag
+) except -2 nogil:
+    while at >= 0 and at < end and data[at] == tag:
+        if values.filled == values.room:
+            values.grow()
+        at += 1
+        if at < end and data[at] < 0x80:
+            values.held[values.filled] = data[at]
+            at += 1
+        else:
+            at = read_varint(data, at, end, &values.held[values.filled])
+        values.filled += at >= 0
+    return at
+
+
+# A field whose tag has no step: to its column if it has one, or counted.
+cdef inline void store_or_count(
+    Step* program, int steps, const int16_t* table, int64_t* met, int64_t i, WireField* field
+) noexcept nogil:
+    cdef bint further = True
+    cdef int k
+    if field.number < TABLE:
+        k = table[field.number]
+        if k >= 0 and program[k].wire == field.wire:
+            store(&program[k], i, field)
+        else:
+            met[field.number] += 1
+        return
+    for k in range(steps):
+        if program[k].number == field.number and program[k].wire == field.wire:
+            store(&program[k], i, field)
+            further = False
+    met[0] += further
+
+
 def decode_messages(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns, skipped=(),
     int64_t[::1] undeclared=None, uint32_t listed=0, int64_t[::1] offsets=None
@@ -137,7 +193,6 @@ def decode_messages(
     cdef int k
     cdef int64_t i, at, end
     cdef int64_t damaged = 0
-    cdef bint further
     cdef WireField field
     cdef uint8_t tag
     cdef uint8_t[::1] column
@@ -166,12 +221,7 @@ def decode_messages(
         program[k].number = numbers[k]
         program[k].way = ways[k]
         program[k].width = 16 if ways[k] == wSPAN else columns[k].dtype.itemsize
-        program[k].wire = (
-            WIRE_BYTES if ways[k] == wSPAN
-            else WIRE_FIXED64 if ways[k] == wFIXED64
-            else WIRE_FIXED32 if ways[k] == wFIXED32
-            else WIRE_VARINT
-        )
+        program[k].wire = wire_of(ways[k])
         column = columns[k].reshape(-1).view(np.uint8)
         if column.shape[0] != count * program[k].width or not columns[k].flags.c_contiguous:
             raise ValueError(f"column {k} does not fit")
@@ -201,30 +251,14 @@ def decode_messages(
                 tag = bytes[at]
                 if tag < TAGS and by_tag[tag] >= 0:
                     step = &program[by_tag[tag]]
-                    if step.wire == WIRE_VARINT:
-                        at = read_varint(bytes, at + 1, end, &field.value)
-                    elif step.wire == WIRE_BYTES:
-                        field.start = at = read_size(bytes, at + 1, end, &field.size)
-                        if at >= 0:
-                            at += field.size
-                    else:
-                        at = next_field(bytes, at, end, &field)
+                    at = read_value(step, bytes, at, end, &field)
                     if at < 0:
                         damaged += 1
                         break
                     store(step, i, &field)
                     continue
                 if tag == list_tag:
-                    while at >= 0 and at < end and bytes[at] == tag:
-                        if values.filled == values.room:
-                            values.grow()
-                        at += 1
-                        if at < end and bytes[at] < 0x80:
-                            values.held[values.filled] = bytes[at]
-                            at += 1
-                        else:
-                            at = read_varint(bytes, at, end, &values.held[values.filled])
-                        values.filled += at >= 0
+                    at = read_list(values, bytes, at, end, tag)
                     if at < 0:
                         damaged += 1
                         break
@@ -233,7 +267,7 @@ def decode_messages(
                     # Elements of lists, mostly, which are read by themselves, one after the other.
                     while at >= 0 and at < end and bytes[at] == tag:
                         met[tag >> 3] += 1
-                        at = behind_varint(bytes, at + 1, end)
+                        at = skip_varint(bytes, at + 1, end)
                     if at < 0:
                         damaged += 1
                         break
@@ -244,19 +278,8 @@ def decode_messages(
                     break
                 if listed and field.number == listed:
                     values.add(bytes, &field)
-                elif field.number < TABLE:
-                    k = table[field.number]
-                    if k >= 0 and program[k].wire == field.wire:
-                        store(&program[k], i, &field)
-                    else:
-                        met[field.number] += 1
                 else:
-                    further = True
-                    for k in range(steps):
-                        if program[k].number == field.number and program[k].wire == field.wire:
-                            store(&program[k], i, &field)
-                            further = False
-                    met[0] += further
+                    store_or_count(program, steps, table, met, i, &field)
     if undeclared is not None:
         # Lists among the fields of high numbers cannot be distinguished from undeclared fields.
         if any(number >= TABLE for number in skipped):
@@ -280,7 +303,7 @@ cdef inline uint64_t lacked(const uint8_t* data, int64_t at, int64_t end, uint64
             wanted &= ~(<uint64_t>1 << (tag >> 3))
             if not wanted:
                 break
-            at = behind_varint(data, at + 1, end)
+            at = skip_varint(data, at + 1, end)
             if at < 0:
                 break
         elif tag & 0x87 == WIRE_BYTES and end - at > 1 and data[at + 1] < 0x80 and data[at + 1] <= end - at - 2:

@@ -118,7 +118,7 @@ cdef inline int64_t read_size(const uint8_t* data, int64_t at, int64_t end, int6
 
 
 # Return the position after a varint, whatever its value; -1 where it is cut off or longer than ten bytes.
-cdef inline int64_t behind_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+cdef inline int64_t skip_varint(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     cdef uint64_t word
     if at < end and data[at] < 0x80:
         return at + 1

@@ -27,8 +27,8 @@ cdef inline int64_t depth_of(const Stream* stream, int64_t number, int32_t kind)
     return expected + difference
 
 
-# Whether an exit is that of the innermost function alone although its depth is that of one further out: recorders
-# other than uftrace have counted wrongly.
+# Return True if an exit is that of the innermost function alone although its depth is that of one further out:
+# recorders other than uftrace have counted wrongly.
 cdef inline bint is_top_alone(const Stream* stream, int32_t name, int64_t depth) noexcept nogil:
     return stream.frames[stream.depth - 1] == name and stream.frames[depth] != name
 

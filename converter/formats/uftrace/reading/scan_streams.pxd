@@ -57,7 +57,7 @@ cdef struct Stream:
     const uint32_t* start
     const uint32_t* size
     int32_t cpu
-    # Whether what the next event means for its task has been done: functions that it exits from are closed, or replay,
+    # True if what the next event means for its task has been done: functions that it exits from are closed, or replay,
     # which looks ahead, has seen that it is switched.
     bint is_met
     # Of records: the window, whether the file ends with it, and the address spaces in the order of time.

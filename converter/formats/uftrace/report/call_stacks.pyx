@@ -258,7 +258,7 @@ cdef class CallStacks:
             else:
                 self._show_event(task, kind, line)
 
-    # Whether a record is that which another waits for.
+    # Return True if a record is that which another waits for.
     cdef bint _ends_waiting(self, int kind, int32_t number, int32_t depth) noexcept nogil:
         if number != self._task:
             return False
@@ -323,7 +323,7 @@ cdef class CallStacks:
         show(line, WHOLE, 0 if kind == EXTERNAL else task.indent, frame.time if kind == GETS_CPU else 0)
         line.text = IN
 
-    # Whether a record is not shown since its task is in no function.
+    # Return True if a record is not shown since its task is in no function.
     cdef bint _is_outside(self, const Task* task, int kind) noexcept nogil:
         if task.functions or kind < EVENT:
             return False

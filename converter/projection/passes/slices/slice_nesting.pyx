@@ -213,8 +213,8 @@ cdef inline int64_t left_of(const Nest* nest, Turns turns) noexcept nogil:
     return max(nest.size - (turns.now - turns.lowest), 0)
 
 
-# Whether the innermost is not around what begins now: what takes no time is around all that begins with it. Slices that
-# begin later, as where an earlier batch has what is later, are around nothing before.
+# Return True if the innermost is not around what begins now: what takes no time is around all that begins with it.
+# Slices that begin later, as where an earlier batch has what is later, are around nothing before.
 cdef inline bint is_over(const Nest* nest, int64_t ts) noexcept nogil:
     cdef int64_t start = nest.spans[2 * nest.size - 2]
     cdef int64_t end = nest.spans[2 * nest.size - 1]

@@ -188,7 +188,7 @@ cdef struct Event:
     int32_t tid
     int32_t key
     uint32_t flags
-    # Whether it has fields besides these, or a message of them.
+    # True if it has fields besides these, or a message of them.
     uint32_t further
     uint32_t is_damaged
 

@@ -81,7 +81,7 @@ cdef void note_message(
                     at = read_short_varint(data, at + 1, end, &value)
                     tid[says - SAYS_TID] = <int64_t>value
                 else:
-                    at = behind_varint(data, at + 1, end)
+                    at = skip_varint(data, at + 1, end)
                 if at < 0:
                     return
                 continue

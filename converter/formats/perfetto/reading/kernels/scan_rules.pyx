@@ -4,7 +4,7 @@
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_word
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, behind_varint, next_field
+from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, skip_varint, next_field
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
@@ -57,7 +57,7 @@ cdef int walk(
     while at < end:
         # The usual case: a tag of one byte before a varint that is read.
         if data[at] & 0x87 == WIRE_VARINT and data[at] > 7 and low[data[at] >> 3] == cREAD:
-            at = behind_varint(data, at + 1, end)
+            at = skip_varint(data, at + 1, end)
             if at < 0:
                 break
             continue

@@ -89,7 +89,7 @@ cdef class Sequences:
     cdef void _resolve_time(self, int64_t* row, Sequence* sequence, int64_t* ts, int64_t* clock) noexcept nogil
     # Make of a counter's increment the sum of its sequence's, in the unit of its track; -1 when memory runs out.
     cdef int _accumulate(self, uint64_t track, uint64_t* value, bint is_double, const Sequence* sequence) noexcept nogil
-    # Whether a counter is the processor time of a thread.
+    # Return True if a counter is the processor time of a thread.
     cdef bint _is_thread_time(self, uint64_t track) noexcept nogil
     # The thread that a TrackDescriptor names is that of its sequence.
     cdef void _note_descriptor(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil

@@ -29,7 +29,7 @@ cdef enum:
     PRUNE_ABOVE = 1 << 18
 
 
-# Whether an InternedData field's messages are (iid, text).
+# Return True if an InternedData field's messages are (iid, text).
 cdef inline bint is_text(uint32_t number) noexcept nogil:
     return (
         number == INTERNED_EVENT_CATEGORIES or number == INTERNED_EVENT_NAMES

@@ -32,6 +32,7 @@ from converter.formats.perfetto.reading.kernels.scan_track_event cimport (
 )
 from converter.kernels.tables.strings cimport StringTable
 
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -52,11 +53,42 @@ cdef enum:
     SCOPE_THREAD = 3
 
 
-# Whether a legacy phase is of asynchronous slices: one of b n e S T p F.
+# Return True if a legacy phase is of asynchronous slices: one of b n e S T p F.
 cdef inline bint is_asynchronous(uint8_t phase) noexcept nogil:
     return phase in (c'b', c'n', c'e', c'S', c'T', c'p', c'F')
 
 
+# Return True if an event is on a thread. Events without a track are on their sequence's thread, or on the one that they
+# name: those that do not name a track, and old ones with "no track"
+# (TrackEventEventImporter::ParseInitialTrackAssociation). Events on other tracks that this package wrote may name a
+# thread as well.
+cdef inline bint is_on_thread(
+    const Parsed* event, const Sequence* sequence, const uint64_t* legacy, uint32_t present, uint8_t phase,
+    uint64_t place,
+) noexcept nogil:
+    if place:
+        return present & HAS_PID and present & HAS_TID and (
+            is_asynchronous(phase)
+            or present & HAS_INSTANT_SCOPE and legacy[LEGACY_INSTANT_EVENT_SCOPE] < SCOPE_THREAD
+        )
+    return present & HAS_PID or sequence.has_thread and (
+        present & HAS_TID or not event.has_track or not event.type
+    )
+
+
+# The process and the thread of an event on a thread.
+cdef inline uint64_t thread_of(
+    const Sequence* sequence, const uint64_t* legacy, uint32_t present, uint64_t place
+) noexcept nogil:
+    cdef uint64_t pid = legacy[LEGACY_PID_OVERRIDE] if present & HAS_PID else sequence.thread >> 32
+    cdef uint64_t tid = legacy[LEGACY_TID_OVERRIDE] if present & HAS_TID else sequence.thread
+    # Either is 0 of the idle task alone, whatever the other is.
+    if not place and (not <uint32_t>pid or not <uint32_t>tid):
+        pid = tid = 0
+    return <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
+
+
+@final
 cdef class Timeline(Sequences):
     cdef StringTable _signatures
     # Outputs.
@@ -215,14 +247,21 @@ cdef class Timeline(Sequences):
                     code = ITEM_POINTER
                     value = field.value
                 elif field.number == ANNOTATION_PROTO_TYPE_NAME_IID:
-                    type_name = self._interned.find(field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, 0)
+                    type_name = self._interned.find(
+                        field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, 0
+                    )
                 elif field.number == ANNOTATION_STRING_VALUE_IID:
                     code = ITEM_STRING
-                    value = <uint64_t>self._interned.find(field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_STRING_VALUES, 0)
+                    value = <uint64_t>self._interned.find(
+                        field.value, <uint64_t>scope << 16 | INTERNED_DEBUG_ANNOTATION_STRING_VALUES, 0
+                    )
                 else:
                     further[0] = 1
             elif field.wire == WIRE_BYTES:
-                if field.number == ANNOTATION_NAME or field.number == ANNOTATION_PROTO_TYPE_NAME or field.number == ANNOTATION_STRING_VALUE:
+                if (
+                    field.number == ANNOTATION_NAME or field.number == ANNOTATION_PROTO_TYPE_NAME
+                    or field.number == ANNOTATION_STRING_VALUE
+                ):
                     text = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
                     if text < 0:
                         return -1
@@ -233,7 +272,10 @@ cdef class Timeline(Sequences):
                     else:
                         code = ITEM_STRING
                         value = <uint64_t>text
-                elif field.number == ANNOTATION_NESTED_VALUE or field.number == ANNOTATION_DICT_ENTRIES or field.number == ANNOTATION_ARRAY_VALUES:
+                elif (
+                    field.number == ANNOTATION_NESTED_VALUE or field.number == ANNOTATION_DICT_ENTRIES
+                    or field.number == ANNOTATION_ARRAY_VALUES
+                ):
                     code = ITEM_NESTED
                     further[0] = 1
                 elif field.number == ANNOTATION_PROTO_VALUE or field.number == ANNOTATION_LEGACY_JSON_VALUE:
@@ -267,9 +309,8 @@ cdef class Timeline(Sequences):
         cdef uint64_t place
         cdef uint8_t space = 0
         cdef uint8_t phase = 0
-        cdef int64_t first, i, words_before
+        cdef int64_t first, words_before
         cdef int state
-        cdef uint64_t pid, tid, value
         cdef uint64_t* counted
         cdef int64_t counted_size
         cdef int64_t timed = -1
@@ -296,22 +337,8 @@ cdef class Timeline(Sequences):
             ts[0] = <int64_t>(<uint64_t>sequence.time_us * <uint64_t>1000)
             clock[0] = MONOTONIC
         place = event.track if event.has_track else sequence.track if sequence.has_track else 0
-        # Events without a track are on their sequence's thread, or on the one that they name: those that say nothing of
-        # a track, and those of old that say "no track" (TrackEventEventImporter::ParseInitialTrackAssociation).
-        # Those that are beyond threads name one beside a track, too, if this package wrote them.
-        if (
-            place and present & HAS_PID and present & HAS_TID
-            and (is_asynchronous(phase) or present & HAS_INSTANT_SCOPE and legacy[LEGACY_INSTANT_EVENT_SCOPE] < SCOPE_THREAD)
-        ) or not place and (
-            present & HAS_PID
-            or sequence.has_thread and (present & HAS_TID or not event.has_track or not event.type)
-        ):
-            pid = legacy[LEGACY_PID_OVERRIDE] if present & HAS_PID else sequence.thread >> 32
-            tid = legacy[LEGACY_TID_OVERRIDE] if present & HAS_TID else sequence.thread
-            # Either is 0 of the idle task alone, whatever the other is.
-            if not place and (not <uint32_t>pid or not <uint32_t>tid):
-                pid = tid = 0
-            place = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
+        if is_on_thread(&event, sequence, legacy, present, phase, place):
+            place = thread_of(sequence, legacy, present, place)
             space = 1
         counted = <uint64_t*>self._parts.tracks.data if self._parts.tracks.size else sequence.extra
         counted_size = self._parts.tracks.size // 8 if self._parts.tracks.size else sequence.extra_count
@@ -322,40 +349,75 @@ cdef class Timeline(Sequences):
         if event.type == TYPE_COUNTER and self._accumulate(place, &event.counter, event.has_double, sequence) < 0:
             return -1
         # A counter's value comes first; the value of any other event comes after the fields of a LegacyEvent.
-        if event.type == TYPE_COUNTER and self._push_value(ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter) < 0:
+        if event.type == TYPE_COUNTER and self._push_counter(&event) < 0:
             return -1
-        for i in range(LEGACY_PHASE, LEGACY_VALUES):
-            if present & <uint32_t>1 << i and i != LEGACY_PID_OVERRIDE and i != LEGACY_TID_OVERRIDE and not (i == LEGACY_PHASE and phase):
-                if self._push_value(ITEM_LEGACY, <uint32_t>i, legacy[i]) < 0:
-                    return -1
-        if event.members_size and self._push_span(ITEM_MEMBERS, 0, 0, event.members_start, event.members_size) < 0:
+        if self._push_legacy(&event, legacy, present, phase) < 0:
             return -1
         if event.has_thread_time:
             if self._push_value(ITEM_THREAD_TIME_US, 0, <uint64_t>event.thread_time_us) < 0:
                 return -1
         elif self._parts.values.size and event.type != TYPE_COUNTER:
             timed = self._thread_time(counted, counted_size)
-            if timed >= 0:
-                value = (<uint64_t*>self._parts.values.data)[timed]
-                if self._accumulate(counted[timed], &value, False, sequence) < 0 or self._push_value(ITEM_THREAD_TIME, 0, value) < 0:
-                    return -1
-        if event.has_counter and event.type != TYPE_COUNTER and self._push_value(
-            ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter
-        ) < 0:
+            if timed >= 0 and self._push_thread_time(counted, timed, sequence) < 0:
+                return -1
+        if event.has_counter and event.type != TYPE_COUNTER and self._push_counter(&event) < 0:
             return -1
-        if self._parts.flows.size:
-            if self._push_span(ITEM_FLOWS, 0, 0, self._flows.size // 8, self._parts.flows.size // 8) < 0:
-                return -1
-            if push_bytes(&self._flows, self._parts.flows.data, self._parts.flows.size) < 0:
-                return -1
-        if self._parts.terminating.size:
-            if self._push_span(ITEM_TERMINATING_FLOWS, 0, 0, self._flows.size // 8, self._parts.terminating.size // 8) < 0:
-                return -1
-            if push_bytes(&self._flows, self._parts.terminating.data, self._parts.terminating.size) < 0:
-                return -1
+        if self._push_others(&event) < 0:
+            return -1
+        state = self._push_annotations(data, scope, &event.further)
+        if state:
+            self._words.size = words_before
+            return state
+        if event.further:
+            flags[0] |= FURTHER
+        if self._push_event(packet, event.name, event.category, place, space, first) < 0:
+            return -1
+        return self._push_extra_counters(packet, counted, counted_size, timed, sequence)
+
+    cdef inline int _push_counter(self, const Parsed* event) noexcept nogil:
+        return self._push_value(ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter)
+
+    # The fields of a LegacyEvent but those that the place and the phase of the event are from.
+    cdef inline int _push_legacy(
+        self, const Parsed* event, const uint64_t* legacy, uint32_t present, uint8_t phase
+    ) noexcept nogil:
+        cdef int64_t i
+        for i in range(LEGACY_PHASE, LEGACY_VALUES):
+            if (
+                present & <uint32_t>1 << i and i != LEGACY_PID_OVERRIDE and i != LEGACY_TID_OVERRIDE
+                and not (i == LEGACY_PHASE and phase)
+            ):
+                if self._push_value(ITEM_LEGACY, <uint32_t>i, legacy[i]) < 0:
+                    return -1
+        if event.members_size:
+            return self._push_span(ITEM_MEMBERS, 0, 0, event.members_start, event.members_size)
+        return 0
+
+    # The time of the thread, which is the extra counter number `timed`.
+    cdef inline int _push_thread_time(
+        self, const uint64_t* counted, int64_t timed, const Sequence* sequence
+    ) noexcept nogil:
+        cdef uint64_t value = (<uint64_t*>self._parts.values.data)[timed]
+        if self._accumulate(counted[timed], &value, False, sequence) < 0:
+            return -1
+        return self._push_value(ITEM_THREAD_TIME, 0, value)
+
+    cdef inline int _push_flows(self, uint8_t code, Vector* ids) noexcept nogil:
+        if self._push_span(code, 0, 0, self._flows.size // 8, ids.size // 8) < 0:
+            return -1
+        return push_bytes(&self._flows, ids.data, ids.size)
+
+    # Flows, correlation, call stack, and fields without an argument.
+    cdef inline int _push_others(self, const Parsed* event) noexcept nogil:
+        if self._parts.flows.size and self._push_flows(ITEM_FLOWS, &self._parts.flows) < 0:
+            return -1
+        if self._parts.terminating.size and self._push_flows(ITEM_TERMINATING_FLOWS, &self._parts.terminating) < 0:
+            return -1
         if event.has_correlation == 1 and self._push_value(ITEM_CORRELATION, 0, event.correlation) < 0:
             return -1
-        if event.has_correlation == 2 and self._push_value(ITEM_CORRELATION_NAME, 0, <uint64_t>event.correlation_name) < 0:
+        if event.has_correlation == 2 and self._push_value(
+            ITEM_CORRELATION_NAME, 0, <uint64_t>event.correlation_name
+        ) < 0:
             return -1
         if event.has_callstack == 1 and self._push_span(
             ITEM_INLINE_CALLSTACK, 0, 0, event.callstack_start, event.callstack_size
@@ -368,45 +430,40 @@ cdef class Timeline(Sequences):
         if self._parts.rest.size:
             if self._push_span(ITEM_REMAINDER, 0, 0, self._remainder.size, self._parts.rest.size) < 0:
                 return -1
-            if push_bytes(&self._remainder, self._parts.rest.data, self._parts.rest.size) < 0:
-                return -1
-        for i in range(self._parts.annotations.size // 16):
-            state = self._annotation(
-                data,
-                <int64_t>(<uint64_t*>self._parts.annotations.data)[2 * i],
-                <int64_t>((<uint64_t*>self._parts.annotations.data)[2 * i] + (<uint64_t*>self._parts.annotations.data)[2 * i + 1]),
-                scope,
-                &event.further,
-            )
-            if state:
-                self._words.size = words_before
-                return state
-        if event.further:
-            flags[0] |= FURTHER
-        if self._push_event(packet, event.name, event.category, place, space, first) < 0:
-            return -1
-        if self._parts.values.size:
-            if self._push_counters(
-                packet,
-                &self._parts.values,
-                counted,
-                counted_size,
-                False,
-                timed,
-                sequence,
-            ) < 0:
-                return -1
-        if self._parts.double_values.size:
-            return self._push_counters(
-                packet,
-                &self._parts.double_values,
-                <uint64_t*>self._parts.double_tracks.data if self._parts.double_tracks.size else sequence.extra_double,
-                self._parts.double_tracks.size // 8 if self._parts.double_tracks.size else sequence.extra_double_count,
-                True,
-                -1,
-                sequence,
-            )
+            return push_bytes(&self._remainder, self._parts.rest.data, self._parts.rest.size)
         return 0
+
+    cdef inline int _push_annotations(self, const uint8_t* data, uint32_t scope, uint8_t* further) noexcept nogil:
+        cdef const uint64_t* spans = <uint64_t*>self._parts.annotations.data
+        cdef int64_t i, start
+        cdef int state
+        for i in range(self._parts.annotations.size // 16):
+            start = <int64_t>spans[2 * i]
+            state = self._annotation(data, start, start + <int64_t>spans[2 * i + 1], scope, further)
+            if state:
+                return state
+        return 0
+
+    # The extra counters as events of their own, but number `timed`.
+    cdef inline int _push_extra_counters(
+        self, int32_t packet, uint64_t* counted, int64_t counted_size, int64_t timed, const Sequence* sequence
+    ) noexcept nogil:
+        cdef EventParts* parts = &self._parts
+        if parts.values.size and self._push_counters(
+            packet, &parts.values, counted, counted_size, False, timed, sequence
+        ) < 0:
+            return -1
+        if not parts.double_values.size:
+            return 0
+        return self._push_counters(
+            packet,
+            &parts.double_values,
+            <uint64_t*>parts.double_tracks.data if parts.double_tracks.size else sequence.extra_double,
+            parts.double_tracks.size // 8 if parts.double_tracks.size else sequence.extra_double_count,
+            True,
+            -1,
+            sequence,
+        )
 
     cdef int _packet_at(
         self, const uint8_t* data, int64_t* row, int32_t packet, int64_t* ts, int64_t* clock, int64_t* scope,

@@ -104,7 +104,7 @@ cdef struct Parsed:
     # Members of JSON events, in a LegacyEvent.
     int64_t members_start
     int64_t members_size
-    # Whether messages in it may have fields without a rule.
+    # True if messages in it may have fields without a rule.
     uint8_t further
 
 
@@ -132,6 +132,7 @@ cdef inline int category_text(EventParts* parts, const uint8_t* data, int64_t si
         return -1
     return push_bytes(&parts.text, data, size)
 
+
 cdef inline int category_iid(
     EventParts* parts, uint64_t iid, uint32_t scope, StringTable strings, KeyMap interned
 ) noexcept nogil:
@@ -141,6 +142,40 @@ cdef inline int category_iid(
         return 0
     entry = strings.entry(id)
     return category_text(parts, entry.data, entry.size)
+
+
+# Read a field of an event that is rarer: correlation and call stacks. Returns 0 for any other field, -1 without memory.
+cdef inline int read_rarer_field(
+    StringTable strings, KeyMap interned, const uint8_t* data, uint32_t scope, const WireField* field, Parsed* event
+) noexcept nogil:
+    if field.number == TRACK_EVENT_CORRELATION_ID and field.wire == WIRE_VARINT:
+        event.has_correlation = 1
+        event.correlation = field.value
+    elif field.number == TRACK_EVENT_CORRELATION_ID_STR and field.wire == WIRE_BYTES:
+        event.has_correlation = 2
+        event.correlation_name = strings.find_or_add(data + field.start, <uint32_t>field.size)
+        if event.correlation_name < 0:
+            return -1
+    elif field.number == TRACK_EVENT_CORRELATION_ID_STR_IID and field.wire == WIRE_VARINT:
+        event.has_correlation = 2
+        event.correlation_name = interned.find(
+            field.value, <uint64_t>scope << 16 | INTERNED_CORRELATION_ID_STR, 0
+        )
+    elif field.number == TRACK_EVENT_CALLSTACK and field.wire == WIRE_BYTES:
+        event.further = 1
+        event.has_callstack = 1
+        event.callstack_start = field.start
+        event.callstack_size = field.size
+    elif field.number == TRACK_EVENT_CALLSTACK_IID and field.wire == WIRE_VARINT:
+        event.has_callstack = 2
+        event.callstack = field.value
+    elif field.number == TRACK_EVENT_CALLSTACK_WEIGHT and field.wire == WIRE_FIXED64:
+        event.has_weight = 1
+        event.weight = field.value
+    else:
+        return 0
+    return 1
+
 
 # Take a TrackEvent apart; -1 when memory runs out, 1 when it is damaged.
 cdef inline int parse_event(
@@ -152,6 +187,7 @@ cdef inline int parse_event(
     cdef int64_t inner, inner_end
     cdef uint64_t value = 0
     cdef int failed = 0
+    cdef int state
     memset(event, 0, sizeof(Parsed))
     parts.text.size = 0
     parts.annotations.size = 0
@@ -241,31 +277,9 @@ cdef inline int parse_event(
         elif field.number == TRACK_EVENT_THREAD_TIME_ABSOLUTE_US and field.wire == WIRE_VARINT:
             event.has_thread_time = 1
             event.thread_time_us = <int64_t>field.value
-        elif field.number == TRACK_EVENT_CORRELATION_ID and field.wire == WIRE_VARINT:
-            event.has_correlation = 1
-            event.correlation = field.value
-        elif field.number == TRACK_EVENT_CORRELATION_ID_STR and field.wire == WIRE_BYTES:
-            event.has_correlation = 2
-            event.correlation_name = strings.find_or_add(data + field.start, <uint32_t>field.size)
-            failed |= -(event.correlation_name < 0)
-        elif field.number == TRACK_EVENT_CORRELATION_ID_STR_IID and field.wire == WIRE_VARINT:
-            event.has_correlation = 2
-            event.correlation_name = interned.find(
-                field.value, <uint64_t>scope << 16 | INTERNED_CORRELATION_ID_STR, 0
-            )
-        elif field.number == TRACK_EVENT_CALLSTACK and field.wire == WIRE_BYTES:
-            event.further = 1
-            event.has_callstack = 1
-            event.callstack_start = field.start
-            event.callstack_size = field.size
-        elif field.number == TRACK_EVENT_CALLSTACK_IID and field.wire == WIRE_VARINT:
-            event.has_callstack = 2
-            event.callstack = field.value
-        elif field.number == TRACK_EVENT_CALLSTACK_WEIGHT and field.wire == WIRE_FIXED64:
-            event.has_weight = 1
-            event.weight = field.value
         else:
-            failed |= push_bytes(&parts.rest, data + start, at - start)
+            state = read_rarer_field(strings, interned, data, scope, &field, event)
+            failed |= push_bytes(&parts.rest, data + start, at - start) if state == 0 else -(state < 0)
         if failed:
             return 1 if failed > 0 else -1
     if parts.text.size:

@@ -134,10 +134,32 @@ cdef inline uint8_t* put_interned_id(
     return put_tagged(at, step.tag, step.tag_size, to.interning.numbers[id])
 
 
+# Put a string of a column that the sequence interns, or a text that is written in full.
+cdef inline uint8_t* put_interned_column(
+    Emission* to, StringTable strings, const Program* one, const Step* step, int64_t row, uint8_t* at
+) noexcept nogil:
+    cdef const uint8_t* data
+    cdef int64_t size
+    cdef int32_t id
+    if step.view.offsets is NULL:
+        id = <int32_t>load32(value_of(step, row), False)
+        # The empty text is an annotation's value, but no name.
+        if id or step.table == tSTRINGS:
+            at = put_interned_id(to, strings, step, id, at)
+        return at
+    if not span_of(step.view, row, 1, &data, &size):
+        return failed(to, BAD_COLUMN)
+    if size or step.table == tSTRINGS:
+        if size >> 31:
+            return failed(to, TOO_LARGE)
+        at = put_raw(to, one, put(put(at, step.inline_tag), <uint64_t>size), data, size)
+    return at
+
+
 # Run the steps of a program from `following` on, up to `after`, for one row that all their columns have; NULL where
 # that fails, with `to.status`. There is room for all steps, which is made again after each text and element.
 cdef inline uint8_t* run_steps(
-    Emission* to, StringTable strings, const Program* one, const Step* following, const Step* behind, int64_t row,
+    Emission* to, StringTable strings, const Program* one, const Step* following, const Step* after, int64_t row,
     uint8_t* at,
 ) noexcept nogil:
     cdef const Step* step
@@ -148,7 +170,7 @@ cdef inline uint8_t* run_steps(
     cdef int16_t tag
     cdef const Step* which
     cdef int op
-    while following < behind:
+    while following < after:
         step = following
         following += 1
         op = step.op
@@ -204,19 +226,7 @@ cdef inline uint8_t* run_steps(
             if to.placed:
                 at = put_tagged(at, step.tag, step.tag_size, to.place)
         elif op == sINTERNED:
-            view = step.view
-            if view.offsets is NULL:
-                id = <int32_t>load32(value_of(step, row), False)
-                # The empty text is an annotation's value, but no name.
-                if id or step.table == tSTRINGS:
-                    at = put_interned_id(to, strings, step, id, at)
-            else:
-                if not span_of(view, row, 1, &data, &end):
-                    return failed(to, BAD_COLUMN)
-                if end or step.table == tSTRINGS:
-                    if end >> 31:
-                        return failed(to, TOO_LARGE)
-                    at = put_raw(to, one, put(put(at, step.inline_tag), <uint64_t>end), data, end)
+            at = put_interned_column(to, strings, one, step, row, at)
             if at is NULL:
                 return NULL
         elif op == sRAW:

@@ -78,7 +78,7 @@ cdef inline void free_interned(Interned* interned) noexcept nogil:
         free(interned.texts[i].data)
 
 
-# Whether a packet before brought a text. The caller has checked the id.
+# Return True if a packet before brought a text. The caller has checked the id.
 cdef inline bint is_interned(const Interning* interning, int32_t id, int table) noexcept nogil:
     # Its number was written before this.
     return __atomic_load_n(&interning.seen[id], __ATOMIC_ACQUIRE) >> table & 1

@@ -80,13 +80,13 @@ cdef struct Program:
 
 
 # How many rows all columns of some steps have, but of those that belong to others, with which theirs are noted.
-cdef inline int64_t count_rows(Step* step, int first, int behind) noexcept nogil:
+cdef inline int64_t count_rows(Step* step, int first, int after) noexcept nogil:
     cdef int64_t rows = INT64_MAX
     cdef int inner
-    while first < behind:
+    while first < after:
         if step[first].view is not NULL:
             rows = min(rows, step[first].view.length)
         inner = first + 1
-        first = min(inner + step[first].count, behind)
+        first = min(inner + step[first].count, after)
         step[inner - 1].inner_rows = count_rows(step, inner, first)
     return rows

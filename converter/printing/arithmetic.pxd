@@ -1,4 +1,4 @@
-# What operations make of numbers.
+# Results of operations on numbers.
 
 from libc.stdint cimport int64_t, uint64_t
 

@@ -24,7 +24,7 @@ cdef class Directory:
     # The texts, kept alive.
     cdef dict _texts
 
-    # What is known of a key, asked for when it has not been before. Call without the GIL.
+    # Find the entry of a key, which is asked for when it has not been before. Call without the GIL.
     cdef int find(self, uint64_t key, Found* found) except -1 nogil
     cdef int ask(self, uint64_t key, Found* found) except -1
     # A text for a key that comes with an event.

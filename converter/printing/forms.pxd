@@ -16,9 +16,9 @@ cdef extern from *:
     int __builtin_clzll(unsigned long long) noexcept nogil
 
 cdef enum:
-    # Of a number in binary.
+    # The digits of a number in binary.
     MOST_OF_NUMBER = 64
-    # Of a second.
+    # The decimals of a second.
     DECIMALS = 9
 
     LEFT = 1

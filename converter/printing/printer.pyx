@@ -48,7 +48,7 @@ cdef class Printer:
     cdef Output _out
     cdef Blocks _blocks
     cdef bint _escapes
-    # Of the event at hand: what a directory has found, and the form of texts.
+    # The event at hand: the entry that a directory has found, and the layout of texts.
     cdef Found _found
     cdef Form _form
     cdef int64_t[LEVELS] _rows

@@ -164,7 +164,7 @@ cdef class Program:
                 record = Record(self._segments.data[segment] + offset, self._sizes[row])
         return record
 
-    # What the event of a row, which need not exist, is printed of will soon be read.
+    # Prefetch the data that the event of a row, which need not exist, is printed from.
     cdef inline void fetch(self, int64_t row) noexcept nogil:
         cdef Record record = self.record(row)
         cdef int64_t i

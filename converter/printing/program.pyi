@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from converter.kernels.batches.columns import HeldBuffers
 from converter.printing.directory import Directory
 
-#: What operations take of columns: integers and floating-point numbers; ids of strings, or lists of bytes; lists of
-#: bytes; the offsets of lists; whether there is a value; which option has it.
+#: Input that operations take of columns: integers and floating-point numbers; ids of strings, or lists of bytes; lists
+#: : of bytes; the offsets of lists; whether there is a value; which option has it.
 SCALAR: int
 TEXTS: int
 OCTET_LISTS: int
@@ -129,7 +129,7 @@ FLAGS: int
 LABEL: int
 #: (directory): takes a number, leaves whether something is known of it.
 FIND: int
-#: What was found: its text is printed, its number left.
+#: The entry that was found: its text is printed, its number left.
 FOUND_TEXT: int
 FOUND_NUMBER: int
 #: (directory): takes a number and prints its text, if it has one.

@@ -22,7 +22,7 @@ SCALAR, TEXTS, OCTET_LISTS, LISTS, VALIDITY, UNIONS = (
 )
 MAX_LEVELS = LEVELS
 
-# What the operations that take a column take, how many numbers each takes and leaves, and which have a target.
+# The input of the operations that take a column, the numbers that each takes and leaves, and those that have a target.
 cdef Takes[OPERATIONS] TAKES
 cdef int[OPERATIONS] POPS
 cdef int[OPERATIONS] PUSHES
@@ -190,7 +190,7 @@ cdef class Program:
         cdef int64_t i, target, depth, marks
         cdef int64_t code
         known = {0: (0, 0)}
-        # Where what gives up goes on.
+        # Targets of operations that give up.
         caught = {self._operations[i].a for i in range(self._count) if self._operations[i].code == GIVE_UP}
         for i in range(self._count):
             code = self._operations[i].code

@@ -95,7 +95,7 @@ cdef class Stacks:
                     owners[i] = held.entries[entry].owner
                     numbers[i] = held.entries[entry].number
                     names[i] = held.entries[entry].name
-                    # What is inside the slice that ends is over as well.
+                    # Slices inside the one that ends are over as well.
                     while top != entry:
                         after = held.entries[top].below
                         held.entries[after].inside += held.entries[top].inside

@@ -1,4 +1,4 @@
-# What the kernels of FXT share: words, record types and shapes.
+# Shared definitions of the FXT kernels: words, record types and shapes.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy

@@ -18,7 +18,7 @@ cdef enum:
     LONG_SIZE = 0xffff
     # The event whose payload has all bits of the time (version 1.0).
     HEARTBEAT_64_ID = 3
-    # What an event header takes at most, paddings included.
+    # The most bytes of an event header, paddings included.
     MOST_HEADER = 64
     # The time of an event of version 2.
     TIME_BITS = 27
@@ -31,7 +31,7 @@ cdef struct HeaderForm:
     bint ids_swap
     int64_t alignment
     int64_t arch_size
-    # Of compact headers: bits of the time, where the data begin, and the lowest bits that the time lacks.
+    # Fields of compact headers: bits of the time, the position of the data, and the lowest bits that the time lacks.
     uint32_t tscbits
     uint32_t shift
     uint32_t truncate
@@ -44,7 +44,7 @@ cdef struct EventHeader:
     bint blank
     # All bits of the time, not only the lowest.
     bint whole
-    # Of the payload, -1 where the header does not say it.
+    # The size of the payload, -1 where the header does not say it.
     int64_t size
 
 
@@ -57,7 +57,7 @@ cdef inline uint64_t later(uint64_t before, uint64_t low, uint32_t bits) noexcep
     return tsc
 
 
-# What the bits of the time can say: those of later events begin again. 0 where they are all.
+# Return the period of the time's bits, after which they start again from 0; 0 where they are all.
 cdef inline uint64_t period(const HeaderForm* form) noexcept nogil:
     if form.form == HEADER_64:
         return 0

@@ -1,7 +1,6 @@
-# What an emitter sees of a column: Arrow's layout, with a stride, so that a column of equal values costs nothing.
-#
-# The operations of programs that all formats have in common: a number, the id of a text, the elements of a list, whether a
-# value is there, which option of a union was chosen. What is written of them is each format's own.
+# A column as an emitter sees it: Arrow's layout, with a stride, so that a column of equal values costs nothing. The
+# operations of programs that all formats have in common: a number, the id of a text, the elements of a list, whether a
+# value is there, which option of a union was chosen. What they write is each format's own.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -13,13 +12,14 @@ cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
-    # How many rows ahead a column is fetched: a batch has more columns than the processor keeps track of by itself.
+    # The number of rows ahead for which a column is prefetched: a batch has more columns than the processor keeps track
+    # of by itself.
     AHEAD = 32
     # And how many bytes of texts.
     BYTES_AHEAD = 512
 
 
-# What an operation takes of its column (see `columns.BoundColumns.bind`).
+# The input that an operation takes of its column (see `columns.BoundColumns.bind`).
 cdef enum Takes:
     TAKES_NOTHING = 0
     # Elements of one width.
@@ -28,7 +28,7 @@ cdef enum Takes:
     TAKES_TEXT = 2
     # Lists of elements of one width.
     TAKES_BYTES = 3
-    # Where lists begin and end, whose elements are rows of the operations inside.
+    # The bounds of lists, whose elements are rows of the operations inside.
     TAKES_LIST = 4
     # True if there is a value.
     TAKES_VALIDITY = 5
@@ -45,11 +45,11 @@ cdef struct ColumnView:
     int64_t length
     # Bytes of a value or element.
     int64_t width
-    # Of lists, where row i begins, and ends at `offsets[i + 1]`; otherwise NULL.
+    # For lists: row i begins at `offsets[i]` and ends at `offsets[i + 1]`; otherwise NULL.
     const int64_t* offsets
-    # How many elements the lists have room for.
+    # The number of elements that the lists have room for.
     int64_t extent
-    # Of unions: the row of the option's column, 32 bits each.
+    # For unions: the row of the option's column, 32 bits each.
     const uint8_t* rows
     int64_t rows_stride
 

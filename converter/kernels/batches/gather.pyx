@@ -22,7 +22,8 @@ cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
-    # How many records ahead memory is fetched: the records of one class lie far apart, in several windows at a time.
+    # The number of records ahead for which memory is prefetched: the records of one class lie far apart, in several
+    # windows at a time.
     AHEAD = 12
     # For this number of records at a time, integers are taken field by field.
     STRIP = 32
@@ -95,7 +96,7 @@ cdef inline Record text_in(
         start = word & 0xffff
         length[0] = word >> 16
     else:
-        # Of old kernels: no length, so as much as there is.
+        # Old kernels: no length, so all bytes that there are.
         start = load16(record + place.offset, swap)
         length[0] = size
     if place.relative:
@@ -403,7 +404,7 @@ cdef class Segments(HeldBuffers):
                     start = word & 0xffff
                     length = word >> 16
                 else:
-                    # Of old kernels: no length, so as much as there is.
+                    # Old kernels: no length, so all bytes that there are.
                     start = load16(record + offset, swap)
                     length = size[i]
                 if relative:

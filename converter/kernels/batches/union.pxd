@@ -19,7 +19,7 @@ cdef class DenseUnion:
     cdef object _class_id
     cdef object _row
     cdef dict _lengths
-    # What is known so far, found by one thread at a time: positions by class, of all rows, and columns by their ids.
+    # Results so far, computed by one thread at a time: positions by class, of all rows, and columns by their ids.
     cdef PyThread_type_lock _lock
     cdef RowBounds _bounds
     cdef dict _positions

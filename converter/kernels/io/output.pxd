@@ -10,7 +10,7 @@ cdef extern from *:
     long __builtin_expect(long, long) noexcept nogil
 
 cdef enum:
-    # How many blocks wait to be used again, and how large they may be: one that a huge event has grown is let go.
+    # The number of blocks that wait to be reused, and their largest size: one that a huge event has grown is freed.
     SPARE_BLOCKS = 8
     MOST_ROOM = 1 << 23
 
@@ -70,7 +70,7 @@ cdef inline void put64(Output* out, uint64_t value, bint swap) noexcept nogil:
 
 cdef inline void put_bytes(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
     if size:
-        # Of no bytes there may be no address.
+        # There may be no address of zero bytes.
         memcpy(out.data + out.used, data, size)
     out.used += size
 

@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
 cdef enum:
-    # What there is in place of a number: the key is not there, or there is no room for it.
+    # Values in place of a number: the key is not there, or there is no room for it.
     UNKNOWN = -1
     FAILED = -2
     # Bits of a slot's number at first, and at most.
@@ -24,9 +24,10 @@ cdef struct Numbers:
     # A number and 1, or 0; half of them at most are used.
     int32_t* slots
     uint64_t mask
-    # What is left of 64 bits are as many as a slot's number has.
+    # 64 bits shifted by this are the number of a slot.
     int shift
-    # Of keys that a file chooses something that its maker does not know, or they could all be made to share a slot.
+    # Keys chosen by a file are mixed with a seed that its maker does not know, or they could all be made to share a
+    # slot.
     uint64_t seed
 
 

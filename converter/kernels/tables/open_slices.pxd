@@ -21,7 +21,7 @@ cdef enum:
 cdef struct Open:
     int64_t number
     int64_t name
-    # How much of the time since was inside of what has ended already.
+    # The part of the time since then that was inside slices that have ended already.
     int64_t inside
     # The one around it, or the next free one.
     int32_t below
@@ -125,7 +125,7 @@ cdef inline bint is_called(const Lanes* of, int32_t entry, int64_t name, bint or
     return of.entries[entry].name == name or or_none and not of.entries[entry].name
 
 
-# How many are open by a name deep inside.
+# Return the number of entries of a name that are open deep inside.
 cdef inline int32_t how_many(const Lanes* of, int32_t lane, int64_t name) noexcept nogil:
     cdef int32_t counted = find_pair(&of.counts, <uint64_t>lane, <uint64_t>name)
     return 0 if counted < 0 else (<const int32_t*>of.counts.items)[counted]

@@ -63,7 +63,7 @@ cdef class StringTable:
     def __cinit__(self):
         cdef int64_t slots = 1 << 10
         self._seed = int.from_bytes(os.urandom(8), "little")
-        # Of these pages the first is all that most tables touch.
+        # Most tables touch only the first of these pages.
         self._blocks = <Entry**>mmap(
             NULL, MAX_BLOCKS * sizeof(Entry*), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0
         )

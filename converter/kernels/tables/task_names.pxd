@@ -16,7 +16,7 @@ cdef enum:
 cdef struct TaskName:
     # When an event said so; of several the latest counts, and of those at one time the last.
     int64_t ts
-    # Of a text as long as that, its bytes; -1 where they are not known.
+    # The number of bytes of a name that `text` holds; -1 where they are not known.
     int64_t size
     # In the table of strings; 0 before the first.
     int32_t name

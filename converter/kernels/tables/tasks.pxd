@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from converter.kernels.tables.numbers cimport Numbers
 
-# What `creator` was to the task.
+# The relation of `creator` to the task.
 cdef enum:
     NO_CREATOR = 0
     # Seen in a fork record, which does not say whether a thread or a process was made.

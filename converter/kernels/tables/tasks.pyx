@@ -51,7 +51,7 @@ cdef class TaskTable:
         while size < room and name[size]:
             size += 1
         if size == 5 and memcmp(name, <const char*>b"<...>", 5) == 0:
-            # What tools call a task without a name.
+            # The name that tools give to a task without a name.
             return
         if size:
             memset(task.name, 0, 16)
@@ -65,7 +65,7 @@ cdef class TaskTable:
         if index < 0:
             return
         task = self.task_at(index)
-        # What task_newtask says is better than what a fork record says, and of the same kind the latest is.
+        # A task_newtask record is better than a fork record, and of the same kind the latest counts.
         if task.relation == NO_CREATOR or (
             (relation != FORKED) >= (task.relation != FORKED) and ts >= task.creator_ts
         ) or (relation != FORKED and task.relation == FORKED):

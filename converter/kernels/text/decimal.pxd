@@ -25,18 +25,18 @@ cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
 
 cdef enum:
-    # Of 2^64 - 1.
+    # The digits of 2^64 - 1.
     MOST_DIGITS = 20
     TEN_TO_8 = 100000000
 
 
-# How many digits a number has: 1233 / 4096 is a little more than the logarithm of 2.
+# Return the number of digits of a number: 1233 / 4096 is a little more than the logarithm of 2.
 cdef inline int digits_of(uint64_t value) noexcept nogil:
     cdef int least = (64 - __builtin_clzll(value | 1)) * 1233 >> 12
     return least + (value >= powers_with_digits[least])
 
 
-# Write the last `count` digits of a number, zeros in front.
+# Write the last `count` digits of a number, with leading zeros.
 cdef inline void write_last_digits(uint8_t* to, uint64_t value, int count) noexcept nogil:
     while count >= 2:
         count -= 2

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 
 from converter.kernels.tables.strings import StringTable
 
-#: What a row of parsed markers has in each column: phase uint8 (an ASCII letter, 0 for other text),
-#: tgid int64 (-1 for none), name int32, track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
+#: A row of parsed markers: phase uint8 (an ASCII letter, 0 for other text), tgid int64 (-1 for none), name int32, :
+#: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
 Markers: TypeAlias = tuple[
     NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]
 ]

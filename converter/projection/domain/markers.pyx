@@ -33,7 +33,7 @@ cdef struct Marker:
     int64_t track_size
 
 
-# What trace-cmd's text output and some kernels put before the message.
+# The prefix of the message in trace-cmd's text output and some kernels.
 cdef const char* PREFIX = "tracing_mark_write: "
 cdef enum:
     PREFIX_SIZE = 20
@@ -115,7 +115,7 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
         return
     at = bar + 1
     if phase == c'E':
-        # What follows the tgid, if anything, is the name that the writer closes.
+        # The text after the tgid, if any, is the name that the writer closes.
         if at < end:
             marker.name = at
             marker.name_size = end - at
@@ -249,7 +249,7 @@ def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64
     return columns.arrays
 
 
-# Return True if a text is a message as Perfetto's importer takes it: nothing in front, and only an end without its
+# Return True if a text is a message as Perfetto's importer takes it: nothing before it, and only an end without its
 # process.
 cdef inline bint is_plain(const uint8_t* text, int64_t size) noexcept nogil:
     cdef Marker marker

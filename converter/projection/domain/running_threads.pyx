@@ -12,7 +12,7 @@ from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key
 cdef enum:
     SWITCH = 1
     WAKEUP = 2
-    # What divides wakeups: bits of the number of a division.
+    # Properties that divide wakeups: bits of the number of a division.
     UNKNOWN_WAKER = 1
     RUNNING = 2
     DIVISIONS = 4

@@ -88,7 +88,7 @@ cdef class MessageFlows:
         message.receivers += 1
         return message.flow if message.receivers == 1 else -message.flow
 
-    # What has been sent becomes what was sent earlier.
+    # Make the messages sent so far those sent earlier.
     cdef void _forget(self) noexcept nogil:
         cdef uint64_t seed = self._sent.seed
         free_numbers(&self._earlier)

@@ -15,7 +15,7 @@ cdef enum:
     OWN_DECLARATION_PART = 3
     OWN_CONTINUATION = 4
     OWN_TIME = 5
-    # Of an event's five numbers: their size, and where that of the bytes in continuations is.
+    # The five numbers of an event: their size, and the offset of the number of bytes in continuations.
     CONTEXT_SIZE = 20
     REST_PLACE = 16
     # The most bytes in continuations.

@@ -38,11 +38,11 @@ class Scanner:
 
     #: Bytes of the last window that need not be looked at again.
     consumed: int
-    #: How many bytes there must be from there on, when a pass ends with INCOMPLETE.
+    #: The number of bytes there must be from there on, when a pass ends with INCOMPLETE.
     needed: int
     #: Entries whose class, thread or track is not declared.
     undeclared: int
-    #: Where in the stream the next window begins.
+    #: The offset in the stream at which the next window begins.
     offset: int
     #: Holes of zeros, and where in the stream the first one is.
     holes: int

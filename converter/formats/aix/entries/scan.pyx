@@ -23,7 +23,7 @@ from converter.formats.aix.entries.scan_tasks cimport Owner, note_process
 from converter.formats.aix.entries.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
 from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
-# What stopped a pass over a window.
+# The reason why a pass over a window stopped.
 cpdef enum:
     DONE = 0
     INCOMPLETE = 1
@@ -222,11 +222,11 @@ cdef class Scanner:
     cdef bint _started
     cdef int64_t _last
     cdef readonly int64_t consumed
-    #: How many bytes there must be from `consumed` on, when a pass ends with INCOMPLETE.
+    # The number of bytes there must be from `consumed` on, when a pass ends with INCOMPLETE.
     cdef readonly int64_t needed
     #: Entries that say nothing that this stream has declared.
     cdef readonly int64_t undeclared
-    #: Where in the stream the next window begins.
+    #: The offset in the stream at which the next window begins.
     cdef public int64_t offset
     #: Holes of zeros, and where in the stream the first one is.
     cdef readonly int64_t holes

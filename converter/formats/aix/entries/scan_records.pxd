@@ -29,7 +29,7 @@ cdef struct Record:
     # The first entry.
     Entry entry
     int kind
-    # Of all entries.
+    # For all entries.
     int64_t size
     # From here on for this converter's own entries: the data word and the data after it; for an event, the data of its
     # fields.

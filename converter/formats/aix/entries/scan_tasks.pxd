@@ -11,7 +11,7 @@ cdef struct Owner:
     bint known
 
 
-# Of the processes that a task is said to be of, the first counts. False when memory or numbers run out.
+# The first process that a task is said to belong to counts. False when memory or numbers run out.
 cdef inline bint note_process(Numbers* tasks, uint64_t tid, uint64_t pid) noexcept nogil:
     cdef int32_t number = find_or_add_key(tasks, tid)
     cdef Owner* owners = <Owner*>tasks.items

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from converter.kernels.io.byte_order cimport HOST_IS_LITTLE, load16, load32, load64
 
 cdef enum:
-    # How an entry, or a record of several, came out.
+    # Results of reading an entry, or a record of several.
     ENTRY_OK = 0
     ENTRY_SHORT = 1
     ENTRY_BAD = 2
@@ -15,7 +15,7 @@ cdef enum:
     FLAG_GENERIC = 0x4000
     FLAG_NARROW = 0x2000
 
-    # Of 32-bit hook words: the bit for a time stamp, then the number of data words.
+    # Fields of 32-bit hook words: the bit for a time stamp, then the number of data words.
     TYPE_TIMED = 8
     TYPE_GENERIC = 0
     TYPE_0_WORDS = 1

@@ -45,7 +45,7 @@ cdef enum:
     LEVELS = 4
 
 
-# Of seconds, in nanoseconds 63 bits as well.
+# The most seconds, which fit 63 bits as nanoseconds, too.
 cdef int64_t MOST_SECONDS = <int64_t>9_000_000_000
 
 
@@ -154,7 +154,7 @@ cdef int column_of(Layout* layout, Token* token, int64_t line, int last) noexcep
                 found = i
         return found
     found = last + 1
-    # What may be missing is passed over when it cannot be: a nesting depth is one digit.
+    # An optional value is passed over when this cannot be it: a nesting depth is one digit.
     if found < layout.count and layout.kinds[found] == DEPTH and token.end - token.start > 1:
         found += 1
     return found if found < layout.count else layout.count - 1

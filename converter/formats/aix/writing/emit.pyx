@@ -27,7 +27,7 @@ from converter.kernels.io.output cimport Output, ensure, put32, put64, put_bytes
 from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
-# What each node takes.
+# The input that each node takes.
 cdef Takes[NODE_LAST + 1] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_VALIDITY, TAKES_NOTHING, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_VALIDITY,
@@ -42,7 +42,7 @@ cdef class Emitter(ProgramSet):
     cdef Stream _to
     # The data of an event that does not fit an entry.
     cdef Output _scratch
-    # What of the time 32-bit entries do not have.
+    # The upper bits of the time, which 32-bit entries do not have.
     cdef uint32_t _high
 
     def __cinit__(self, StringTable strings not None, *, int bits):

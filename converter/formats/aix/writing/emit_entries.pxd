@@ -13,7 +13,7 @@ from converter.kernels.io.output cimport Output, put16, put32, put64
 cdef enum:
     # An output of this size is to be taken.
     BLOCK = 1 << 20
-    # What an entry holds.
+    # The capacity of an entry.
     MAX_DATA = 4096
     # Hook word, data word, thread id, time stamp and padding of the largest entry.
     FRAME = 48

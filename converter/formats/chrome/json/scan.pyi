@@ -25,7 +25,7 @@ class EventScanner:
     A thread key is the texts of pid and tid with a NUL between them.
     """
 
-    #: How many times were rounded to the unit.
+    #: The number of times that were rounded to the unit.
     rounded: int
     #: The most decimals that a time had.
     places: int

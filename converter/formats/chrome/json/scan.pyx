@@ -34,7 +34,7 @@ cdef enum:
     # The thread of the last task is kept if its ids are not longer: first and last 8 bytes are compared, which are all.
     LONGEST_TASK = 16
 
-# What a phase needs, as the reader's table says.
+# Requirements of a phase, as the reader's table has them.
 cdef enum:
     NATIVE_PHASE = 0
     TIMED_PHASE = 1

@@ -23,7 +23,7 @@ cdef enum:
     MAX_SIGNATURE = 1 << 15
 
 
-# How times are counted, and what was seen of them.
+# The unit of times, and what was seen of them.
 cdef struct Clock:
     int digits
     int64_t rounded
@@ -73,7 +73,7 @@ cdef struct Members:
     # "event_args", others stay text.
     bint is_record
     bint is_switch
-    # Where arguments begin, -1 for none, and whether they are to become text.
+    # The position of the arguments, -1 for none, and whether they are to become text.
     int64_t arguments
     bint arguments_as_text
 

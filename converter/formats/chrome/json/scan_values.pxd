@@ -50,7 +50,7 @@ cdef inline Ends ends_of(const uint8_t* data, int64_t size) noexcept nogil:
     return ends
 
 
-# Where a text is among the recent ones: its size and its ends tell most apart.
+# Return the index of a text among the recent ones: its size and its ends distinguish most texts.
 cdef inline int64_t place_of(const Ends* ends, int64_t size) noexcept nogil:
     cdef uint64_t mixed = (ends.first ^ <uint64_t>size) * <uint64_t>0x9E3779B97F4A7C15 + ends.last
     return <int64_t>((mixed * <uint64_t>0x9E3779B97F4A7C15) >> 56)
@@ -83,7 +83,7 @@ cdef class ValueScanner:
     cdef int64_t _end
     # Text that slots refer to.
     cdef Output _text
-    # Of the value being scanned: its shape and its slots.
+    # The value being scanned: its shape and its slots.
     cdef Output _signature
     cdef Output _arguments
     cdef Output _scratch

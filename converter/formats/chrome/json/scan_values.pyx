@@ -23,7 +23,7 @@ cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
-    # How many rows ahead slots are fetched.
+    # The number of rows ahead for which slots are prefetched.
     AHEAD = 16
     # Objects nested deeper become JSON text.
     MAX_LEVELS = 16

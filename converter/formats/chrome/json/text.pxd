@@ -11,7 +11,7 @@ from converter.kernels.io.output cimport Output, append, ensure, put8, put_bytes
 from converter.kernels.text.utf8 cimport is_utf8
 
 
-# What came of scanning: the text ended first, it is not JSON, there is no memory, or it is fine.
+# Results of scanning: the text ended first, it is not JSON, there is no memory, or it is fine.
 cdef enum Scanned:
     UNFINISHED = 0
     FINE = 1
@@ -429,7 +429,8 @@ cdef inline bint parse_ticks(
             break
     if exponent_negative:
         exponent = -exponent
-    # How many digits of the mantissa count: those before the point, moved by the exponent and the ticks' own decimals.
+    # The number of digits of the mantissa that count: those before the point, moved by the exponent and the ticks' own
+    # decimals.
     shift = ((point if point >= 0 else mantissa_end) - i) + exponent + digits
     places[0] = 0
     for last in range(i, mantissa_end):

@@ -5,7 +5,7 @@ from converter.formats.chrome.writing.emit_programs import Program
 from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
-#: How many bytes must follow the texts of threads.
+#: The number of bytes that must follow the texts of threads.
 TEXT_PADDING: int
 
 class Emitter:

@@ -60,7 +60,7 @@ cdef class Emitter:
     cdef bint _no_memory
     cdef Millisecond _millisecond
     cdef QuotedStrings _quoted
-    # Of the batch: the number of strings, the texts of threads.
+    # The batch: the number of strings, the texts of threads.
     cdef int64_t _known
     cdef BoundColumns _texts
     # Of its events, and which of them is emitted.
@@ -68,7 +68,7 @@ cdef class Emitter:
     cdef void** _programs
     cdef int64_t _classes
     cdef int64_t _event
-    # Of its program.
+    # Room for its program.
     cdef int64_t _room
 
     def __cinit__(self, StringTable strings, int places):
@@ -332,7 +332,7 @@ cdef class Emitter:
         else:
             used = out.used
             if compact(data, 0, size, out, &after) != FINE or after != size:
-                # What claims to be JSON and is not goes out as text.
+                # Text that claims to be JSON and is not is written as a string.
                 out.used = used
                 good = put_string(out, data, size, False)
         if not good:

@@ -54,12 +54,12 @@ cdef struct Operation:
 
 
 cdef class Program:
-    # What is run: the operations that were given, but for those that write the same for all rows.
+    # The operations to run: those that were given, except those that write the same for all rows.
     cdef Operation* operations
     cdef int64_t count
-    # How many rows its columns have, the shortest of them.
+    # The number of rows of its columns, the fewest of any of them.
     cdef int64_t rows
-    # How many bytes its operations write at most that are of no size but their own.
+    # The most bytes that its operations of fixed size write.
     cdef int64_t room
     cdef Operation* _given
     cdef int64_t _given_count

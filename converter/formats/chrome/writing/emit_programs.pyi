@@ -47,7 +47,7 @@ EVENT: int
 LITERAL: int
 
 class Program:
-    """The operations of an event class, six int32 each: number, column, literal or count, and the literal in front.
+    """The operations of an event class, six int32 each: number, column, literal or count, and the literal before it.
 
     Each column is that of one operation, or of none. What is the same in all rows of a batch is found out when they are
     bound, and written as a literal. Raises ValueError for operations that make no sense.

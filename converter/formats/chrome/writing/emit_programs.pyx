@@ -17,14 +17,14 @@ from converter.kernels.tables.strings cimport Entry, StringTable
 from converter.kernels.text.decimal cimport write_integer
 
 cdef enum:
-    # How many numbers an operation is made of.
+    # The numbers that an operation is made of.
     NUMBERS = 6
     # Bytes of an operation at most, texts and literals apart: three numbers, and what each is called.
     MOST_OF_OPERATION = 96
     # From this number of rows on it pays to look for columns that are the same in all rows.
     FEWEST_ROWS = 64
 
-# What each operation takes, and how wide that is.
+# The input that each operation takes, and its width.
 cdef Takes[COLUMN_OPERATIONS] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
@@ -107,7 +107,8 @@ cdef class Program:
         self._columns.release()
         self.rows = self._rows_of(0, self._given_count)
 
-    # How many rows the columns of operations have, the shortest of them; of those inside arrays for themselves.
+    # Return the number of rows of the columns of operations, the fewest of any of them; those inside arrays are counted
+    # separately.
     cdef int64_t _rows_of(self, int64_t first, int64_t stop) noexcept:
         cdef int64_t rows = INT64_MAX
         cdef Operation* operation
@@ -127,7 +128,7 @@ cdef class Program:
         cdef Operation* operation
         cdef Operation* event = NULL
         cdef int64_t i
-        # Where the literal begins that has no operation yet, and how many operations are left inside arrays.
+        # The start of the literal that has no operation yet, and the number of operations left inside arrays.
         cdef int64_t start = 0
         cdef int64_t inside = 0
         self._literals.used = 0

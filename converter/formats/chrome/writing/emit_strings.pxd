@@ -15,8 +15,8 @@ cdef enum:
     MOST_KEPT = 1 << 23
 
 
-# Where the quoted form of a string is among those that are kept, and its size; 0 where it is not. Of one that could be
-# taken for a number the size is below 0.
+# The position of a string's quoted form among those that are kept, and its size; 0 where it is not kept. The size is
+# negative for a string that could be taken for a number.
 cdef struct Quoted:
     int64_t start
     int64_t size

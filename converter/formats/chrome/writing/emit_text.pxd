@@ -76,7 +76,7 @@ cdef inline int64_t next_escape(const uint8_t* data, int64_t at, int64_t size) n
             break
         at += 8
     else:
-        # What is left are the last of eight bytes, of which the others are none.
+        # The rest are the last of eight bytes, the others of which need no escape.
         if size >= 8 and not has_escape(load64(data + size - 8, False)):
             return size
     while at < size and data[at] >= c' ' and data[at] != c'"' and data[at] != c'\\':
@@ -177,7 +177,7 @@ cdef inline uint8_t* put_thousandths(uint8_t* at, uint32_t part) noexcept nogil:
     position after them.
     """
     cdef uint32_t text = load32(<const uint8_t*>thousandths + 4 * part, HOST_IS_BIG)
-    # What differs from ".000", the last decimal highest. Which of them are zeros nobody can predict.
+    # The difference from ".000", the last decimal highest. Which of them are zeros cannot be predicted.
     cdef uint32_t digits = text ^ <uint32_t>0x3030302E
     store32(at, text, HOST_IS_BIG)
     return at + ((39 - __builtin_clz(digits | 1)) >> 3) * (part != 0)

@@ -47,7 +47,7 @@ cdef class LineColumns:
     cdef BoundColumns _columns
     cdef const ColumnView* views
     cdef int64_t rows
-    # What wakeups are called; nothing of switches.
+    # The event name of wakeups; empty for switches.
     cdef bytes _name
     cdef const uint8_t* name
     cdef int64_t name_size
@@ -78,7 +78,7 @@ cdef class SchedLines:
     cdef uint8_t[MOST_LETTERS] _letters
     cdef int _letter_count
     cdef int _preempted
-    # Of the batch.
+    # Those of the batch.
     cdef int64_t _known
     cdef int64_t _threads
     cdef const int64_t* _tids
@@ -218,7 +218,8 @@ cdef class SchedLines:
         put(out, b"\\n", 2)
         return 1
 
-    # What all lines begin with: a task, whose name the importers take from elsewhere, its process, the CPU and the time.
+    # Put the beginning of all lines: a task, whose name the importers take from elsewhere, its process, the CPU and the
+    # time.
     cdef inline void _front(self, int64_t tid, int64_t pid, int32_t cpu, int64_t time) noexcept nogil:
         cdef Output* out = &self._out
         put(out, b"<...>-", 6)
@@ -288,7 +289,8 @@ cdef inline void put_cpu(Output* out, int64_t number) noexcept nogil:
         out.used += write_digits(out.data + out.used, <uint64_t>number)
 
 
-# What a task is called: with spaces that do not end it, without what would end the line or the string. There is room.
+# Put the name of a task: with spaces that do not end it, without bytes that would end the line or the string. There is
+# room.
 cdef inline void put_name(Output* out, const uint8_t* name, int64_t size) noexcept nogil:
     cdef int64_t i
     cdef uint8_t* at = out.data + out.used

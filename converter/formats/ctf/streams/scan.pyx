@@ -24,7 +24,7 @@ from converter.formats.ctf.streams.scan_programs cimport (
 )
 from converter.kernels.tables.strings cimport StringTable
 
-# What `Scanner.scan` stopped at.
+# The reason why `Scanner.scan` stopped.
 cdef enum:
     #: The window ends; so does the last packet in it.
     S_DONE = 0
@@ -53,7 +53,7 @@ cdef enum:
     # file.
     HOLE = 64
 
-#: What is wrong with a record, by the scanner's `defect`.
+#: Defects of a record, by the scanner's `defect`.
 DEFECTS = {
     OUT_OF_BOUNDS: "a field that crosses the end of the packet's content",
     NO_OPTION: "a selector that selects no option",
@@ -167,7 +167,7 @@ cdef inline int64_t failure(bint cut, bint last) noexcept nogil:
 cdef class Scanner:
     cdef Program _packet
     cdef Program _header
-    # Of the header, the way that almost all take.
+    # The path that almost all headers take.
     cdef Path _path
     cdef Program _common
     cdef list _programs

@@ -17,7 +17,7 @@ cdef extern from *:
     void __builtin_prefetch(const void*) noexcept nogil
 
 cdef enum:
-    # How many records ahead memory is fetched: the records of one class lie far apart.
+    # The number of records ahead for which memory is prefetched: the records of one class lie far apart.
     AHEAD = 8
 
 

@@ -248,7 +248,7 @@ cdef inline int64_t variable(Machine* machine, const Operation* op, int64_t at) 
             value |= <uint64_t>(byte & 0x7f) << shift
         elif shift == 63:
             value |= <uint64_t>(byte & 1) << 63
-            # What is above bit 63 may only repeat the sign.
+            # The bits above bit 63 may only repeat the sign.
             if byte & 0x7f != (0x7f if op.flags & SIGNED and byte & 1 else byte & 1):
                 return TOO_WIDE
         elif byte & 0x7f != (0x7f if op.flags & SIGNED and value >> 63 else 0):

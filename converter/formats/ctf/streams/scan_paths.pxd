@@ -9,7 +9,7 @@ from converter.formats.ctf.streams.scan_programs cimport (
 
 cdef enum:
     MOST_STEPS = 8
-    # How a field is loaded that is not of whole bytes.
+    # The load of a field that is not of whole bytes.
     OF_BITS = -1
 
 
@@ -21,7 +21,7 @@ cdef struct PathStep:
     int64_t flags
     int64_t reg
     bint clock
-    # What its value may be.
+    # The range of its values.
     uint64_t low
     uint64_t high
 
@@ -107,7 +107,7 @@ cdef inline Path path_of(Program program) noexcept:
         op += 1
 
 
-# Where a record's header ends whose fields lie on the path; below 0 where they do not, or it is cut.
+# Return the end of a record's header whose fields lie on the path; below 0 where they do not, or it is cut.
 cdef inline int64_t follow(const Path* path, Machine* machine, int64_t at) noexcept nogil:
     cdef const PathStep* step
     cdef const PathStep* clock = NULL

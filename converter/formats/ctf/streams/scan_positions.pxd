@@ -1,4 +1,4 @@
-# Where events are: (process id, thread id, track, thread name), numbered as they are met.
+# Places of events: (process id, thread id, track, thread name), numbered as they are met.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
@@ -21,7 +21,7 @@ cdef struct Places:
     uint64_t mask
     # Unknown to the producer of the trace, which could otherwise choose ids that all fall into one heap.
     uint64_t seed
-    # Where the event before was.
+    # The place of the event before.
     int64_t last
 
 
@@ -140,7 +140,7 @@ cdef inline int64_t find_or_add_place(
 
 
 cdef enum:
-    # Of contexts that are known again.
+    # The most bytes of a context that is recognised again.
     MOST_CONTEXT = 128
 
 
@@ -148,7 +148,7 @@ cdef enum:
 cdef struct Context:
     # Bits; 0: there is none.
     int64_t size
-    # Where it began, as far as alignment goes.
+    # The bit at which it began, as far as alignment goes.
     int64_t phase
     int64_t place
     uint8_t data[MOST_CONTEXT]

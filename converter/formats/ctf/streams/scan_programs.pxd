@@ -48,7 +48,7 @@ cdef enum:
     BYTEWISE = 64
 
 cdef enum:
-    # What `run` gives in place of a position.
+    # Results of `run` in place of a position.
     OUT_OF_BOUNDS = -1
     NO_OPTION = -2
     BAD_LENGTH = -3
@@ -68,8 +68,8 @@ cdef struct Operation:
     int64_t align
     int64_t width
     int64_t flags
-    # Where the value goes: to the slot (a column's buffer), to the register; -1: to none. Of bytes and lists, slot
-    # receives where each ends and the next slot the contents; of text and bytes, registers receive place and size.
+    # The destination of the value: slot (a column's buffer) and register; -1: none. For bytes and lists, the slot
+    # receives the end of each and the next slot the contents; for text and bytes, registers receive position and size.
     int64_t slot
     int64_t reg
     int64_t target
@@ -80,13 +80,13 @@ cdef struct Operation:
 cdef struct Range:
     int64_t low
     int64_t high
-    # Of a SELECT: the number of the option, and where its operations are.
+    # For a SELECT: the number of the option, and the position of its operations.
     int64_t option
     int64_t target
 
 
 cdef enum:
-    # How an integer is loaded: its width; signed; of the other byte order than the machine's.
+    # Loads of an integer: its width; signed; of the other byte order than the machine's.
     U8 = 0
     I8 = 1
     U16 = 4
@@ -117,13 +117,13 @@ cdef struct Group:
     int64_t count
 
 
-# Where the fields of a group begin in the records whose values are still to be gathered.
+# The positions of a group's fields in the records whose values are still to be gathered.
 cdef struct Pending:
     int64_t count
     const uint8_t* at[GATHERED]
 
 
-# What `run` runs.
+# The input of `run`.
 cdef struct Code:
     const Operation* operations
     const Range* ranges
@@ -150,7 +150,8 @@ cdef struct Machine:
     # By group; a program without slots has none.
     Pending* pending
     uint64_t clock
-    # How many more elements without any bits may be met: what no data back must not take time or memory.
+    # The number of further elements without any bits that are accepted: elements without data must not take time or
+    # memory.
     int64_t idle
 
 
@@ -169,7 +170,8 @@ cdef class Program:
     cdef bint stands_alone(self) noexcept
     # Return True if it sets one of these registers.
     cdef bint sets(self, int64_t first, int64_t last) noexcept
-    # How many bits it goes past, from a whole byte on, if it does nothing but gather columns of them; -1 where it does more.
+    # Return the number of bits that it skips, from a whole byte on, if it does nothing but gather columns of them; -1
+    # if it does more.
     cdef int64_t only_passes(self) noexcept
 
 

@@ -156,7 +156,7 @@ cdef class Program:
         cdef Operation* op
         if self.size == 0 or self.operations[self.size - 1].code != END:
             raise ValueError("a program ends with END")
-        # How deeply each operation is nested; nothing leads from one level to another.
+        # The nesting depth of each operation; nothing leads from one level to another.
         levels = []
         level = 0
         for i in range(self.size):

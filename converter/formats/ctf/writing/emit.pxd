@@ -11,7 +11,7 @@ cpdef enum:
     OP_OPTIONAL = 6  # 1 and the value, or 0
     OP_GROUP = 7  # the operations of an option
 
-    # What a program counts instead of writing events.
+    # The loss that a program counts instead of writing events.
     DISCARDS_EVENTS = 1
     DISCARDS_PACKETS = 2
 

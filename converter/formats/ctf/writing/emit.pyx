@@ -27,7 +27,7 @@ cdef enum:
     # An output larger than this is to be taken.
     BLOCK = 1 << 22
 
-# What each operation takes.
+# The input that each operation takes.
 cdef Takes[OP_GROUP + 1] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_LIST, TAKES_UNION, TAKES_VALIDITY, TAKES_NOTHING,

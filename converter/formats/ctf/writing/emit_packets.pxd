@@ -15,7 +15,7 @@ cdef enum:
     PAGE = 4096
     # The id of the large event header that says that a larger one follows.
     EXTENDED = 0xFFFF
-    # What an output has more room for, whenever it grows.
+    # The spare room of an output whenever it grows.
     MARGIN = 1 << 16
 
 
@@ -30,7 +30,7 @@ cdef struct Packet:
 
 cdef struct Stream:
     Output out
-    # Where the open packet begins; -1: none is open.
+    # The start of the open packet; -1: none is open.
     int64_t start
     uint8_t[16] uuid
     uint32_t class_id

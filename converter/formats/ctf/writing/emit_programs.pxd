@@ -1,4 +1,4 @@
-# What a program says of each row of a class is written into a stream, little-endian and from whole bytes on.
+# Writes the rows of a class into a stream as its program says, little-endian and from whole bytes on.
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memchr, memcpy
 

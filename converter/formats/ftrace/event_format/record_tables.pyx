@@ -122,7 +122,7 @@ cdef class RecordColumns:
     cdef readonly object places
     cdef readonly object text_places
     cdef list _dtypes
-    # What gives each column: a number among those that are gathered together, or what loads it.
+    # The source of each column: a number among those that are gathered together, or the function that loads it.
     cdef list _sources
     cdef object _format
     cdef int _long_size

@@ -38,7 +38,7 @@ MISSED = OP_MISSED
 
 
 cdef class RecordLayout:
-    # What is the same for all batches.
+    # Values that are the same for all batches.
     cdef Rows _rows
     cdef bytes _template
     cdef Operation* _operations

@@ -35,7 +35,7 @@ cdef struct Stream:
     int64_t missed
 
 
-# Where the open page is, or the next will be.
+# Return the position of the open page, or of the next one.
 cdef inline uint8_t* open_place(Stream* stream) noexcept nogil:
     return stream.out.data + stream.out.used
 

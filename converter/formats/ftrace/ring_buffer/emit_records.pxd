@@ -85,7 +85,7 @@ cdef inline int64_t record_size(
     return size
 
 
-# Where the `size` bytes at `at` in a record are.
+# Set the position of the `size` bytes at `at` in a record.
 cdef inline void locate(
     uint8_t* record, const Operation* operation, int64_t at, int64_t size, bint swap
 ) noexcept nogil:

@@ -5,7 +5,7 @@ from converter.kernels.io.byte_order cimport load32, load64
 
 
 cdef enum:
-    # What `next_record` found.
+    # Results of `next_record`.
     PAGE_END = 0
     RECORD = 1
     DAMAGED = 2
@@ -26,7 +26,7 @@ cdef enum:
     TIME_STAMP = 31
 
 
-# How many places are damaged, and the first of them, -1 for none.
+# The number of damaged ranges, and the first of them, -1 for none.
 cdef struct PageDamage:
     int64_t count
     int64_t first
@@ -48,7 +48,7 @@ cdef struct PageCursor:
     int64_t stated
     bint swap
     bint big_endian
-    # What `next_of_any` found.
+    # The result of `next_of_any`.
     int found
 
 

@@ -25,7 +25,7 @@ ctypedef size_t (*Extent)(const void* data, size_t size) noexcept nogil
 ctypedef size_t (*Decompress)(void* context, void* to, size_t room, const void* data, size_t size) noexcept nogil
 
 cdef enum:
-    # Of a frame's header: its magic number, the descriptor of what follows, and the size of its window.
+    # The bytes of a frame's header: its magic number, the descriptor of what follows, and the size of its window.
     HEADER = 6
     SINGLE_SEGMENT = 1 << 5
     # Windows of 128 MiB; the zstandard package refuses larger ones.
@@ -101,7 +101,7 @@ cdef class ChunkDecompressor:
                     break
                 if size < 1 or size > room.shape[0] - filled or not is_usual(&data[at], packed):
                     break
-                # What follows the first frame is no part of the chunk.
+                # Data after the first frame are not part of the chunk.
                 extent = frame_extent(&data[at], packed)
                 if extent > <size_t>packed:
                     break

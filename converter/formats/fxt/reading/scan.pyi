@@ -3,7 +3,7 @@ from numpy.typing import NDArray
 
 from converter.kernels.tables.strings import StringTable
 
-#: What `Scanner.scan` says about the end of a window.
+#: Results of `Scanner.scan` about the end of a window.
 DONE: int
 INCOMPLETE: int
 ZERO_SIZE: int
@@ -14,7 +14,7 @@ SUSPECT: int
 class Scanner:
     """Makes events of records, window after window, with the tables of each provider."""
 
-    #: How many bytes of the last window were passed: whole records.
+    #: The number of bytes of the last window that were passed: whole records.
     consumed: int
     #: The scan stops, with SUSPECT, before long records that are not what their headers say, from here on.
     trusted: int

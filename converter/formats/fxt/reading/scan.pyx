@@ -43,7 +43,7 @@ cpdef enum:
 
 cdef enum:
     NO_MEMORY = 3
-    # What is shorter hides few others.
+    # Shorter records hide few others.
     SUSPECT_WORDS = 16
 
 

@@ -10,7 +10,7 @@ from converter.formats.fxt.words cimport FACTOR, mixed
 from converter.kernels.tables.numbers cimport FAILED
 
 cdef enum:
-    # Of a shape and 15 arguments.
+    # For a shape and 15 arguments.
     MAX_SIGNATURE = 16
 
 

@@ -21,12 +21,12 @@ cdef enum:
     ARGUMENT_BOOLEAN = 9
     ARGUMENT_BLOB = 10
 
-    # What is said about a record beside 0 and FAILED: it is not what its header says, or nothing describes its type.
+    # Results of reading a record beside 0 and FAILED: it is not what its header says, or nothing describes its type.
     MALFORMED = -1
     ABSENT = -3
 
 
-# How often something was odd, and the record where it was first, as an offset in its window.
+# The number of times something was odd, and the record where it was first, as an offset in its window.
 cdef struct Oddity:
     int64_t count
     int64_t first
@@ -213,7 +213,7 @@ cdef inline int arguments_of(
     return count
 
 
-# Where the values of the next event go.
+# Return the position for the values of the next event.
 cdef inline uint64_t* next_values(Window* window) noexcept nogil:
     return window.values + window.value_count
 

@@ -1,6 +1,6 @@
 from converter.formats.fxt.writing.emit_provider import Provider
 
-#: What `Emitter.emit` says: OK, or why the event that it stopped at cannot be written.
+#: Results of `Emitter.emit`: OK, or why the event that it stopped at cannot be written.
 OK: int
 TEXT_TOO_LONG: int
 RECORD_TOO_LARGE: int

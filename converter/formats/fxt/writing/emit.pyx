@@ -37,7 +37,7 @@ cdef enum:
     # Bytes that the processor fetches at a time.
     LINE = 64
 
-# What records of a group of events take, where they go, and the events in the order of their programs.
+# The sizes of the records of a group of events, their positions, and the events in the order of their programs.
 cdef struct Group:
     uint32_t[GROUP] size
     uint32_t[GROUP] place
@@ -127,7 +127,7 @@ cdef class Emitter:
         with nogil:
             while at < stop and self._emission.records.out.used < BLOCK:
                 made = 0
-                # Where slots are scarce, what a record refers to must be noted of each.
+                # Where slots are scarce, the references of each record must be noted.
                 if not self._emission.strings.scarce and not (follows and at == start):
                     made = self._emit_group(at, min(stop, at + most))
                     at += made
@@ -232,7 +232,7 @@ cdef class Emitter:
         for i in range(count):
             number = id_of(&numbers, start + i)
             group.order[counts[number]] = <int32_t>i
-            # Of what is to be written all is fetched: by class, its lines do not follow one another.
+            # Prefetch all lines that are to be written: by class they do not follow one another.
             __builtin_prefetch(begin + group.place[i], 1)
             __builtin_prefetch(begin + group.place[i] + LINE, 1)
             counts[number] += 1

@@ -17,7 +17,7 @@ cdef enum:
 cdef struct Records:
     Output out
     bint swap
-    # Where the record under construction begins.
+    # The start of the record under construction.
     int64_t begin
 
 

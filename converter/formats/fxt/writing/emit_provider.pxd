@@ -1,4 +1,4 @@
-# What is known of a provider whose records are written.
+# The state of a provider whose records are written.
 
 from libc.stdint cimport int64_t
 

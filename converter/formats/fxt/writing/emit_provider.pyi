@@ -15,7 +15,7 @@ class Provider(ProgramSet):
     What `bind` takes for a codec is an array, None for nulls, (values, offsets) for lists.
     """
 
-    #: How often a slot was taken from one string for another.
+    #: The number of times a slot was taken from one string for another.
     slots_taken: int
 
     def __init__(self, strings: StringTable, *, big_endian: bool) -> None: ...

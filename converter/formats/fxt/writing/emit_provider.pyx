@@ -21,7 +21,7 @@ from converter.kernels.io.output cimport Blocks
 from converter.kernels.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
-# What each codec takes, and the bytes of its elements.
+# The input that each codec takes, and the bytes of its elements.
 cdef Takes[CODEC_UNKNOWN + 1] TAKES
 TAKES[:] = [
     TAKES_NOTHING, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,

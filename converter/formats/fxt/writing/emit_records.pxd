@@ -159,7 +159,7 @@ cdef inline int emit_blob(Emission* to, Program* program, int64_t row) noexcept 
     if room < 0:
         return RECORD_TOO_LARGE
     while not is_last:
-        # What one record does not hold goes on in further ones of the same name ("BLOB record").
+        # Bytes beyond one record go on in further ones of the same name ("BLOB record").
         is_last = padded(length) <= room
         part = length if is_last or length < CHUNK else CHUNK
         if not reserve(out, name.length + part):

@@ -29,8 +29,8 @@ cdef struct Emission:
     uint32_t[MAX_COLUMNS] listed
 
 
-# How a record refers to the text of a column: by its slot, or inline if it is a list of bytes, which are `data`. Or why
-# it cannot.
+# Return the reference of a record to the text of a column: its slot, or inline if it is a list of bytes, which are
+# `data`. Or why there is none.
 cdef inline int64_t reference(
     const Emission* to, const Program* program, int column, int64_t row, const uint8_t** data, int64_t* length
 ) noexcept nogil:

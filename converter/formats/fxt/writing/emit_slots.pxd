@@ -27,26 +27,26 @@ cdef struct StringSlots:
     uint16_t* slots
     int64_t known
     int64_t room
-    # What each slot holds (the string plus one), and the number of the record that last used it.
+    # The content of each slot (the string plus one), and the number of the record that last used it.
     int32_t owners[STRING_SLOTS]
     uint32_t stamps[STRING_SLOTS]
     uint32_t record
     int32_t last
     int64_t registered
-    # How often a slot was taken from one string for another: records that were made before that may be wrong.
+    # The number of times a slot was taken from one string for another: records that were made before that may be wrong.
     int64_t taken
     # Slots are used again, so that those of the record under construction must be left alone.
     bint scarce
 
 
 cdef struct ThreadSlots:
-    # Of each thread: process and thread koid, its slot or 0, whether a record has mentioned it.
+    # For each thread: process and thread koid, its slot or 0, whether a record has mentioned it.
     uint64_t* koids
     uint8_t* slots
     uint8_t* seen
     int64_t count
     int64_t room
-    # What each slot holds (the thread plus one).
+    # The content of each slot (the thread plus one).
     int32_t owners[THREAD_SLOTS]
     int32_t last
 

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef enum:
-    # What a marker's events are.
+    # Kinds of a marker's events.
     PLAIN = 0
     ON_THREAD = 1  # the last two 32-bit numbers are pid and tid
     HEARTBEAT = 2  # no event, only time
@@ -12,7 +12,7 @@ cdef enum:
 cdef struct Marker:
     const int32_t* steps
     int64_t count
-    # Of the payload, -1 where it varies.
+    # The size of the payload, -1 where it varies.
     int64_t size
     int64_t largest
     int32_t class_id

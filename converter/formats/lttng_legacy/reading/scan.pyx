@@ -22,13 +22,13 @@ cdef enum:
     LARGEST_SOUGHT = 4096
     # After the first position at which events may continue, others are tried up to this distance.
     NEAR = 512
-    # Of larger blocks the rest is not looked at.
+    # The rest of larger blocks is not read.
     LARGEST_BLOCK = 1 << 26
     PART = 16
     # The most positions where events continue that are reported.
     TOLD = 8
 
-# What `scan` ended with.
+# Results of `scan`.
 DONE = 0
 FULL = 1
 NEEDS_DATA = 2
@@ -85,7 +85,7 @@ cdef class Scanner(RecordWalk):
                     status = NO_ROOM
                     break
                 if self._seeking:
-                    # What is left of a block is looked at as a whole; of the file, piece after piece.
+                    # The rest of a block is searched as a whole; that of the file, part after part.
                     limit = file_size if self._block < 0 else min(self._data_end, file_size)
                     if self._block >= 0 and base + length < limit:
                         status = NO_DATA
@@ -223,7 +223,7 @@ cdef class Scanner(RecordWalk):
                 break
             if found != RECORD or record.blank or self.mismatches != mismatches or not self._is_declared(record.id):
                 break
-            # Of other times at least so much is known.
+            # At least this much is known of other times.
             if self._end >= self._begin and record.tsc > self._end:
                 break
             if record.whole:
@@ -245,10 +245,9 @@ cdef class Scanner(RecordWalk):
         marker = &self._table._markers[id]
         return marker.class_id >= 0 or marker.kind >= HEARTBEAT
 
-    # How far events follow each other from `place` on: beyond `limit` where they lead to the block's end.
-    #
-    # Their time is known but for a multiple of what its bits can say: so much is missing (`unseen`) that the next with
-    # all bits, or else the block's end, is not much later than the one before.
+    # Return how far events follow each other from `place` on: beyond `limit` where they lead to the block's end. Their
+    # time is known up to a multiple of its period: the multiple (`unseen`) is such that the next event with all bits,
+    # or else the block's end, is not much later than the one before.
     cdef int64_t _reach(
         self, const uint8_t* window, int64_t base, int64_t place, int64_t limit, uint64_t* unseen
     ) noexcept nogil:
@@ -278,7 +277,7 @@ cdef class Scanner(RecordWalk):
                 self._tsc = record.tsc
                 self.position = base + record.start + record.size
                 continue
-            # Where a piece is lost the next block begins earlier.
+            # Where a part is lost the next block begins earlier.
             at = reached - base
             if found == BLOCK_END or (
                 limit - reached >= self._header_size and self._is_block(window + at)

@@ -1,11 +1,11 @@
-# Where blocks and records of a file are: what a scanner walks over.
+# Positions of the blocks and records of a file, as a scanner walks over them.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from converter.formats.lttng_legacy.headers cimport HeaderForm
 from converter.formats.lttng_legacy.reading.markers cimport MarkerTable
 
 cdef enum:
-    # What became of a record.
+    # Results of reading a record.
     RECORD = 0
     INCOMPLETE = 1
     UNDECODABLE = 2
@@ -15,16 +15,16 @@ cdef enum:
 cdef struct Record:
     uint64_t tsc
     uint32_t id
-    # Of the payload, from the start of the window; -1 for a size that the header does not tell.
+    # The payload's offset from the start of the window; -1 for a size that the header does not give.
     int64_t start
     int64_t size
-    # True if its header has all bits of the time, and whether it is nothing but zeros.
+    # `whole`: its header has all bits of the time; `blank`: it is nothing but zeros.
     bint whole, blank
 
 
 cdef class RecordWalk:
     cdef MarkerTable _table
-    # Where members of a block's header are.
+    # Offsets of the members of a block's header.
     cdef int64_t _header_size, _magic_at, _begin_at, _end_at, _data_at, _size_at, _lost_at, _corrupt_at
     cdef bint _own_sizes, _swap
     cdef int64_t _block_size

@@ -107,7 +107,7 @@ cdef class RecordWalk:
         if load32(header + self._magic_at, self._swap) != <uint32_t>0x00D6B7ED:
             self._damage(self.position)
             if self._may_seek():
-                # The block in front may be shorter than it says, where a piece is lost.
+                # The block before may be shorter than it says, where a part is lost.
                 self.position = max(self._behind, self.position - at)
                 return UNDECODABLE
             # Blocks of one size have a next one all the same.
@@ -152,7 +152,7 @@ cdef class RecordWalk:
             return UNDECODABLE
         record.tsc = self._tsc
         record.start = at + self._lost_at
-        # What the header counts from the beginning of the trace is, in the window, what was lost before this block.
+        # The header counts from the beginning of the trace: subtract events lost before this block.
         lost -= self._lost
         corrupt -= self._corrupt
         self._lost += lost
@@ -217,7 +217,7 @@ cdef class RecordWalk:
         record.size = decoded
         return RECORD
 
-    # What is left of a block where no event header fits: padding, unless the window ends there.
+    # Handle the rest of a block where no event header fits: padding, unless the window ends there.
     cdef int _tail(self, const uint8_t* window, int64_t at, int64_t limit) noexcept nogil:
         cdef int64_t i
         for i in range(at, limit):

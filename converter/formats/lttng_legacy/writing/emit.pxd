@@ -1,4 +1,4 @@
-# What the payloads of a marker are made of: its program, and the columns of one batch that it takes.
+# Contents of the payloads of a marker: its program, and the columns of one batch that it takes.
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from converter.kernels.batches.column_view cimport ColumnView

@@ -3,7 +3,7 @@
 
 Each marker has a program, one operation a column; `BlockEmitter.emit` runs them row by row, in the order of the batch, into
 the open block of each event's stream. An event header says as much of the time as its form has room for. Where that is
-not enough version 2 has a header with all bits; version 1.0 gets a heartbeat in front, or a new block.
+not enough version 2 has a header with all bits; version 1.0 gets a heartbeat before it, or a new block.
 
 The programs by which `emit` makes payloads: one operation a column, checked against what it is given.
 """
@@ -29,7 +29,7 @@ from converter.kernels.io.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
 from converter.kernels.io.output cimport Output, ensure, put8, put32, put64, put_bytes
 from converter.kernels.tables.strings cimport StringTable
 
-# What each operation takes.
+# The input that each operation takes.
 cdef Takes[OP_ID + 1] TAKES
 TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR]
 

@@ -7,7 +7,7 @@ from converter.kernels.io.output cimport Output, ensure, put_bytes, put_zeros
 
 cdef enum:
     PAGE = 4096
-    # What is wrong with an event.
+    # Defects of an event.
     FINE = 0
     TOO_LARGE = 1
     OUT_OF_MEMORY = 2

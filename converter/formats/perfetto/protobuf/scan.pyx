@@ -158,7 +158,7 @@ def scan_packets(const uint8_t[::1] data, int64_t begin, int64_t[:, ::1] rows):
     cdef uint64_t size = 0
     cdef const uint8_t* bytes
     cdef WireField field
-    # What stopped the scan: 0 the end of the data or of the rows, 1 a field that is cut off, 2 damage.
+    # The reason why the scan stopped: 0 the end of the data or of the rows, 1 a field that is cut off, 2 damage.
     cdef int stopped = 0
     if rows.shape[1] != cCOLUMNS or not 0 <= begin <= end:
         raise ValueError("rows or begin do not fit")

@@ -4,7 +4,7 @@ from typing import Any
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-#: How many field numbers, from 0 on, `decode_messages` counts fields of.
+#: The number of field numbers, from 0 on, for which `decode_messages` counts fields.
 COUNTED: int
 #: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN gives (start, size) in two int64.
 VARINT: int

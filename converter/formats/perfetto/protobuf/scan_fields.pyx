@@ -25,7 +25,7 @@ cdef enum:
     # There: a field that no column is of, and one that is read otherwise.
     UNDECLARED = -1
     SKIPPED = -2
-    # What begins with a byte from there on has a tag of several.
+    # A first byte from here on belongs to a tag of several bytes.
     TAGS = 128
     MAX_COLUMNS = 4096
     # Messages of a class lie between those of others: the one this many messages ahead is prefetched.
@@ -188,7 +188,7 @@ def decode_messages(
     # The steps of what has a tag of one byte, by that; UNDECLARED where it has none.
     cdef int16_t by_tag[TAGS]
     cdef Step* step
-    # Of a value of the list that is not packed, where that is of one byte.
+    # The tag of a value of the list that is not packed, where that tag has one byte.
     cdef int list_tag = -1
     cdef int k
     cdef int64_t i, at, end
@@ -337,7 +337,7 @@ def lacking(
     cdef int64_t i = 0
     cdef int32_t key
     cdef uint64_t mask
-    # Of the room only the pages that are filled are ever touched.
+    # Only the pages of this memory that are filled are ever touched.
     cdef int64_t[::1] places = np.empty(count, np.int64)
     cdef int64_t[::1] which = np.empty(count, np.int64)
     cdef int32_t[::1] pair_keys = np.empty(count, np.int32)

@@ -15,9 +15,9 @@ cdef enum:
 cdef struct WireField:
     uint32_t number
     uint32_t wire
-    # Of varints and fixed-width fields.
+    # For varints and fixed-width fields.
     uint64_t value
-    # Of length-delimited fields.
+    # For length-delimited fields.
     int64_t start
     int64_t size
 

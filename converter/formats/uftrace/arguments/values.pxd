@@ -47,7 +47,7 @@ cdef inline uint64_t integer(const uint8_t* data, int64_t size, bint signed, bin
     return <uint64_t><int64_t><int8_t>value if signed else value
 
 
-# What a register holds, as uftrace reads it: a small negative int whose upper half is zero is one.
+# Return the value of a register as uftrace reads it: a small negative int whose upper half is zero is one.
 cdef inline uint64_t register_value(uint64_t value) noexcept nogil:
     if value >> 16 == 0xffff and value & 0xffff:
         return <uint64_t><int64_t><int32_t>value

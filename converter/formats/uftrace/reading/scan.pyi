@@ -4,9 +4,9 @@ from numpy.typing import NDArray
 from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
 from converter.kernels.tables.strings import StringTable
 
-#: What ended `Scanner.fill`: no stream has an event; the columns are full; stream `stream` needs its next window;
-#: the table of functions needs a symbol's site, or a module's symbols; stream `stream` is damaged at `offset`
-#: of its window, and ended.
+#: Reasons why `Scanner.fill` ended: no stream has an event; the columns are full; stream `stream` needs its next
+#: window; : the table of functions needs a symbol's site, or a module's symbols; stream `stream` is damaged at `offset`
+#: of its : window, and ended.
 DONE: int
 FULL: int
 NEED_WINDOW: int

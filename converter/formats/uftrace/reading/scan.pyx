@@ -48,7 +48,7 @@ cdef enum:
     ENDED = 6
     NO_MEMORY = 7
 
-    # How many events ahead words are fetched.
+    # The number of events ahead for which words are prefetched.
     AHEAD = 16
 
     MAGIC = 5

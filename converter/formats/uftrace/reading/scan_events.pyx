@@ -29,7 +29,7 @@ cdef enum:
     COMM_SIZE = HEADER + 8 + 8 + 16
 
 
-# Where the time of a record of `size` bytes is, -1 when it is too short, -2 for other types.
+# Return the offset of the time in a record of `size` bytes, -1 when it is too short, -2 for other types.
 cdef inline int64_t time_offset(uint32_t kind, int64_t size) noexcept nogil:
     if kind == SWITCH:
         return HEADER + 8 if size >= SWITCH_SIZE else -1

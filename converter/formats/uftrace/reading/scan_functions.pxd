@@ -1,4 +1,4 @@
-# What the addresses of records are; streams that wait for their turn.
+# Functions at the addresses of records; streams that wait for their turn.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from converter.formats.uftrace.arguments.values cimport Program
@@ -8,7 +8,7 @@ from converter.kernels.tables.strings cimport StringTable
 
 
 cdef enum:
-    # What `resolve` returns.
+    # Results of `resolve`.
     RESOLVED = 0
     SITE_MISSING = 1
     OUT_OF_MEMORY = 2

@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which int
-#: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits in front) and bytes take
+#: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits before them) and bytes take
 #: two, location and length.
 UNSIGNED: int
 SIGNED: int

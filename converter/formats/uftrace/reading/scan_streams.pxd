@@ -8,7 +8,8 @@ cdef enum:
     ENTRY = 0
     EXIT = 1
     LOST = 2
-    # What ends a run over one stream: another stream's turn; as in uftrace_scan columns without room, and its window.
+    # Reasons why a run over one stream ends: another stream's turn; as in uftrace_scan columns without room, and its
+    # window.
     TURN_OVER = 5
     COLUMNS_FULL = 1
     WINDOW_DONE = 2
@@ -25,7 +26,7 @@ cdef struct Frame:
     uint64_t start
 
 
-# What moves the exits of a task that are estimated (`scan_estimates`).
+# State for moving the exits of a task that are estimated (`scan_estimates`).
 cdef struct Estimates:
     # As replay counts them: what the task is in, and what of it is functions of the program.
     int64_t depth
@@ -38,7 +39,7 @@ cdef struct Estimates:
     # The time of the next entry as given by the exit before it, and that of the last exit that was moved; 0: none.
     uint64_t next_entry
     uint64_t last
-    # Of the next record.
+    # For the next record.
     bint is_moved
     int64_t moved_to
 
@@ -50,7 +51,7 @@ cdef struct Stream:
     int64_t end
     int64_t segment
     bint is_ready
-    # Of ready events.
+    # For ready events.
     const int64_t* ts
     const int32_t* class_id
     const int32_t* threads
@@ -60,7 +61,7 @@ cdef struct Stream:
     # True if what the next event means for its task has been done: functions that it exits from are closed, or replay,
     # which looks ahead, has seen that it is switched.
     bint is_met
-    # Of records: the window, whether the file ends with it, and the address spaces in the order of time.
+    # For records: the window, whether the file ends with it, and the address spaces in the order of time.
     const uint8_t* data
     bint final
     # Bytes of a window of ready events.
@@ -78,7 +79,7 @@ cdef struct Stream:
     bint tracked
     # At the start, and where records were lost, a task may be at any depth.
     bint adrift
-    # Of the last record.
+    # The time of the last record.
     int64_t time
     # NULL where exits stay where they are.
     Estimates* estimates

@@ -3,29 +3,29 @@ from typing import Final
 from numpy import int8, int32, int64, uint8
 from numpy.typing import NDArray
 
-#: What a record is to the stacks: of EVENT and what follows none is shown where its task is in no function.
+#: Kinds of records for the stacks: EVENT and the kinds after it are not shown where their task is in no function.
 NOTHING: Final[int]
 CALL: Final[int]
 RETURN: Final[int]
 LOST: Final[int]
 EVENT: Final[int]
 KERNEL_EVENT: Final[int]
-#: Of the task that was at work last.
+#: An event of the task that was at work last.
 EXTERNAL: Final[int]
 LEAVES_CPU: Final[int]
 PREEMPTED: Final[int]
 GETS_CPU: Final[int]
-#: Of the kernel's functions: shown where their task is in none of its program, if the kernel is shown there.
+#: Functions of the kernel: shown where their task is in none of its program, if the kernel is shown there.
 KERNEL_CALL: Final[int]
 KERNEL_RETURN: Final[int]
 
-#: What a function does to the stack of its task besides.
+#: Further effects of a function on the stack of its task.
 EXECUTES: Final[int]
 SETS_JUMP: Final[int]
 JUMPS: Final[int]
 FORKS: Final[int]
 
-#: What of a record is shown: all; a call as far as its arguments; its end, on the same line.
+#: The part of a record that is shown: all; a call as far as its arguments; its end, on the same line.
 WHOLE: Final[int]
 WITH_END: Final[int]
 END: Final[int]

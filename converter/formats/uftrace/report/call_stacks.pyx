@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, realloc
 from converter.formats.uftrace.report.line_text cimport Line, show
 
 cpdef enum:
-    # What a record is to the stacks.
+    # Kinds of records for the stacks.
     NOTHING = 0
     CALL = 1
     RETURN = 2
@@ -26,20 +26,21 @@ cpdef enum:
     KERNEL_RETURN = 11
 
 cpdef enum:
-    # What a function does to the stack of its task besides.
+    # Further effects of a function on the stack of its task.
     EXECUTES = 1
     SETS_JUMP = 2
     JUMPS = 3
     FORKS = 4
 
 cpdef enum:
-    # What of a record is on a line: all, and it begins with its time; a call as far as its arguments; the rest of that line.
+    # The part of a record on a line: all, and it begins with its time; a call as far as its arguments; the rest of that
+    # line.
     WHOLE = 1
     WITH_END = 2
     END = 3
 
 cpdef enum:
-    # What is shown of switches.
+    # The switches that are shown.
     OUT = 0
     OUT_PREEMPTED = 1
     IN = 2
@@ -70,7 +71,7 @@ cdef struct Task:
     int64_t indent
     # That of what it forks, 0 before.
     int64_t child_indent
-    # How many more functions are shown inside.
+    # The number of further functions that are shown inside.
     int64_t levels
     int32_t parent
     bint has_indent

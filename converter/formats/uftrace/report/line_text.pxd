@@ -1,9 +1,9 @@
-# What a report shows of a record: a part of a line, its time, text and indentation.
+# The part of a line for a record in a report: its time, text and indentation.
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint64_t, uint8_t
 
 cdef enum:
-    # How many of one unit make one of the next: microseconds, milliseconds, seconds, minutes, hours.
+    # The factors between units: microseconds, milliseconds, seconds, minutes, hours.
     THOUSAND = 1000
     SIXTY = 60
     # The last unit, and the most of it.
@@ -11,10 +11,10 @@ cdef enum:
     MOST = 999
 
 
-# What is shown of a record; a time of 0 is not shown.
+# The shown part of a record; a time of 0 is not shown.
 cdef packed struct Line:
     uint8_t part
-    # Of time: which, and how many and how many thousandths.
+    # The unit of the time, its whole number and its thousandths.
     uint8_t unit
     uint16_t whole
     uint16_t thousandths

@@ -2,8 +2,8 @@ from converter.formats.uftrace.writing.emit_programs import Programs
 from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
-#: What a program writes; the columns of a `named` one begin with the ids of name and category.
-#: ENTRY: of a function, with its arguments; named.
+#: Records that a program writes; the columns of a `named` one begin with the ids of name and category. ENTRY: of a :
+#: function, with its arguments; named.
 ENTRY: int
 #: EXIT: of the open function, or of the named one, with the value that it returns.
 EXIT: int
@@ -26,7 +26,7 @@ TEXT: int
 #: BYTES: exactly `width` bytes; (values, offsets).
 BYTES: int
 
-#: What became of the event at which `emit` stopped.
+#: Results for the event at which `emit` stopped.
 OK: int
 BAD_COLUMN: int
 TEXT_TOO_LONG: int

@@ -7,7 +7,7 @@ from converter.kernels.programs cimport ProgramSet
 
 
 cdef enum:
-    # What programs write: see emit.pyi.
+    # Records that programs write: see emit.pyi.
     P_ENTRY = 0
     P_EXIT = 1
     P_LOST = 2
@@ -42,7 +42,7 @@ cdef struct Program:
     int32_t record
     # Columns 0 and 1 are name and category.
     bint named
-    # How many columns are ids of what the function is: those two, and its place in the source.
+    # The number of columns that are ids of the function's properties: those two, and its place in the source.
     int32_t leading
     int64_t event
     int32_t count
@@ -51,7 +51,7 @@ cdef struct Program:
 cdef class Programs(ProgramSet):
     cdef Program* _programs
 
-    # How many bytes follow a record's head (of P_RAW: that it is), as a status.
+    # Measure the bytes that follow a record's head (for P_RAW: the record); returns a status.
     cdef int _measure(self, Program* program, int64_t row, int64_t* size) noexcept nogil
     # The arguments or the value returned: each padded to 4 bytes, all to 8.
     cdef void _put_values(self, Output* out, Program* program, int64_t row, int64_t size) noexcept nogil

@@ -14,7 +14,7 @@ from converter.kernels.io.output cimport Output, put16, put_bytes, put_zeros
 from converter.formats.uftrace.writing.emit_tasks cimport RECORD_SIZE
 from converter.formats.uftrace.arguments.values cimport padded
 
-# What each operation takes.
+# The input that each operation takes.
 cdef Takes[O_BYTES + 1] TAKES
 TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
 

@@ -86,7 +86,7 @@ cdef class OpenSlices:
                         foreign[i] = True
                     if entry < 0:
                         entry = innermost(held, lane)
-                    # What is inside the slice that ends is over as well.
+                    # Slices inside the one that ends are over as well.
                     while innermost(held, lane) != entry:
                         pop(held, lane)
                     pop(held, lane)

@@ -17,7 +17,7 @@ cdef enum:
 
 
 cdef struct Flow:
-    # How many of this id have ended, and whether one is under way.
+    # The number of this id that have ended, and whether one is under way.
     int32_t ended
     int32_t active
 

@@ -16,7 +16,7 @@ cdef enum:
     BEGIN = 1
     END = 2
 
-# What came of going through a batch for what stays open alone.
+# Results of going through a batch only for the slices that stay open.
 cdef enum Outcome:
     DONE
     MORE_TO_IT
@@ -28,7 +28,7 @@ cdef struct Place:
     int32_t thread
 
 
-# What is open on a track or thread: where each slice begins and ends, from the outermost on.
+# Slices open on a track or thread: the begin and end of each, from the outermost on.
 cdef struct Nest:
     int64_t* spans
     int64_t size
@@ -208,7 +208,7 @@ cdef inline Place place_of(int32_t of_cpu, int32_t cpu, int32_t track, int32_t t
     return Place(track, thread if track < 0 else -1)
 
 
-# How many are left open of those that were when the batch began, which has ends left over.
+# Return the number of slices that are left open of those open when the batch began, which has ends left over.
 cdef inline int64_t left_of(const Nest* nest, Turns turns) noexcept nogil:
     return max(nest.size - (turns.now - turns.lowest), 0)
 

@@ -35,7 +35,7 @@ KEY_LOST: int
 KEY_LOST_COUNTED: int
 #: Key of an event whose field number is beyond all that are assigned; its payload is the whole FtraceEvent.
 KEY_UNKNOWN: int
-#: How many keys there are.
+#: The number of keys.
 KEYS: int
 
 def scan_bundles(

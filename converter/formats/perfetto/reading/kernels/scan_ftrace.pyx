@@ -51,7 +51,7 @@ cdef enum:
     MAX_CPUS = 1024
     NOT_COUNTED = 1
     COUNTED = 2
-    # Of damage: in an event, of which the rest is left out.
+    # A kind of damage: in an event, the rest of which is left out.
     cIN_AN_EVENT = 2
     # Tags of what there is most of: FtraceEventBundle.event, FtraceEvent.timestamp and pid.
     tEVENT = BUNDLE_EVENT << 3 | WIRE_BYTES
@@ -126,7 +126,7 @@ cdef void scan_bundle(
                 row[bFTRACE_TIMESTAMP] = <int64_t>field.value
             elif field.number == BUNDLE_BOOT_TIMESTAMP:
                 row[bBOOT_TIMESTAMP] = <int64_t>field.value
-            # What new recorders say of the bundle before, and what older ones do.
+            # New recorders report the end of the bundle before, older ones its last event.
             elif (
                 field.number == BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP
                 or field.number == BUNDLE_LAST_READ_EVENT_TIMESTAMP
@@ -260,7 +260,8 @@ cdef inline void read_event(const uint8_t* data, int64_t at, int64_t end, Event*
             event.further = 1
 
 
-# What a bundle notes of its events (`layout.EVENT_NOTES`): how far the next is that has a note, and that.
+# The notes of a bundle on its events (`layout.EVENT_NOTES`): the distance to the next event that has a note, and the
+# note.
 cdef struct Notes:
     int64_t at
     int64_t end
@@ -375,7 +376,7 @@ cdef int fill_bundle(
     ):
         return -2
     if row[bLOST]:
-        # What ran meanwhile is not known.
+        # The task that ran meanwhile is not known.
         state.known = 0
         lost = out.events
         out.ts[lost] = row[bPREVIOUS_END]

@@ -1,4 +1,4 @@
-# What kernel events call tasks: found on the way through bundles, without decoding other events.
+# Names that kernel events give to tasks, found while passing over bundles, without decoding other events.
 
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -37,7 +37,7 @@ cdef enum:
 cdef struct Naming:
     uint32_t tid[MOST_NAMED]
     uint32_t name[MOST_NAMED]
-    # What the first fields say: SAYS_TID or SAYS_NAME, and which task's it is.
+    # The meaning of the first fields: SAYS_TID or SAYS_NAME, plus the index of the task.
     uint8_t says[FEW_FIELDS]
 
 

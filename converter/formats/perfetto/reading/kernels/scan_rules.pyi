@@ -3,11 +3,12 @@
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-#: How many numbers of fields, from 0 on, have a place in a table each; how many higher ones a message may name.
+#: The number of field numbers, from 0 on, that have an entry each in a table; the number of higher ones that a message
+#: : may name.
 NUMBERS: int
 HIGH_NUMBERS: int
-#: What a table says of a field, where it is not 0: it is read, or only if it is length-delimited, or it is a message of
-#: the table, counted from here.
+#: Entries of a table for a field, where they are not 0: it is read, or only if it is length-delimited, or it is a :
+#: message of the table, counted from here.
 READ: int
 READ_AS_BYTES: int
 MESSAGE: int

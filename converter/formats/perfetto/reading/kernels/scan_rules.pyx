@@ -41,7 +41,7 @@ cdef inline uint8_t rule_of(const Rules* rules, int message, uint32_t number) no
     for k in range(cHIGH_NUMBERS):
         if high[2 * k] == <int32_t>number:
             return <uint8_t>high[2 * k + 1]
-    # What is said of number 0, which no field has, is said of all others.
+    # The entry of number 0, which no field has, holds for all others.
     return rules.low[message * cNUMBERS]
 
 

@@ -16,7 +16,7 @@ class TrackEvents(NamedTuple):
     #: Ids of strings; 0 for none. Categories are joined by commas.
     name: NDArray[int32]
     category: NDArray[int32]
-    #: Where the event is: a track's uuid (space 0), or a thread as ``pid << 32 | tid`` (space 1).
+    #: The place of the event: a track's uuid (space 0), or a thread as ``pid << 32 | tid`` (space 1).
     place: NDArray[uint64]
     space: NDArray[uint8]
     #: Place of the event's first argument word.

@@ -102,7 +102,7 @@ cdef class Timeline(Sequences):
     cdef Vector _words
     cdef Vector _flows
     cdef Vector _remainder
-    # Of one event.
+    # The shape of one event.
     cdef Vector _shape
     cdef EventParts _parts
 

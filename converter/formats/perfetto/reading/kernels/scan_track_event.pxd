@@ -73,7 +73,7 @@ cdef enum:
     ITEM_REMAINDER = <int>c'X'
 
 
-# What one TrackEvent consists of, before it is put together.
+# The single fields of one TrackEvent, before they are put together.
 cdef struct Parsed:
     uint64_t type
     int32_t name
@@ -108,7 +108,7 @@ cdef struct Parsed:
     uint8_t further
 
 
-# Of one TrackEvent, what there can be several of.
+# The repeated fields of one TrackEvent.
 cdef struct EventParts:
     # Categories, joined by commas.
     Vector text

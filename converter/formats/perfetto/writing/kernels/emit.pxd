@@ -1,4 +1,4 @@
-# What becomes of an event that is to be written.
+# Results of writing an event.
 
 cpdef enum:
     OK = 0

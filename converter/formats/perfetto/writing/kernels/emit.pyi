@@ -60,7 +60,7 @@ OK: int
 BAD_COLUMN: int
 BAD_CPU: int
 TOO_LARGE: int
-#: Of `Emitter.emit`: the next event is the first to use a text.
+#: A result of `Emitter.emit`: the next event is the first to use a text.
 NEW_TEXT: int
 
 #: A step: (kind, tag, inline tag, table, number of steps after it that belong to it, bytes).

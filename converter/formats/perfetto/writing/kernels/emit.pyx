@@ -45,7 +45,7 @@ INTERNED, NAME, PLACE, EACH = sINTERNED, sNAME, sPLACE, sEACH
 UNION, OPTION, OPTIONAL, SYMBOL, FLAGS = sUNION, sOPTION, sOPTIONAL, sSYMBOL, sFLAGS
 FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE, fLOST, fRAW, fRECORD
 
-# What each step takes, and the bytes of a value or element.
+# The input that each step takes, and the bytes of a value or element.
 cdef Takes[STEPS] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR,
@@ -330,7 +330,7 @@ cdef class Emitter:
                         &self._to, of._strings, &of._programs[program[at]], of._sequence, ts[at], row[at]
                     )
                     if status != OK:
-                        # Of two packets not the first alone.
+                        # Write both of two packets or none.
                         self._to.messages.out.used = done
                         break
                 at += 1

@@ -39,7 +39,7 @@ cdef struct KernelEvents:
     Program* programs
     const int64_t* tids
     int64_t threads
-    # Of the bundle under construction: how many events have come since the last one that has a note, and all notes.
+    # The bundle under construction: the number of events since the last one that has a note, and all notes.
     uint64_t unnoted
     int64_t notes_size
     uint8_t notes[BUNDLE_EVENTS * NOTE_BYTES]

@@ -26,7 +26,7 @@ cdef enum:
 
 cdef struct Emission:
     Messages messages
-    # Of the sequence, whether it may be given texts, and those that this packet gives it.
+    # Texts of the sequence, whether it may be given more, and those that this packet gives it.
     Interning* interning
     bint interns
     Interned interned
@@ -37,7 +37,7 @@ cdef struct Emission:
     uint64_t place
     # The flags of a kernel event.
     uint64_t flags
-    # What times have in common.
+    # The upper bits that times have in common.
     UpperBits upper
 
 
@@ -59,7 +59,7 @@ cdef inline uint8_t* put_raw(
     at = ensure_at(&to.messages.out, at, size + one.room)
     if at is NULL:
         return failed(to, NO_MEMORY)
-    # Of no bytes there may be no address.
+    # There may be no address of zero bytes.
     if size:
         memcpy(at, data, size)
     return at + size
@@ -87,7 +87,7 @@ cdef inline uint8_t* put_string(
     return at + size
 
 
-# Where the value of a row is; one to come is fetched, while this one is read.
+# Return the position of the value of a row; a later one is prefetched while this one is read.
 cdef inline const uint8_t* value_of(const Step* step, int64_t row) noexcept nogil:
     cdef const uint8_t* value = step.data + row * step.stride
     __builtin_prefetch(value + step.ahead)

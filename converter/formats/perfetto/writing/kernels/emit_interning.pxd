@@ -39,11 +39,11 @@ cdef struct Interning:
     uint64_t last
     uint64_t step
     int64_t room
-    # How many strings there are.
+    # The number of strings.
     int64_t known
 
 
-# What the packet under construction brings, by table.
+# The texts that the packet under construction brings, by table.
 cdef struct Interned:
     Output texts[TABLES]
 

@@ -1,6 +1,5 @@
-# What packets are made of: varints, and messages whose size is put in front once they are done.
-#
-# What is under construction ends at a place `at`, which each function takes and gives; `used` is where it begins.
+# Packets as varints, and messages whose size is put before them once they are done. Output under construction ends at a
+# position `at`, which each function takes and returns; `used` is where it begins.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove

@@ -55,7 +55,7 @@ cdef struct Step:
     int64_t ahead
     # What else it sees; NULL for steps that take no column.
     const ColumnView* view
-    # How many rows the columns of the steps that belong to it have.
+    # The number of rows of the columns of the steps that belong to it.
     int64_t inner_rows
     # The tag of the form that is not interned; of sNAME the id of the name.
     uint64_t inline_tag
@@ -71,15 +71,15 @@ cdef struct Program:
     Step* step
     int32_t frame
     int32_t steps
-    # Of a record that is two packets: the first step of the second. 0: it is one.
+    # For a record that is two packets: the first step of the second. 0: it is one.
     int32_t middle
-    # Of a kernel event, whether it is one message: what its first step begins ends with the last.
+    # For a kernel event: true if it is one message, which its first step opens and the last closes.
     bint enclosed
-    # How many bytes its steps write at most, texts and lists apart.
+    # The most bytes that its steps write, except texts and lists.
     int64_t room
 
 
-# How many rows all columns of some steps have, but of those that belong to others, with which theirs are noted.
+# Return the number of rows of all columns of some steps, except of those that belong to others, which keep their own.
 cdef inline int64_t count_rows(Step* step, int first, int after) noexcept nogil:
     cdef int64_t rows = INT64_MAX
     cdef int inner

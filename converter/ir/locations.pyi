@@ -20,4 +20,4 @@ class Locations:
         counts: NDArray[int32],
     ) -> None: ...
     def of_class(self, id: int) -> Callable[[], tuple[NDArray[int64], NDArray[uint32]]]:
-        """A function that gives the locations (int64) and sizes (uint32) of a class's events, a row each."""
+        """A function that returns the locations (int64) and sizes (uint32) of a class's events, a row each."""

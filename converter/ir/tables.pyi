@@ -62,7 +62,7 @@ class WholeColumn:
     def __call__(self, table: Table) -> Column: ...
 
 class ConvertedColumn:
-    """The column that `getter` gives of a table, when called with that: as `convert` makes it where it is no array of
+    """The column that `getter` returns for a table: as `convert` makes it where it is no array of
     the type `dtype`.
     """
 

@@ -163,7 +163,7 @@ cdef class ConvertedColumn:
     def __call__(self, table):
         column = self._getter(table)
         if isinstance(column, ndarray):
-            # Arrays of one type mostly share the object that says so; any other is left to who knows all types.
+            # Arrays of one type mostly share the object that says so; any other is left to the caller.
             dtype = column.dtype
             if dtype is self._dtype or dtype == self._dtype:
                 return column

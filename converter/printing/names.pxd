@@ -17,7 +17,7 @@ cdef inline bint put_name(
     return form is NULL or fit(out, start, form)
 
 
-# The name of a number, of which they have one each, ascending.
+# The name of a number; each number has one, in ascending order.
 cdef inline bint put_choice(
     Output* out, const uint8_t* literals, const Names* names, uint64_t value, const Form* form
 ) noexcept nogil:

@@ -134,7 +134,7 @@ FOUND_TEXT: int
 FOUND_NUMBER: int
 #: (directory): takes a number and prints its text, if it has one.
 NAME: int
-#: (directory, column, level): takes a number, of which the event tells a text.
+#: (directory, column, level): takes a number, for which the event has a text.
 LEARN: int
 #: (register): takes a number, which `FETCH` leaves until another is there.
 STORE: int

@@ -81,7 +81,7 @@ cdef inline void put_escape(Output* out, uint8_t byte) noexcept nogil:
     out.used += 4
 
 
-# ASCII of which nothing needs quotes, or that has none of its own accord.
+# ASCII that needs no quotes, or has none of its own accord.
 cdef inline bint put_bare(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
     cdef int64_t i
     if not ensure(out, 4 * size):

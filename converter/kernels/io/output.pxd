@@ -15,7 +15,7 @@ cdef enum:
     MOST_ROOM = 1 << 23
 
 
-# Memory of malloc, `room` bytes of it, of which the first `used` are written; NULL is none.
+# Memory of malloc, `room` bytes; the first `used` are written. NULL is none.
 cdef struct Output:
     uint8_t* data
     int64_t used

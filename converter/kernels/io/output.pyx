@@ -19,7 +19,7 @@ cdef class Blocks:
     cdef Output take(self) noexcept:
         cdef Output memory
         memset(&memory, 0, sizeof(Output))
-        # Blocks are let go of by other threads, which interpreters without a lock do not keep apart.
+        # Other threads release blocks, and interpreters without a lock do not serialise that.
         with cython.critical_section(self):
             if self._spares:
                 self._spares -= 1

@@ -267,7 +267,7 @@ def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t lim
     bad = np.empty(rows, np.int64)
     cdef int64_t[::1] places = bad
     with nogil:
-        # Most columns are ASCII, of which each text is then.
+        # Most columns are ASCII: then each of their texts is.
         can_be_other = utf8_only and data.shape[0] and not is_ascii(&data[0], data.shape[0])
         for i in range(rows):
             if not 0 <= offsets[i] <= offsets[i + 1] <= data.shape[0]:

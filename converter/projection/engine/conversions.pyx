@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Conversions of columns that most batches need nothing of: what is left is done by who knows all types."""
+"""Conversions of columns that do nothing for most batches; the others are left to callers that know all types."""
 
 from numpy import ndarray
 

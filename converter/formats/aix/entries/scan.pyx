@@ -247,7 +247,7 @@ cdef class Scanner:
         free(self._side)
 
     cdef inline bint _is_hole(self, const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-        # True if the word at `at` belongs to zeros of which there are many.
+        # Return True if the word at `at` belongs to a long run of zeros.
         cdef int64_t size = self._bits >> 3 if self._in_hole else HOLE
         cdef int64_t i
         if size > end - at:

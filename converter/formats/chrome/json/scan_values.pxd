@@ -72,7 +72,7 @@ cdef struct Recent:
     int32_t id
 
 
-# The strings' lock must be held while it scans; it is let go where a number needs the GIL.
+# The strings' lock must be held while it scans; it is released where a number needs the GIL.
 cdef class ValueScanner:
     cdef StringTable _strings
     cdef StringTable _names

@@ -59,7 +59,7 @@ cdef inline void note_damage(PageDamage* damage, int64_t place) noexcept nogil:
     damage.count += 1
 
 
-# Start on a page of which `available` bytes are there; False when its header is not whole.
+# Start on a page, `available` bytes of which are there; False when its header is not whole.
 cdef inline bint open_page(
     PageCursor* cursor, const uint8_t* page, int64_t available, int64_t long_size
 ) noexcept nogil:

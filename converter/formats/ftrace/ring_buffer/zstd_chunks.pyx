@@ -37,7 +37,7 @@ cdef Extent frame_extent = NULL
 cdef Decompress decompress = NULL
 
 
-# Find the functions, of which there are all or none.
+# Find the functions: all or none exist.
 cdef bint load_library():
     global create, free_context, frame_extent, decompress
     cdef void* library = dlopen(b"libzstd.1.dylib" if platform == "darwin" else b"libzstd.so.1", RTLD_LAZY | RTLD_LOCAL)

@@ -110,7 +110,7 @@ cdef inline int32_t thread_of(Window* window, uint32_t reference, uint64_t pid, 
     return threads_find(&window.threads, pid, tid)
 
 
-# Pass a time and what follows it of a thread reference; gives the thread.
+# Pass a time and the rest of a thread reference; return the thread.
 cdef inline int32_t timed_of(
     Window* window, const uint8_t** at, const uint8_t* end, uint32_t reference, int64_t* ts
 ) noexcept nogil:
@@ -149,7 +149,7 @@ cdef inline bint koids_of(
     return True
 
 
-# Pass `count` arguments, at most 15, with a value for each, and write their part of the signature; gives `count`.
+# Pass `count` arguments, at most 15, with a value for each, and write their part of the signature; return `count`.
 cdef inline int arguments_of(
     Window* window, StringTable strings, const uint8_t** place, const uint8_t* end, int count, uint64_t* values
 ) noexcept nogil:

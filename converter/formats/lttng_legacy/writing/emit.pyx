@@ -175,7 +175,7 @@ cdef class BlockEmitter:
             if operation.code == OP_INTEGER:
                 size += (-size & (operation.alignment - 1)) + operation.width
             elif operation.code == OP_INLINE:
-                # The low bytes, of which the header has fewer.
+                # The low bytes: the header has fewer.
                 inside = <uint32_t>bits_of(view, row, operation.width)
             elif operation.code == OP_ID:
                 id = <uint32_t>bits_of(view, row, 2)

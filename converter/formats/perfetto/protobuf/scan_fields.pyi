@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 #: The number of field numbers, from 0 on, for which `decode_messages` counts fields.
 COUNTED: int
-#: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN gives (start, size) in two int64.
+#: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN stores (start, size) in two int64.
 VARINT: int
 ZIGZAG: int
 BOOLEAN: int

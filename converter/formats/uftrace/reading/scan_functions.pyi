@@ -4,8 +4,8 @@ from numpy.typing import NDArray
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which int
-#: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits before them) and bytes take
-#: two, location and length.
+#: arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits before them) and bytes
+#: take two, location and length.
 UNSIGNED: int
 SIGNED: int
 REGISTER: int
@@ -24,7 +24,7 @@ class FunctionTable:
 
     def __init__(self, strings: StringTable) -> None: ...
     def add_module(self) -> int:
-        """A file with symbols, which `load_module` gives when an address is in it; its number."""
+        """A file with symbols, which `load_module` returns when an address is in it; return its number."""
     def load_module(self, number: int, starts: NDArray[uint64], ends: NDArray[uint64]) -> None:
         """The symbols of a module, ascending."""
     def add_space(

@@ -201,7 +201,7 @@ cdef class SliceDepths:
         return DONE
 
 
-# The track or thread that an event is on: a CPU's tracks have numbers of their own, and who is on a track makes no difference.
+# The track or thread that an event is on: a CPU's tracks have their own numbers, and threads do not matter on tracks.
 cdef inline Place place_of(int32_t of_cpu, int32_t cpu, int32_t track, int32_t thread) noexcept nogil:
     if of_cpu:
         return Place(of_cpu, cpu)

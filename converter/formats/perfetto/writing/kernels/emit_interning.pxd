@@ -1,7 +1,7 @@
 # Interned texts: which a packet sequence has been given, and those that the packet under construction brings.
 #
-# One thread at a time gives texts, that which emits the events that follow all that were emitted; others see what they
-# have been given meanwhile.
+# One thread at a time adds texts: the one that emits the events that follow all that were emitted. Others see the texts
+# added so far.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, realloc

@@ -292,7 +292,8 @@ DIMENSIONS = [
     Dimension("forks", forks),
     Dimension("threads", threads),
     Dimension("processes", processes),
-    Dimension("CPUs", cpus),
+    # CTF traces have a file for each, of which one may be read up to 65,536.
+    Dimension("CPUs", cpus, most=(1 << 16) - 1),
     Dimension("tracks", tracks),
     Dimension("counters", counters),
     Dimension("texts", texts),

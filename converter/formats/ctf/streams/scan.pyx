@@ -395,14 +395,6 @@ cdef class Scanner:
         machine.clock = self._clock
         machine.idle = end + IDLE
 
-    # The header of a record at bit `at`: where it ends, or why it cannot be read.
-    cdef inline int64_t _read_header(self, Machine* machine, StringTable strings, int64_t at) noexcept nogil:
-        cdef int64_t after
-        self._registers[R_NAME_SIZE] = 0
-        self._registers[R_EVENT] = 0
-        after = follow(&self._path, machine, at)
-        return after if after >= 0 else run(machine, &self._header.code, strings, at)
-
     # Set the time of a record from bit `at` to `after`, which is returned, or why it is none.
     cdef inline int64_t _checked(
         self, const Machine* machine, int64_t at, int64_t after, int64_t end, bint last, int64_t* ts
@@ -454,6 +446,7 @@ cdef class Scanner:
         cdef Machine machine
         cdef RecordClass* record
         cdef StringTable strings = None
+        cdef const Code* header = &self._header.code
         cdef const Code* common = &self._common.code
         if (
             class_id.shape[0] != room or place.shape[0] != room or start.shape[0] != room
@@ -491,7 +484,11 @@ cdef class Scanner:
                     break
                 machine.end = end if end < self._content_end else self._content_end
                 self._clock = machine.clock
-                inside = self._read_header(&machine, strings, at)
+                self._registers[R_NAME_SIZE] = 0
+                self._registers[R_EVENT] = 0
+                inside = follow(&self._path, &machine, at)
+                if inside < 0:
+                    inside = run(&machine, header, strings, at)
                 known = inside >= 0 and is_context(
                     &self._context, machine.data, inside, machine.end, self._alignment
                 )

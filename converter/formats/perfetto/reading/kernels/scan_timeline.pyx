@@ -6,7 +6,9 @@ from collections import namedtuple
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field
+from converter.formats.perfetto.protobuf.wire cimport (
+    WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, __builtin_ctzll, next_field,
+)
 from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS
 from converter.formats.perfetto.protobuf.fields cimport (
     ANNOTATION_ARRAY_VALUES, ANNOTATION_BOOL_VALUE, ANNOTATION_DICT_ENTRIES,
@@ -15,7 +17,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     ANNOTATION_PROTO_TYPE_NAME, ANNOTATION_PROTO_TYPE_NAME_IID, ANNOTATION_PROTO_VALUE,
     ANNOTATION_STRING_VALUE, ANNOTATION_STRING_VALUE_IID, ANNOTATION_UINT_VALUE,
     INTERNED_DEBUG_ANNOTATION_NAMES, INTERNED_DEBUG_ANNOTATION_STRING_VALUES,
-    INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, LEGACY_INSTANT_EVENT_SCOPE, LEGACY_PHASE,
+    INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, LEGACY_INSTANT_EVENT_SCOPE, LEGACY_NAME_IID, LEGACY_PHASE,
     LEGACY_PID_OVERRIDE, LEGACY_TID_OVERRIDE, PACKET_TRACK_DESCRIPTOR, PACKET_TRACK_EVENT,
     TYPE_COUNTER, TYPE_STATE, TYPE_UNSPECIFIED,
 )
@@ -45,6 +47,7 @@ cdef enum:
     MONOTONIC = 3
     ITEM_BYTES = 9
     # Which fields of LegacyEvent are present, as bits.
+    HAS_NAME = 1 << LEGACY_NAME_IID
     HAS_PHASE = 1 << LEGACY_PHASE
     HAS_INSTANT_SCOPE = 1 << LEGACY_INSTANT_EVENT_SCOPE
     HAS_PID = 1 << LEGACY_PID_OVERRIDE
@@ -377,18 +380,17 @@ cdef class Timeline(Sequences):
     cdef inline int _push_counter(self, const Parsed* event) noexcept nogil:
         return self._push_value(ITEM_DOUBLE_COUNTER if event.has_double else ITEM_COUNTER, 0, event.counter)
 
-    # The fields of a LegacyEvent but those that the place and the phase of the event are from.
+    # The fields of a LegacyEvent but those of the name, the place and the phase of the event.
     cdef inline int _push_legacy(
         self, const Parsed* event, const uint64_t* legacy, uint32_t present, uint8_t phase
     ) noexcept nogil:
-        cdef int64_t i
-        for i in range(LEGACY_PHASE, LEGACY_VALUES):
-            if (
-                present & <uint32_t>1 << i and i != LEGACY_PID_OVERRIDE and i != LEGACY_TID_OVERRIDE
-                and not (i == LEGACY_PHASE and phase)
-            ):
-                if self._push_value(ITEM_LEGACY, <uint32_t>i, legacy[i]) < 0:
-                    return -1
+        cdef uint32_t left = present & ~<uint32_t>(HAS_NAME | HAS_PID | HAS_TID | (HAS_PHASE if phase else 0))
+        cdef uint32_t i
+        while left:
+            i = <uint32_t>__builtin_ctzll(left)
+            left &= left - 1
+            if self._push_value(ITEM_LEGACY, i, legacy[i]) < 0:
+                return -1
         if event.members_size:
             return self._push_span(ITEM_MEMBERS, 0, 0, event.members_start, event.members_size)
         return 0

@@ -63,7 +63,7 @@ def tally(site):
 
 def test_the_page_has_what_is_generated_in_a_hundred_lines_or_so():
     examples = dict(EXAMPLE.findall(PAGE.read_text()))
-    assert list(examples) == ["__init__.py", "layout.py", "reader.py", "writer.py"]
+    assert list(examples) == ["__init__.py", "layout.py", "reading.py", "writing.py"]
     assert examples == modules("tally", "converter.formats.tally")
     code = [line for text in examples.values() for line in text.splitlines() if line.strip()]
     assert len(code) <= 120

@@ -48,7 +48,9 @@ class Ahead(Generic[Item]):
         self._lock = threading.Lock()
         self._ready: deque[Item] = deque()
         self._ended = False
-        self._work: Work[None] | None = workers.submit(self._make_one)
+        # A task that has started stores its successor: not before this one is stored, which it would be lost by.
+        with self._lock:
+            self._work: Work[None] | None = workers.submit(self._make_one)
 
     def next(self) -> Item | None:
         """Return the next item, None after the last."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 
@@ -84,3 +85,34 @@ def test_nothing_is_made_after_the_end():
     made = making.made
     time.sleep(0.002)
     assert making.made == made
+
+
+class _Result:
+    """The task that a thread has started before `submit` returned."""
+
+    def __init__(self, thread: threading.Thread) -> None:
+        self._thread = thread
+        self.asked = 0
+
+    def result(self) -> None:
+        self._thread.join(10)
+        assert not self._thread.is_alive()
+        self.asked += 1
+        assert self.asked < 100, "a task that is done is waited for again and again"
+
+
+class _EagerWorkers:
+    """A pool whose threads are done with a task before `submit` returns, where nothing keeps them from it."""
+
+    def submit(self, call: Callable[[], None]) -> _Result:
+        thread = threading.Thread(target=call)
+        thread.start()
+        thread.join(0.05)
+        return _Result(thread)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_a_task_may_end_before_it_is_known(most: int) -> None:
+    making = Making()
+    ahead: Ahead[int] = Ahead(making, cast(Workers, _EagerWorkers()), most)
+    assert [ahead.next() for _ in range(4)] == [1, 2, 3, 4]

@@ -16,6 +16,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.batches.order import Merge
+from converter.kernels.event_arrays import OutputArrays
 
 #: The number of events of a batch. Larger batches allocate more and no longer fit the caches, smaller ones mean more
 #: calls.
@@ -160,12 +161,14 @@ class StreamMerge(ABC, Generic[Window, Segment]):
         class_id, row, thread, cpu = (np.empty(self._size, np.int32) for _ in range(4))
         track = np.empty(self._size if self._has_tracks else 0, np.int32)
         size = np.empty(self._size, np.uint32)
+        columns = {"class_id": class_id, "row": row, "thread": thread, "cpu": cpu, "size": size}
+        if self._has_tracks:
+            columns["track"] = track
+        events = OutputArrays(ts=ts, location=location, **columns)
         counts = np.zeros(self.class_count(), np.int32)
         filled = 0
         while True:
-            filled, empty = self.merge.fill(
-                ts, class_id, row, thread, cpu, track, location, size, filled, counts
-            )
+            filled, empty = self.merge.fill(events, filled, counts)
             if empty < 0:
                 break
             self._feed(empty)

@@ -4,6 +4,8 @@ from typing import TypeVar
 from numpy import int32, int64, uint32
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import OutputArrays
+
 _First = TypeVar("_First", int64, int32)
 _Second = TypeVar("_Second", uint32, int32)
 
@@ -33,22 +35,15 @@ class Merge:
         """From now on the stream's window is `segment`."""
     def fill(
         self,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        track: NDArray[int32],
-        location: NDArray[int64],
-        size: NDArray[uint32],
+        events: OutputArrays,
         filled: int,
         counts: NDArray[int32],
     ) -> tuple[int, int]:
         """Fill the columns from place `filled` on: (places filled, the stream that ran out or -1).
 
-        An empty `track` is not wanted. `counts` numbers the rows of each class. With -1 the columns are full, or no
-        stream has an event.
-        Raises ValueError for a class without an entry in `counts`. Releases the GIL.
+        The columns are the common ones, of which `track` may be missing, location (int64) and size (uint32). `counts`
+        numbers the rows of each class. With -1 the columns are full, or no stream has an event. Raises ValueError for a
+        class without an entry in `counts`. Releases the GIL.
         """
 
 def group_by_class(

@@ -7,6 +7,7 @@ backwards comes out as it is; at equal times the stream of the lower number goes
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 
 
 cdef struct Stream:
@@ -130,22 +131,18 @@ cdef class Merge:
             raise ValueError(f"stream {stream}, segment {segment}")
         self._streams[stream].segment = segment
 
-    def fill(
-        self,
-        int64_t[::1] ts,
-        int32_t[::1] class_id,
-        int32_t[::1] row,
-        int32_t[::1] thread,
-        int32_t[::1] cpu,
-        int32_t[::1] track,
-        int64_t[::1] location,
-        uint32_t[::1] size,
-        int64_t filled,
-        int32_t[::1] counts,
-    ):
-        cdef int64_t room = ts.shape[0]
+    def fill(self, OutputArrays events not None, int64_t filled, int32_t[::1] counts):
+        cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
+        cdef int64_t room = columns.count
         cdef int64_t classes = counts.shape[0]
-        cdef bint tracked = track.shape[0] > 0
+        cdef int64_t* ts = columns.ts
+        cdef int32_t* class_id = columns.class_id
+        cdef int32_t* row = columns.row
+        cdef int32_t* thread = columns.thread
+        cdef int32_t* cpu = columns.cpu
+        cdef int32_t* track = columns.track
+        cdef int64_t* location = <int64_t*>events.own("location", 8)
+        cdef uint32_t* size = <uint32_t*>events.own("size", 4)
         cdef int64_t at, end, last, time, segment
         cdef int32_t top, rival, of_cpu, of_track
         cdef int32_t kind
@@ -159,11 +156,6 @@ cdef class Merge:
         cdef int64_t bad = 0
         cdef bint is_bad = False
         cdef int32_t empty = -1
-        if (
-            class_id.shape[0] != room or row.shape[0] != room or thread.shape[0] != room or cpu.shape[0] != room
-            or (tracked and track.shape[0] != room) or location.shape[0] != room or size.shape[0] != room
-        ):
-            raise ValueError("the columns differ in length")
         if not 0 <= filled <= room:
             raise ValueError("more is filled than there is")
         with nogil:
@@ -200,7 +192,7 @@ cdef class Merge:
                     counts[kind] = <int32_t>(<uint32_t>counts[kind] + 1)
                     thread[filled] = threads[at]
                     cpu[filled] = of_cpu
-                    if tracked:
+                    if track is not NULL:
                         track[filled] = of_track
                     location[filled] = segment | starts[at]
                     size[filled] = sizes[at]

@@ -138,7 +138,7 @@ def _with_switches(
             switches = _switch(switch_class, tids[leaves][rows])
             at = leaving.positions[rows]
             nobody = constant_column(np.int32(-1), len(rows))
-            switch = Piece(batch, switch_class, switches, at, nobody, whole=False)
+            switch = Piece(batch, switch_class, switches, at, (nobody, None, None), whole=False)
             placed.append((class_number, class_number, switch))
     if not any(piece.after for *_, piece in placed):
         return batch

@@ -170,8 +170,7 @@ class TaskStates:
             event_class,
             Table(count, columns),
             at.astype(np.int32),
-            on_thread=nowhere,
-            on_cpu=nowhere,
+            (nowhere, nowhere, None),
             after=1 if names is None else 2,
             whole=False,
         ).moved(**projection.place_on_track(track, TrackScope.THREAD, owners))

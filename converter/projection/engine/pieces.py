@@ -102,9 +102,7 @@ class Piece(Rows):
             self.event_class,
             self.table.select(rows),
             self.positions[rows],
-            some(self.thread),
-            some(self.cpu),
-            some(self.track),
+            (some(self.thread), some(self.cpu), some(self.track)),
             self.after,
             whole=False,
             derived=self.derived,
@@ -137,12 +135,20 @@ class Piece(Rows):
             event_class,
             Table(len(self.table), columns),
             self.places,
-            self.on_thread if thread is None else thread,
-            self.on_cpu if cpu is None else cpu,
-            self.on_track if track is None else track,
+            self._places_with(thread, cpu, track),
             self.after if after is None else after,
             self.whole,
             self.derived,
+        )
+
+    def _places_with(
+        self, thread: Place | None, cpu: Place | None, track: Place | None
+    ) -> tuple[Place | None, Place | None, Place | None]:
+        """Return the columns of thread, CPU and track, with those given in place of the rows' own."""
+        return (
+            self.on_thread if thread is None else thread,
+            self.on_cpu if cpu is None else cpu,
+            self.on_track if track is None else track,
         )
 
     def moved(
@@ -158,9 +164,7 @@ class Piece(Rows):
             self.event_class,
             self.table,
             self.places,
-            self.on_thread if thread is None else thread,
-            self.on_cpu if cpu is None else cpu,
-            self.on_track if track is None else track,
+            self._places_with(thread, cpu, track),
             self.after,
             self.whole,
             self.derived,

@@ -38,9 +38,7 @@ cdef class Rows:
         event_class,
         Table table not None,
         places,
-        on_thread=None,
-        on_cpu=None,
-        on_track=None,
+        tuple on not None=(None, None, None),
         long after=0,
         bint whole=True,
         dict derived=None,
@@ -49,9 +47,7 @@ cdef class Rows:
         self.event_class = event_class
         self.table = table
         self.places = places
-        self.on_thread = on_thread
-        self.on_cpu = on_cpu
-        self.on_track = on_track
+        self.on_thread, self.on_cpu, self.on_track = on
         self.after = after
         self.whole = whole
         self.derived = {} if derived is None else derived

@@ -22,6 +22,7 @@ from converter.formats.ctf.streams.scan import Scanner
 from converter.formats.ctf.streams.scan_columns import decode
 from converter.formats.ctf.streams.scan_programs import OPERATIONS, Program
 from converter.ir.trace import Trace
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "ctf"
@@ -447,11 +448,9 @@ def test_scanning_and_decoding_check_their_columns() -> None:
     with pytest.raises(ValueError, match="alignment"):
         Scanner(nothing, nothing, nothing, 12, False)
     scanner = Scanner(nothing, nothing, nothing, 8, False)
-    long, whole, places = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.uint32)
-    with pytest.raises(ValueError, match="differ in length"):
-        scanner.scan(
-            np.zeros(8, np.uint8), 0, True, long, whole, whole[:3], places, places, places, 0
-        )
+    columns = OutputArrays(ts=np.zeros(4, np.int64), class_id=np.zeros(4, np.int32))
+    with pytest.raises(ValueError, match="the column place is missing"):
+        scanner.scan(np.zeros(8, np.uint8), 0, True, columns, 0)
     with pytest.raises(ValueError, match="longer than the packet"):
         scanner.enter(9, 8)
     program = Program(words([OPERATIONS["INTEGER"], 1, 8, 0, 0], END), NO_RANGES, 20, 1)

@@ -14,7 +14,7 @@ from converter.formats.fxt.record_types import EventType
 from converter.formats.fxt.writing.emit import BAD_COLUMN, Emitter
 from converter.formats.fxt.writing.emit_provider import Provider
 from converter.ir.tables import Table
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.event_arrays import EventArrays, OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 BLOB_CODECS = [codec for _, codec in BLOB.fields]
@@ -27,8 +27,12 @@ def scanned(data, room=100):
     wide = [np.empty(room, np.int64) for _ in range(4)]
     narrow = [np.empty(room, np.int32) for _ in range(4)]
     values = np.empty(2 * room + 32, np.uint64)
-    result = scanner.scan(data, wide[0], *narrow, *wide[1:], values)
+    columns = OutputArrays(**dict(zip(COLUMNS, [wide[0], *narrow, *wide[1:]], strict=True)))
+    result = scanner.scan(data, columns, values)
     return scanner, result
+
+
+COLUMNS = ("ts", "class_id", "row", "thread", "cpu", "first", "start", "size")
 
 
 def provider():
@@ -78,17 +82,23 @@ def test_scanner_refuses_numbers_below_its_tables():
             table(-1)
 
 
-@pytest.mark.parametrize("short", range(10))
-def test_scanner_refuses_arrays_without_room(short):
+@pytest.mark.parametrize(("room", "values"), [(0, 40), (4, 3)])
+def test_scanner_refuses_arrays_without_room(room, values):
+    scanner = Scanner(StringTable(), big_endian=False, ticks_per_second=10**9)
+    arrays = [np.empty(room, np.int32 if 1 <= i <= 4 else np.int64) for i in range(8)]
+    columns = OutputArrays(**dict(zip(COLUMNS, arrays, strict=True)))
+    with pytest.raises(ValueError, match="too small"):
+        scanner.scan(b"", columns, np.empty(values, np.uint64))
+
+
+@pytest.mark.parametrize("missing", ["class_id", "row", "thread", "cpu", "first", "start", "size"])
+def test_scanner_refuses_missing_columns(missing):
     scanner = Scanner(StringTable(), big_endian=False, ticks_per_second=10**9)
     arrays = [np.empty(4, np.int32 if 1 <= i <= 4 else np.int64) for i in range(8)]
-    arrays.append(np.empty(40, np.uint64))
-    if short < 9:
-        arrays[short] = arrays[short][: 0 if short == 0 else 3]
-    else:
-        arrays[0] = np.empty(5, np.int64)
-    with pytest.raises(ValueError, match="too small"):
-        scanner.scan(b"", *arrays)
+    columns = dict(zip(COLUMNS, arrays, strict=True))
+    del columns[missing]
+    with pytest.raises(ValueError, match="missing"):
+        scanner.scan(b"\0" * 8, OutputArrays(**columns), np.empty(40, np.uint64))
 
 
 def test_programs_that_were_refused_cannot_be_run():

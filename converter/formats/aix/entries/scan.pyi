@@ -1,7 +1,9 @@
 from collections.abc import Mapping
 
-from numpy import int32, int64, uint8, uint32
+from numpy import int32, uint8
 from numpy.typing import NDArray
+
+from converter.kernels.event_arrays import OutputArrays
 
 DONE: int
 INCOMPLETE: int
@@ -61,26 +63,17 @@ class Scanner:
         class_of_form: NDArray[int32],
         class_of_own: NDArray[int32],
         thread_of_task: NDArray[int32],
-        own_threads: int,
-        own_tracks: int,
-        stream_cpu: int,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        track: NDArray[int32],
-        start: NDArray[int64],
-        size: NDArray[int64],
-        location: NDArray[int64],
-        shown: NDArray[uint32],
+        known: tuple[int, int, int],
+        events: OutputArrays,
         counts: NDArray[int32],
     ) -> tuple[int, int]:
         """The events of a window: (status, number of events). Releases the GIL.
 
-        `start` and `size` are those of an event with all its entries, `location` and `shown` those of the data that
-        its columns are read from: ``segment << 32 | offset``, segment 0 being the window, 1 what `take_side` gives.
-        `counts` numbers the rows of each class.
+        `known` are the numbers of threads and tracks of this converter's own streams, and the CPU of others. The
+        columns are the common ones, and start, size and location (int64) and shown (uint32): `start` and `size` are
+        those of an event with all its entries, `location` and `shown` those of the data that its columns are read from:
+        ``segment << 32 | offset``, segment 0 being the window, 1 what `take_side` gives. `counts` numbers the rows of
+        each class.
         """
     def take_side(self) -> bytes:
         """The data of events of several entries, as of the last scan."""

@@ -21,6 +21,9 @@ from converter.formats.aix.entries.scan_records cimport (
 )
 from converter.formats.aix.entries.scan_tasks cimport Owner, note_process
 from converter.formats.aix.entries.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
+from converter.kernels.event_arrays cimport (
+    Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK,
+)
 from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, free_numbers
 
 # The reason why a pass over a window stopped.
@@ -380,19 +383,8 @@ cdef class Scanner:
         const int32_t[::1] class_of_form,
         const int32_t[::1] class_of_own,
         const int32_t[::1] thread_of_task,
-        int64_t own_threads,
-        int64_t own_tracks,
-        int32_t stream_cpu,
-        int64_t[::1] ts,
-        int32_t[::1] class_id,
-        int32_t[::1] row,
-        int32_t[::1] thread,
-        int32_t[::1] cpu,
-        int32_t[::1] track,
-        int64_t[::1] start,
-        int64_t[::1] size,
-        int64_t[::1] location,
-        uint32_t[::1] shown,
+        known,
+        OutputArrays events not None,
         int32_t[::1] counts,
     ):
         """The events of a window: (status, number of events).
@@ -401,7 +393,20 @@ cdef class Scanner:
         window, segment 1 what `take_side` gives. `counts` numbers the rows of each class.
         """
         cdef int64_t end = data.shape[0]
-        cdef int64_t room = ts.shape[0]
+        cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
+        cdef int64_t room = columns.count
+        cdef int64_t* ts = columns.ts
+        cdef int32_t* class_id = columns.class_id
+        cdef int32_t* row = columns.row
+        cdef int32_t* thread = columns.thread
+        cdef int32_t* cpu = columns.cpu
+        cdef int32_t* track = columns.track
+        cdef int64_t* start = <int64_t*>events.own("start", 8)
+        cdef int64_t* size = <int64_t*>events.own("size", 8)
+        cdef int64_t* location = <int64_t*>events.own("location", 8)
+        cdef uint32_t* shown = <uint32_t*>events.own("shown", 4)
+        cdef int64_t own_threads, own_tracks
+        cdef int32_t stream_cpu
         cdef int64_t classes = counts.shape[0]
         cdef int64_t at = 0
         cdef int64_t n = 0
@@ -415,12 +420,7 @@ cdef class Scanner:
         cdef const uint8_t* base
         cdef Forms forms = self._forms
         cdef int64_t last = self._last
-        if (
-            class_id.shape[0] != room or row.shape[0] != room or thread.shape[0] != room or cpu.shape[0] != room
-            or track.shape[0] != room or start.shape[0] != room or size.shape[0] != room
-            or location.shape[0] != room or shown.shape[0] != room
-        ):
-            raise ValueError("the columns differ in length")
+        own_threads, own_tracks, stream_cpu = known
         self.consumed = 0
         self._side_used = 0
         if end == 0:

@@ -19,6 +19,7 @@ from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
 from converter.kernels.batches.gather import Segments
+from converter.kernels.event_arrays import OutputArrays
 from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
 #: Entries of a window that are decoded at a time; windows of small entries take several rounds.
@@ -121,19 +122,14 @@ class _Pass:
             decoding.class_of_form,
             decoding.class_of_own,
             decoding.thread_of_task,
-            len(decoding.trace.threads),
-            len(decoding.trace.tracks),
-            self._stream.cpu,
-            window.ts,
-            window.class_id,
-            window.row,
-            window.thread,
-            window.cpu,
-            window.track,
-            window.start,
-            window.size,
-            window.location,
-            window.shown,
+            (len(decoding.trace.threads), len(decoding.trace.tracks), self._stream.cpu),
+            OutputArrays(
+                window,
+                start=window.start,
+                size=window.size,
+                location=window.location,
+                shown=window.shown,
+            ),
             window.counts,
         )
         window.side = scanner.take_side()

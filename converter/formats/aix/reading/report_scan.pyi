@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from typing import Any
 
 from numpy import int64, signedinteger, uint8
@@ -8,20 +7,15 @@ def scan(
     data: bytes | bytearray | memoryview | NDArray[uint8],
     start: int,
     final: bool,
-    columns: Sequence[tuple[int, int]],
-    timed: bool,
-    has_delta: bool,
-    aligned: bool,
-    text_column: int,
-    title: bytes,
+    heading: Any,
     rows: NDArray[int64],
 ) -> tuple[int, int, bool]:
     """Read events of the lines from `start` on, at most as many as `rows` has; return their number, where the next line
-    starts, and whether that line holds `title` and is a heading.
+    starts, and whether that line holds the heading's `title` and is a heading.
 
-    `columns` are those before the time: (number of `report_header.FrontColumn`, offset in the line). A report is
-    `aligned` where values are below their headings, else they are taken in order. An event's further lines belong to
-    its text; with `final` the data ends here, else the last event waits for more.
+    The heading's `columns` are those before the time: (number of `report_header.FrontColumn`, offset in the line). A
+    report is `aligned` where values are below their headings, else they are taken in order. An event's further lines
+    belong to its text; with `final` the data ends here, else the last event waits for more.
 
     A row is 13 numbers, -1 for none: nanoseconds; 16-bit hook id (-2: no event, just text); CPU; pid; tid; nesting of
     interrupts; start and size of the process name, the system call and the text; 1 to 4 for the text's column, or 0.

@@ -217,22 +217,12 @@ cdef inline int64_t level_of(int64_t column, Layout* layout) noexcept nogil:
     return column + 1 if column < LEVELS else LEVELS
 
 
-def scan(
-    const uint8_t[::1] data,
-    int64_t start,
-    bint final,
-    columns,
-    bint timed,
-    bint has_delta,
-    bint aligned,
-    int64_t text_column,
-    bytes title,
-    int64_t[:, ::1] rows,
-):
+def scan(const uint8_t[::1] data, int64_t start, bint final, heading, int64_t[:, ::1] rows):
     cdef Layout layout
     cdef const uint8_t* bytes_of
-    cdef const uint8_t* heading = title
-    cdef int64_t heading_size = len(title)
+    cdef bytes title = heading.title
+    cdef const uint8_t* title_bytes = title
+    cdef int64_t title_size = len(title)
     cdef int64_t total = data.shape[0]
     cdef int64_t at = start
     cdef int64_t line, end, size
@@ -241,13 +231,13 @@ def scan(
     cdef bint open_event = False
     cdef bint is_title = False
     cdef const uint8_t* found
-    layout.count = min(len(columns), MOST_COLUMNS)
+    layout.count = min(len(heading.columns), MOST_COLUMNS)
     for i in range(layout.count):
-        layout.kinds[i], layout.places[i] = columns[i]
-    layout.timed = timed
-    layout.has_delta = has_delta
-    layout.aligned = aligned
-    layout.text_column = text_column
+        layout.kinds[i], layout.places[i] = heading.columns[i]
+    layout.timed = heading.timed
+    layout.has_delta = heading.has_delta
+    layout.aligned = heading.aligned
+    layout.text_column = heading.text_column
     if rows.shape[1] != ROW_SIZE or not 0 <= start <= total:
         raise ValueError("rows of another shape, or a start outside the data")
     if total == start:
@@ -273,7 +263,7 @@ def scan(
                 last_event = line
                 count += 1
                 continue
-            if heading_size and find(bytes_of, line, end, heading, heading_size) >= 0:
+            if title_size and find(bytes_of, line, end, title_bytes, title_size) >= 0:
                 is_title = True
                 at = line
                 break

@@ -146,18 +146,7 @@ class _Reader:
             final = at + len(data) >= self.source.size
             room = min(data.count(b"\n") + 1, _MAX_ROWS)
             rows = np.empty((room, _ROW_SIZE), np.int64)
-            count, consumed, is_title = scan(
-                data,
-                0,
-                final,
-                heading.columns,
-                heading.timed,
-                heading.has_delta,
-                heading.aligned,
-                heading.text_column,
-                heading.title,
-                rows,
-            )
+            count, consumed, is_title = scan(data, 0, final, heading, rows)
             if count:
                 yield (batch := self.batch(data, rows[:count], heading, last))
                 last = int(batch.ts[-1])

@@ -198,12 +198,7 @@ class _Scan:
                 events.window,
                 at,
                 last,
-                events.ts,
-                events.class_id,
-                events.place,
-                events.begin,
-                events.start,
-                events.size,
+                events.columns,
                 events.count,
             )
             if status == PACKET:

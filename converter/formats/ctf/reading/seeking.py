@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-import numpy as np
-
 from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.reading.batches import DataStream
+from converter.formats.ctf.streams.files import no_columns
 from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.streams.stream_files import (
     PacketRange,
@@ -102,8 +101,6 @@ def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
 def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -> Iterator[_Packet]:
     """Yield the packets of a file up to the first one without a known end or start time."""
     declared = file.type
-    nothing, numbers = np.zeros(0, np.int64), np.zeros(0, np.int32)
-    places = np.zeros(0, np.uint32)
     offset = 0
     while offset < file.source.size:
         scanner = Scanner(
@@ -111,9 +108,7 @@ def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -
         )
         scanner.set_time(*time)
         head = file.source.read(offset, _HEAD)
-        status, _, _ = scanner.scan(
-            memoryview(head), 0, True, nothing, numbers, numbers, places, places, places, 0
-        )
+        status, _, _ = scanner.scan(memoryview(head), 0, True, no_columns(), 0)
         if status != PACKET:
             return
         said = scanner.said()

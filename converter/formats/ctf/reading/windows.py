@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf.streams.stream_types import RecordType
+from converter.kernels.event_arrays import OutputArrays
 
 #: Events of one window.
 ROOM: Final = 1 << 16
@@ -40,6 +41,7 @@ class Events:
     __slots__ = (
         "begin",
         "class_id",
+        "columns",
         "count",
         "cpu",
         "packet_registers",
@@ -59,6 +61,9 @@ class Events:
         self.begin = np.empty(capacity, np.uint32)
         self.start = np.empty(capacity, np.uint32)
         self.size = np.empty(capacity, np.uint32)
+        own = {"place": self.place, "begin": self.begin, "start": self.start, "size": self.size}
+        #: The same columns, for the scanner.
+        self.columns = OutputArrays(ts=self.ts, class_id=self.class_id, **own)
         self.begin_window(np.zeros(0, np.uint8))
         #: The classes and placements (process ID, thread ID, track, thread name) that the numbers refer to.
         self.types: list[RecordType] = []

@@ -24,6 +24,7 @@ from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.streams.special_fields import empty_program, header_program
 from converter.formats.ctf.streams.stream_files import StreamFile
 from converter.formats.ctf.streams.stream_types import StreamType
+from converter.kernels.event_arrays import OutputArrays
 from converter.limits import allowed, changed_limits, limit
 from converter.storage.source import Source
 
@@ -230,10 +231,15 @@ def _open_stream(
 
 
 def _first(scanner: Scanner, head: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
-    long, whole = np.zeros(0, np.int64), np.zeros(0, np.int32)
-    places = np.zeros(0, np.uint32)
-    status, _, _ = scanner.scan(head, 0, True, long, whole, whole, places, places, places, 0)
+    status, _, _ = scanner.scan(head, 0, True, no_columns(), 0)
     return status
+
+
+def no_columns() -> OutputArrays:
+    """The columns of a scan that is to read no event."""
+    numbers, places = np.zeros(0, np.int32), np.zeros(0, np.uint32)
+    own = {"place": numbers, "begin": places, "start": places, "size": places}
+    return OutputArrays(ts=np.zeros(0, np.int64), class_id=numbers, **own)
 
 
 def _stream_class(head: np.ndarray[Any, np.dtype[np.uint8]], trace: TraceClass) -> int:

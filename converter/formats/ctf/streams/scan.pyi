@@ -1,7 +1,8 @@
-from numpy import int32, int64, uint8, uint32
+from numpy import uint8
 from numpy.typing import NDArray
 
 from converter.formats.ctf.streams.scan_programs import Program
+from converter.kernels.event_arrays import OutputArrays
 
 DONE: int
 """The window ends, and no record is cut by its end."""
@@ -86,15 +87,12 @@ class Scanner:
         data: memoryview | NDArray[uint8],
         at: int,
         last: bool,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        place: NDArray[int32],
-        begin: NDArray[uint32],
-        start: NDArray[uint32],
-        size: NDArray[uint32],
+        events: OutputArrays,
         filled: int,
     ) -> tuple[int, int, int]:
         """Scan from bit `at` on: (why it stopped, the number of events so far, the bit it stopped at).
+
+        The columns are ts, class_id, place (int32), begin, start and size (uint32).
 
         `last`: the stream ends with this window. A record's begin is its first bit; start and size are those of the
         data after the common context, or of all of it. Releases the GIL.

@@ -22,6 +22,7 @@ from converter.formats.ctf.streams.scan_positions cimport (
 from converter.formats.ctf.streams.scan_programs cimport (
     BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
 )
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS
 from converter.kernels.tables.strings cimport StringTable
 
 # The reason why `Scanner.scan` stopped.
@@ -424,21 +425,16 @@ cdef class Scanner:
             note_context(&self._context, data, inside, body, self._alignment, number)
         return number
 
-    def scan(
-        self,
-        const uint8_t[::1] data,
-        int64_t at,
-        bint last,
-        int64_t[::1] ts,
-        int32_t[::1] class_id,
-        int32_t[::1] place,
-        uint32_t[::1] begin,
-        uint32_t[::1] start,
-        uint32_t[::1] size,
-        int64_t filled,
-    ):
+    def scan(self, const uint8_t[::1] data, int64_t at, bint last, OutputArrays events not None, int64_t filled):
+        cdef Events columns = events.common(WITH_CLASS)
         cdef int64_t end = data.shape[0] * 8
-        cdef int64_t room = ts.shape[0]
+        cdef int64_t room = columns.count
+        cdef int64_t* ts = columns.ts
+        cdef int32_t* class_id = columns.class_id
+        cdef int32_t* place = <int32_t*>events.own("place", 4)
+        cdef uint32_t* begin = <uint32_t*>events.own("begin", 4)
+        cdef uint32_t* start = <uint32_t*>events.own("start", 4)
+        cdef uint32_t* size = <uint32_t*>events.own("size", 4)
         cdef int64_t after, body, inside
         cdef bint known
         cdef int64_t status = S_DONE
@@ -448,11 +444,8 @@ cdef class Scanner:
         cdef StringTable strings = None
         cdef const Code* header = &self._header.code
         cdef const Code* common = &self._common.code
-        if (
-            class_id.shape[0] != room or place.shape[0] != room or start.shape[0] != room
-            or begin.shape[0] != room or size.shape[0] != room or not 0 <= filled <= room
-        ):
-            raise ValueError("the columns differ in length")
+        if not 0 <= filled <= room:
+            raise ValueError("more is filled than there is")
         if at < 0 or data.shape[0] > 1 << 28:
             raise ValueError("a window of at most 256 MiB")
         if end == 0:

@@ -15,6 +15,7 @@ from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.batches.gather import Segments
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 from converter.storage.pool.workers import Work, Workers, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
@@ -52,22 +53,12 @@ class Decoding(NamedTuple):
         events.segment = pages
         events.count, damaged, first = scan_pages(
             pages,
-            page_size,
-            self.long_size,
-            self.big_endian,
-            self.classes.of_type,
-            self.classes.missed,
+            (page_size, self.long_size, self.big_endian),
+            (self.classes.of_type, self.classes.missed),
             self.tasks,
-            self.formats.type_offset,
-            self.formats.pid_offset,
-            0 if raw else timestamps.multiplier,
-            0 if raw else timestamps.shift,
-            0 if raw else timestamps.time_offset,
-            events.ts,
-            events.class_id,
-            events.thread,
-            events.start,
-            events.size,
+            (self.formats.type_offset, self.formats.pid_offset),
+            (0, 0, 0) if raw else timestamps.scaling,
+            OutputArrays(events, start=events.start, size=events.size),
         )
         if host_time is not None:
             ts = events.ts[: events.count]

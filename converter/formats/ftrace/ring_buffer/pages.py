@@ -127,10 +127,8 @@ class PageStream:
                 block[at - start :],
                 limit - at,
                 self._file.big_endian,
-                left,
-                self._target,
                 self.buffer.page_size,
-                _MOST_ODD,
+                (left, self._target, _MOST_ODD),
                 magic,
                 chunks,
             )

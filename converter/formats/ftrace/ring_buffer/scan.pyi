@@ -1,28 +1,23 @@
 from numpy import int32, int64, uint8, uint32, uint64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 
 def scan_pages(
     data: memoryview | bytes | NDArray[uint8],
-    page_size: int,
-    long_size: int,
-    big_endian: bool,
-    class_of_type: NDArray[int32],
-    class_of_missed: int,
+    geometry: tuple[int, int, bool],
+    classes: tuple[NDArray[int32], int],
     tasks: TaskTable,
-    type_offset: int,
-    pid_offset: int,
-    multiplier: int,
-    shift: int,
-    time_offset: int,
-    ts: NDArray[int64],
-    class_id: NDArray[int32],
-    thread: NDArray[int32],
-    start: NDArray[uint32],
-    size: NDArray[uint32],
+    common_fields: tuple[int, int],
+    scale: tuple[int, int, int],
+    events: OutputArrays,
 ) -> tuple[int, int, int]:
     """Walk whole pages into columns: (records, damaged pages, where the first damage is or -1).
+
+    `geometry` is the size of pages and of longs, and whether the kernel is big-endian; `classes` are `class_of_type`
+    and `class_of_missed`; `common_fields` are the offsets of type and pid in a record; `scale` is multiplier, shift and
+    time offset. The columns are ts, class_id, thread, and start and size (uint32).
 
     `class_of_type` has 65,536 entries; records whose entry is -1 are left out. Record i's payload is
     ``data[start[i]:start[i] + size[i]]``. A page with the missed-events flag first gives a record of
@@ -36,19 +31,18 @@ def find_chunks(
     block: memoryview | bytes | NDArray[uint8],
     limit: int,
     big_endian: bool,
-    most: int,
-    target: int,
     page_size: int,
-    most_odd: int,
+    wanted: tuple[int, int, int],
     magic: bytes,
     chunks: NDArray[int64],
 ) -> tuple[int, int, int]:
     """Find the compressed chunks at the start of a block, each after its two sizes: (how many, where they end, need).
 
-    At least `target` bytes of whole pages are found, or `most_odd` more of data that are no whole pages, but at most
-    `most` chunks. A row of `chunks` (int64, n x 3) is the offset of a chunk's data, its size there, and decompressed.
-    `need` says what more would take: a block of that many bytes, or room for more chunks (-2); the next chunk does not
-    end before `limit`, or begin with `magic` (-1); or nothing (0). Releases the GIL.
+    `wanted` are `most`, `target` and `most_odd`. At least `target` bytes of whole pages are found, or `most_odd` more
+    of data that are no whole pages, but at most `most` chunks. A row of `chunks` (int64, n x 3) is the offset of a
+    chunk's data, its size there, and decompressed. `need` says what more would take: a block of that many bytes, or
+    room for more chunks (-2); the next chunk does not end before `limit`, or begin with `magic` (-1); or nothing (0).
+    Releases the GIL.
     """
 
 def page_begins(data: bytes | NDArray[uint8], long_size: int, big_endian: bool) -> bool:

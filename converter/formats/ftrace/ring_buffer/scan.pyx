@@ -11,6 +11,7 @@ The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` li
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.tasks cimport TaskTable
 
@@ -30,25 +31,27 @@ cdef inline uint64_t scaled(uint64_t ts, uint64_t multiplier, uint32_t shift) no
 
 def scan_pages(
     const uint8_t[::1] data,
-    int64_t page_size,
-    int64_t long_size,
-    bint big_endian,
-    const int32_t[::1] class_of_type,
-    int32_t class_of_missed,
-    TaskTable tasks,
-    int64_t type_offset,
-    int64_t pid_offset,
-    uint64_t multiplier,
-    uint32_t shift,
-    uint64_t time_offset,
-    int64_t[::1] ts,
-    int32_t[::1] class_id,
-    int32_t[::1] thread,
-    uint32_t[::1] start,
-    uint32_t[::1] size,
+    geometry,
+    classes,
+    TaskTable tasks not None,
+    common_fields,
+    scale,
+    OutputArrays events not None,
 ):
+    cdef int64_t page_size, long_size, type_offset, pid_offset
+    cdef bint big_endian
+    cdef const int32_t[::1] class_of_type
+    cdef int32_t class_of_missed
+    cdef uint64_t multiplier, time_offset
+    cdef uint32_t shift
+    cdef Events columns = events.common(WITH_CLASS | WITH_THREAD)
+    cdef int64_t* ts = columns.ts
+    cdef int32_t* class_id = columns.class_id
+    cdef int32_t* thread = columns.thread
+    cdef uint32_t* start = <uint32_t*>events.own("start", 4)
+    cdef uint32_t* size = <uint32_t*>events.own("size", 4)
     cdef int64_t total = data.shape[0]
-    cdef int64_t room = ts.shape[0]
+    cdef int64_t room = columns.count
     cdef int64_t page, available
     cdef int64_t count = 0
     cdef int64_t first_of_page
@@ -61,11 +64,13 @@ def scan_pages(
     cdef int32_t kind
     cdef uint64_t time
     cdef PageCursor cursor
+    page_size, long_size, big_endian = geometry
+    class_of_type, class_of_missed = classes
+    type_offset, pid_offset = common_fields
+    multiplier, shift, time_offset = scale
     check_geometry(total, page_size, long_size, shift)
     if class_of_type.shape[0] != 65536:
         raise ValueError("class_of_type has not an entry for each of the 65,536 types")
-    if class_id.shape[0] != room or thread.shape[0] != room or start.shape[0] != room or size.shape[0] != room:
-        raise ValueError("the columns differ in length")
     if room < most_records(total, page_size):
         raise ValueError("the columns have not room for the records of the pages")
     if type_offset < 0 or pid_offset < 0 or type_offset > 4096 or pid_offset > 4096:
@@ -210,9 +215,10 @@ def find_page(
 
 
 def find_chunks(
-    const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t most, int64_t target, int64_t page_size,
-    int64_t most_odd, const uint8_t[::1] magic, int64_t[:, ::1] chunks,
+    const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t page_size, wanted, const uint8_t[::1] magic,
+    int64_t[:, ::1] chunks,
 ):
+    cdef int64_t most, target, most_odd
     cdef int64_t total = block.shape[0]
     cdef int64_t count = 0
     cdef int64_t unpacked = 0
@@ -221,6 +227,7 @@ def find_chunks(
     cdef int64_t packed, size
     cdef int64_t begins = magic.shape[0]
     cdef bint swap = big_endian != HOST_IS_BIG
+    most, target, most_odd = wanted
     if chunks.shape[1] != 3 or page_size < 1:
         raise ValueError("a chunk has a place and two sizes")
     with nogil:

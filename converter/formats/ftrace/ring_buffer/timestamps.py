@@ -55,6 +55,11 @@ class Timestamps:
     time_offset: int = 0
     host_time: HostTime | None = None
 
+    @property
+    def scaling(self) -> tuple[int, int, int]:
+        """The multiplier, shift and time offset, as `scan_pages` accepts them."""
+        return self.multiplier, self.shift, self.time_offset
+
     def scale(self, ts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Scale raw times as `scan_pages` does, for times that need another conversion first."""
         raw = ts.view(np.uint64)

@@ -33,6 +33,7 @@ from converter.formats.fxt.record_types import RecordType
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.trace import Process, Thread, Trace
+from converter.kernels.event_arrays import OutputArrays
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
@@ -223,9 +224,9 @@ class _Pass:
         ts, first, starts, sizes = (np.empty(room, np.int64) for _ in range(4))
         class_id, row, thread, cpu = (np.empty(room, np.int32) for _ in range(4))
         values = np.empty(2 * room + 32, np.uint64)
-        status, events, value_count = scanner.scan(
-            window, ts, class_id, row, thread, cpu, first, starts, sizes, values
-        )
+        common = {"class_id": class_id, "row": row, "thread": thread, "cpu": cpu}
+        columns = OutputArrays(ts=ts, **common, first=first, start=starts, size=sizes)
+        status, events, value_count = scanner.scan(window, columns, values)
         tables.extend(scanner)
         self._follow_names()
         self._note_oddities(offset)

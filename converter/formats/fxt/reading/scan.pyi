@@ -1,6 +1,7 @@
-from numpy import int32, int64, uint64
+from numpy import int32, uint64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Results of `Scanner.scan` about the end of a window.
@@ -39,21 +40,15 @@ class Scanner:
     def scan(
         self,
         data: bytes | memoryview,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        first: NDArray[int64],
-        starts: NDArray[int64],
-        sizes: NDArray[int64],
+        events: OutputArrays,
         values: NDArray[uint64],
     ) -> tuple[int, int, int]:
         """Scan a window, which starts with a record: (status, number of events, number of value words).
 
         The arrays have one entry an event; `values` has several, at least 32. The scan stops, with FULL, when they are
-        full. `first` is where an event's values begin; `starts` and `sizes` are of its record in the window. Rows are
-        numbered from 0 in each window. Releases the GIL. Raises ValueError for small arrays, MemoryError.
+        full. `first` (int64) is where an event's values begin; `start` and `size` (int64) are of its record in the
+        window. Rows are numbered from 0 in each window. Releases the GIL. Raises ValueError for small arrays,
+        MemoryError.
         """
     def signatures(self, known: int) -> list[tuple[int, list[tuple[int, int]]]]:
         """Shape and arguments (type, string id of the name) of each class from number `known` on."""

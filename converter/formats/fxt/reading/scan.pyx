@@ -29,6 +29,7 @@ from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 from converter.kernels.tables.strings cimport StringTable
 
@@ -87,29 +88,13 @@ cdef class Scanner:
     def overflows(self):
         return self._window.overflows.count, self._window.overflows.first
 
-    def scan(
-        self,
-        const uint8_t[::1] data,
-        int64_t[::1] ts,
-        int32_t[::1] class_id,
-        int32_t[::1] row,
-        int32_t[::1] thread,
-        int32_t[::1] cpu,
-        int64_t[::1] first,
-        int64_t[::1] starts,
-        int64_t[::1] sizes,
-        uint64_t[::1] values,
-    ):
+    def scan(self, const uint8_t[::1] data, OutputArrays events not None, uint64_t[::1] values):
+        cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef Window* window = &self._window
         cdef int64_t size = data.shape[0]
-        cdef int64_t room = ts.shape[0]
         cdef int64_t i
         cdef int status
-        if (
-            room < 1 or values.shape[0] < MAX_VALUES or class_id.shape[0] < room or row.shape[0] < room
-            or thread.shape[0] < room or cpu.shape[0] < room or first.shape[0] < room or starts.shape[0] < room
-            or sizes.shape[0] < room
-        ):
+        if columns.count < 1 or values.shape[0] < MAX_VALUES:
             raise ValueError("an output array is too small")
         self.consumed = 0
         window.events = window.value_count = window.threads.namings.count = 0
@@ -118,16 +103,16 @@ cdef class Scanner:
         if size == 0:
             return DONE, 0, 0
         window.data = &data[0]
-        window.ts = &ts[0]
-        window.class_id = &class_id[0]
-        window.row = &row[0]
-        window.thread = &thread[0]
-        window.cpu = &cpu[0]
-        window.first = &first[0]
-        window.starts = &starts[0]
-        window.sizes = &sizes[0]
+        window.ts = columns.ts
+        window.class_id = columns.class_id
+        window.row = columns.row
+        window.thread = columns.thread
+        window.cpu = columns.cpu
+        window.first = <int64_t*>events.own("first", 8)
+        window.starts = <int64_t*>events.own("start", 8)
+        window.sizes = <int64_t*>events.own("size", 8)
         window.values = &values[0]
-        window.room = room
+        window.room = columns.count
         window.value_room = values.shape[0] - MAX_VALUES
         with nogil:
             self._strings.lock()

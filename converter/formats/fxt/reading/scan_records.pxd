@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from converter.formats.fxt.reading.scan_providers cimport providers_enter, providers_set_rate, providers_set_string
 from converter.formats.fxt.reading.scan_threads cimport threads_rename
 from converter.formats.fxt.reading.scan_window cimport (
-    ABSENT, ARGUMENT_KOID, MALFORMED, Window, arguments_of, commit, koids_of, next_values, text_of, thread_of, time_of,
+    ABSENT, ARGUMENT_KOID, MALFORMED, Where, Window, arguments_of, commit, koids_of, next_values, text_of, thread_of, time_of,
     timed_of,
 )
 from converter.formats.fxt.words cimport (
@@ -72,7 +72,7 @@ cdef inline int scan_event(
     thread = thread_of(window, reference, pid, tid)
     if thread < 0:
         return thread
-    return commit(window, EVENT << 4 | kind, count, arguments + count, at, end, ts, thread, -1)
+    return commit(window, EVENT << 4 | kind, count, arguments + count, at, end, ts, Where(thread, -1))
 
 
 cdef inline int scan_scheduling(
@@ -105,7 +105,7 @@ cdef inline int scan_scheduling(
         values[4] = in_pid
         values[5] = (header >> 44) & 0xff
         values[6] = (header >> 52) & 0xff
-        return commit(window, SCHEDULING << 4, 0, values + 7, at, end, ts, -1, (header >> 16) & 0xff)
+        return commit(window, SCHEDULING << 4, 0, values + 7, at, end, ts, Where(-1, (header >> 16) & 0xff))
     if end - at < (16 if subtype == 1 else 8):
         return MALFORMED
     values[0] = load(at, window.swap)
@@ -119,7 +119,7 @@ cdef inline int scan_scheduling(
     count = arguments_of(window, strings, &at, end, (header >> 16) & 15, arguments)
     if count < 0:
         return count
-    return commit(window, SCHEDULING << 4 | subtype, count, arguments + count, at, end, ts, -1, cpu_of(header))
+    return commit(window, SCHEDULING << 4 | subtype, count, arguments + count, at, end, ts, Where(-1, cpu_of(header)))
 
 
 # The highest number means an event on no CPU.
@@ -139,7 +139,7 @@ cdef inline int scan_log(Window* window, const uint8_t* at, const uint8_t* end, 
         return MALFORMED
     values[0] = span(at - window.data, length)
     at += padded(length)
-    return commit(window, SHAPE_LOG, 0, values + 1, at, end, ts, thread, -1)
+    return commit(window, SHAPE_LOG, 0, values + 1, at, end, ts, Where(thread, -1))
 
 
 cdef inline int scan_profiler(
@@ -161,7 +161,7 @@ cdef inline int scan_profiler(
             return MALFORMED
         values[0] = span(at - window.data, length)
         at += length
-        return commit(window, SHAPE_SAMPLE, 0, values + 1, at, end, ts, thread, -1)
+        return commit(window, SHAPE_SAMPLE, 0, values + 1, at, end, ts, Where(thread, -1))
     values[0] = (header >> 28) & 0xffff
     if subtype == 1:
         if end - at < 24:
@@ -170,7 +170,7 @@ cdef inline int scan_profiler(
         values[2] = load(at, window.swap)
         values[3] = load(at + 8, window.swap)
         values[4] = load(at + 16, window.swap)
-        return commit(window, SHAPE_MAPPING, 0, values + 5, at + 24, end, ts, thread, -1)
+        return commit(window, SHAPE_MAPPING, 0, values + 5, at + 24, end, ts, Where(thread, -1))
     # A length in place of a reference: as an inline string.
     name = text_of(window, strings, &at, end, INLINE | ((header >> 44) & 0xff))
     if name < 0:
@@ -181,7 +181,7 @@ cdef inline int scan_profiler(
     values[1] = name
     values[2] = span(at - window.data, length)
     at += padded(length)
-    return commit(window, SHAPE_MODULE, 0, values + 3, at, end, ts, thread, -1)
+    return commit(window, SHAPE_MODULE, 0, values + 3, at, end, ts, Where(thread, -1))
 
 
 cdef inline int scan_blob(
@@ -199,7 +199,7 @@ cdef inline int scan_blob(
     values[2] = at - window.data
     values[3] = length
     at += padded(length)
-    return commit(window, SHAPE_BLOB, 0, values + 4, at, end, window.last_ts, -1, -1)
+    return commit(window, SHAPE_BLOB, 0, values + 4, at, end, window.last_ts, Where(-1, -1))
 
 
 cdef inline int scan_userspace_object(
@@ -227,7 +227,7 @@ cdef inline int scan_userspace_object(
     count = arguments_of(window, strings, &at, end, (header >> 40) & 15, values + 3)
     if count < 0:
         return count
-    return commit(window, SHAPE_USERSPACE_OBJECT, count, values + 3 + count, at, end, window.last_ts, -1, -1)
+    return commit(window, SHAPE_USERSPACE_OBJECT, count, values + 3 + count, at, end, window.last_ts, Where(-1, -1))
 
 
 cdef inline int scan_kernel_object(
@@ -279,7 +279,7 @@ cdef inline int scan_kernel_object(
     values[0] = kind
     values[1] = koid
     values[2] = name
-    return commit(window, SHAPE_KERNEL_OBJECT, count, values + 3 + count, at, end, window.last_ts, -1, -1)
+    return commit(window, SHAPE_KERNEL_OBJECT, count, values + 3 + count, at, end, window.last_ts, Where(-1, -1))
 
 
 cdef inline int scan_large(
@@ -326,7 +326,7 @@ cdef inline int scan_large(
     if end - at >= INLINE:
         return MALFORMED
     return commit(
-        window, SHAPE_LARGE_TIMED if form == 0 else SHAPE_LARGE, count, arguments + count, at, end, ts, thread, -1
+        window, SHAPE_LARGE_TIMED if form == 0 else SHAPE_LARGE, count, arguments + count, at, end, ts, Where(thread, -1)
     )
 
 
@@ -336,7 +336,7 @@ cdef inline int scan_native(Window* window, const uint8_t* end, uint32_t kind) n
     values[0] = kind
     values[1] = window.at
     values[2] = end - window.data - window.at
-    return commit(window, SHAPE_NATIVE, 0, values + 3, end, end, window.last_ts, -1, -1)
+    return commit(window, SHAPE_NATIVE, 0, values + 3, end, end, window.last_ts, Where(-1, -1))
 
 
 cdef inline int scan_metadata(Window* window, const uint8_t* at, const uint8_t* end, uint64_t header) noexcept nogil:
@@ -347,7 +347,7 @@ cdef inline int scan_metadata(Window* window, const uint8_t* at, const uint8_t* 
         return providers_enter(&window.providers, id)
     if kind == 3 and (header >> 52) & 15 == 0:
         values[0] = id
-        return commit(window, SHAPE_DISCARDED, 0, values + 1, at, end, window.last_ts, -1, -1)
+        return commit(window, SHAPE_DISCARDED, 0, values + 1, at, end, window.last_ts, Where(-1, -1))
     if kind == 4 and (header >> 20) & 15 == 0:
         return 0
     return ABSENT

@@ -218,10 +218,16 @@ cdef inline uint64_t* next_values(Window* window) noexcept nogil:
     return window.values + window.value_count
 
 
+# The thread and the CPU of an event, -1 where it has none.
+cdef struct Where:
+    int32_t thread
+    int32_t cpu
+
+
 # Add the event whose values end at `values_end` and whose record, at `window.at`, was understood up to `at`.
 cdef inline int commit(
     Window* window, uint32_t shape, int arguments, uint64_t* values_end, const uint8_t* at, const uint8_t* end,
-    int64_t ts, int32_t thread, int32_t cpu,
+    int64_t ts, Where where,
 ) noexcept nogil:
     cdef int64_t number = window.events
     cdef int32_t id
@@ -237,8 +243,8 @@ cdef inline int commit(
     window.class_id[number] = id
     window.row[number] = window.classes.rows[id]
     window.classes.rows[id] += 1
-    window.thread[number] = thread
-    window.cpu[number] = cpu
+    window.thread[number] = where.thread
+    window.cpu[number] = where.cpu
     window.first[number] = window.value_count
     window.starts[number] = window.at
     window.sizes[number] = end - window.data - window.at

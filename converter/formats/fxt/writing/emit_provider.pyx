@@ -31,7 +31,7 @@ cdef int[CODEC_UNKNOWN + 1] WIDTHS
 WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
 
 
-cdef class Provider:
+cdef class Provider(ProgramSet):
     def __cinit__(self, StringTable strings not None, *, bint big_endian):
         self.big_endian = big_endian
         self.blocks = Blocks()

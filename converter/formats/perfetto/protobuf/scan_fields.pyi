@@ -18,9 +18,7 @@ def decode_messages(
     data: NDArray[uint8],
     starts: NDArray[int64],
     sizes: NDArray[int64],
-    numbers: Sequence[int],
-    ways: Sequence[int],
-    columns: Sequence[NDArray[Any]],
+    fields: tuple[Sequence[int], Sequence[int], Sequence[NDArray[Any]]],
     skipped: Sequence[int] = (),
     undeclared: NDArray[int64] | None = None,
     listed: int = 0,
@@ -28,8 +26,8 @@ def decode_messages(
 ) -> tuple[int, NDArray[uint64]]:
     """Read field ``numbers[k]`` of message i into ``columns[k][i]``, as ``ways[k]``; skip other fields.
 
-    Fields that are not among `skipped` either are counted in `undeclared`, by their numbers; those whose numbers are
-    beyond it together, at 0.
+    `fields` are `numbers`, `ways` and `columns`. Fields that are not among `skipped` either are counted in
+    `undeclared`, by their numbers; those whose numbers are beyond it together, at 0.
 
     Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
     have shape (n, 2). Returns the number of damaged messages, whose fields after the damage keep their defaults, and

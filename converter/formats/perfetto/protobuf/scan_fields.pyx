@@ -176,13 +176,13 @@ cdef inline void store_or_count(
 
 
 def decode_messages(
-    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, numbers, ways, columns, skipped=(),
+    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, fields, skipped=(),
     int64_t[::1] undeclared=None, uint32_t listed=0, int64_t[::1] offsets=None
 ):
     cdef int64_t count = starts.shape[0]
     cdef int64_t total = data.shape[0]
     cdef int64_t met[TABLE]
-    cdef int steps = len(numbers)
+    cdef int steps
     cdef Step program[MAX_COLUMNS]
     cdef int16_t table[TABLE]
     # The steps of what has a tag of one byte, by that; UNDECLARED where it has none.
@@ -198,6 +198,8 @@ def decode_messages(
     cdef uint8_t[::1] column
     cdef const uint8_t* bytes
     cdef ListValues values = ListValues()
+    numbers, ways, columns = fields
+    steps = len(numbers)
     if len(ways) != steps or len(columns) != steps or steps > MAX_COLUMNS:
         raise ValueError("numbers, ways and columns differ in length")
     check_spans(total, starts, sizes)
@@ -389,7 +391,7 @@ def lacking(
 def decode_repeated(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
 ):
-    return decode_messages(data, starts, sizes, (), (), (), (), None, number, offsets)[1]
+    return decode_messages(data, starts, sizes, ((), (), ()), (), None, number, offsets)[1]
 
 
 def repeated_spans(

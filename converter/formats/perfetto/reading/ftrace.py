@@ -40,6 +40,7 @@ from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.kernels.event_arrays import OutputArrays
 
 
 def _is_symbol(field_class: FieldClass) -> bool:
@@ -203,16 +204,17 @@ class FtraceBundles:
             rows,
             cpus,
             self._trace.strings,
-            ts,
-            tid,
-            key,
-            cpu,
-            bundle,
-            events.flags.view(np.uint32),
-            events.start,
-            events.size,
-            events.switches,
-            events.wakings,
+            OutputArrays(
+                ts=ts,
+                tid=tid,
+                key=key,
+                cpu=cpu,
+                bundle=bundle,
+                flags=events.flags,
+                start=events.start,
+                size=events.size,
+            ),
+            (events.switches, events.wakings),
         )
         damaged = np.flatnonzero(rows[:, kernel.DAMAGE] == kernel.IN_AN_EVENT)
         for row in damaged[:1]:

@@ -19,6 +19,7 @@ from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_page
 from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.ir.trace import Narrowed
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 
 #: Bytes of pages before a time that are also read: they determine the state at that time.
@@ -92,25 +93,15 @@ class PageSeeking:
         capacity = most_records_in(len(pages), stream.buffer.page_size)
         ts = np.empty(capacity, np.int64)
         class_id, thread = np.empty((2, capacity), np.int32)
-        offsets, sizes = np.empty((2, capacity), np.uint32)
+        start, size = np.empty((2, capacity), np.uint32)
         count, _, _ = scan_pages(
             pages,
-            stream.buffer.page_size,
-            self._long_size,
-            self._file.big_endian,
-            _ANY_TYPE,
-            -1,
+            (stream.buffer.page_size, self._long_size, self._file.big_endian),
+            (_ANY_TYPE, -1),
             TaskTable(),
-            0,
-            0,
-            timestamps.multiplier,
-            timestamps.shift,
-            timestamps.time_offset,
-            ts,
-            class_id,
-            thread,
-            offsets,
-            sizes,
+            (0, 0),
+            timestamps.scaling,
+            OutputArrays(ts=ts, class_id=class_id, thread=thread, start=start, size=size),
         )
         return ts[:count]
 

@@ -2,7 +2,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.kernels.io.byte_order cimport load16, load32, load64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 
 
 cdef extern from "<math.h>" nogil:
@@ -81,13 +81,14 @@ cdef inline uint64_t float80(const uint8_t* data, bint swap, bint big_endian, in
     return bits | <uint64_t>(head >> 15) << 63
 
 
-# Append the values after a record's head to `words`: numbers take one, texts and bytes two, location and length, as
-# `location` is the record's. Returns the size of the record, or -1 where the window ends within; `count` is of words.
+# Append the values that begin at `payload` to `words`: numbers take one, texts and bytes two, location and length, as
+# `location` is that of the payload. Returns the size of the values, or -1 where the window ends within; `count` is of
+# words.
 cdef inline int64_t decode_values(
-    const Program* program, const uint8_t* record, int64_t head, int64_t left, int64_t location, bint swap,
-    bint big_endian, uint64_t* words, int64_t* count, int64_t* rounded,
+    const Program* program, const uint8_t* payload, int64_t left, int64_t location, bint swap, uint64_t* words,
+    int64_t* count, int64_t* rounded,
 ) noexcept nogil:
-    cdef int64_t at = head
+    cdef int64_t at = 0
     cdef int64_t size
     cdef int64_t done = count[0]
     cdef int32_t i, code
@@ -97,7 +98,7 @@ cdef inline int64_t decode_values(
         if code == O_TEXT:
             if left - at < 2:
                 return -1
-            size = load16(record + at, swap)
+            size = load16(payload + at, swap)
             if left - at < padded(2 + size, 4):
                 return -1
             words[done] = <uint64_t>(location + at + 2)
@@ -113,14 +114,14 @@ cdef inline int64_t decode_values(
             done += 2
         else:
             if code == O_FLOAT80:
-                words[done] = float80(record + at, swap, big_endian, rounded)
+                words[done] = float80(payload + at, swap, swap != HOST_IS_BIG, rounded)
             elif code == O_REGISTER:
-                words[done] = register_value(integer(record + at, size, False, swap))
+                words[done] = register_value(integer(payload + at, size, False, swap))
             else:
-                words[done] = integer(record + at, size, code == O_SIGNED, swap)
+                words[done] = integer(payload + at, size, code == O_SIGNED, swap)
             done += 1
         at += padded(size, 4)
-    at = head + padded(at - head, 8)
+    at = padded(at, 8)
     if at > left:
         return -1
     count[0] = done

@@ -33,6 +33,7 @@ from converter.formats.uftrace.symbols.symbol_files import Module
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.kernels.batches.gather import Segments
+from converter.kernels.event_arrays import EventArrays, OutputArrays
 from converter.limits import limit
 
 if TYPE_CHECKING:
@@ -210,11 +211,7 @@ class Pass:
                 return
             self._scanner.feed_ready(
                 number,
-                events.ts,
-                events.class_id,
-                events.thread,
-                events.start,
-                events.size,
+                EventArrays(events, start=events.start, size=events.size),
                 events.count,
                 events.data,
                 segment,
@@ -290,24 +287,21 @@ class Pass:
         class_id, row, thread, cpu = (np.empty(self._room, np.int32) for _ in range(4))
         name, category, first, size = self._unsorted
         values = np.empty(_VALUES * self._room + _LEAST_VALUES, np.uint64)
+        events = OutputArrays(
+            ts=ts,
+            class_id=class_id,
+            row=row,
+            thread=thread,
+            cpu=cpu,
+            name=name,
+            category=category,
+            first=first,
+            size=size,
+        )
         counts = np.zeros(len(self._recording.trace.event_classes), np.int32)
         filled = words = 0
         while True:
-            status, filled, words = scanner.fill(
-                ts,
-                class_id,
-                row,
-                thread,
-                cpu,
-                name,
-                category,
-                first,
-                size,
-                values,
-                filled,
-                words,
-                counts,
-            )
+            status, filled, words = scanner.fill(events, values, filled, words, counts)
             if status == NEED_WINDOW:
                 self._feed(scanner.stream)
             elif status == NEED_SYMBOL:

@@ -22,6 +22,7 @@ from converter.formats.uftrace.reading.scan_events import scan_lines, scan_perf,
 from converter.formats.uftrace.reading.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK
 
@@ -139,11 +140,7 @@ class PerfStream:
                 self._directory.header.big_endian,
                 self._classes,
                 self._tasks,
-                events.ts,
-                events.class_id,
-                events.thread,
-                events.start,
-                events.size,
+                OutputArrays(events, start=events.start, size=events.size),
             )
             self._ended = damaged or (final and self._consumed >= len(window))
             if damaged or (final and not self._ended and not events.count):

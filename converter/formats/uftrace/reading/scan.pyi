@@ -1,7 +1,8 @@
-from numpy import int32, int64, uint32, uint64
+from numpy import int32, int64, uint64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Reasons why `Scanner.fill` ended: no stream has an event; the columns are full; stream `stream` needs its next
@@ -67,15 +68,7 @@ class Scanner(Streams):
         """
     def fill(
         self,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        row: NDArray[int32],
-        thread: NDArray[int32],
-        cpu: NDArray[int32],
-        name: NDArray[int32],
-        category: NDArray[int32],
-        first: NDArray[int64],
-        size: NDArray[uint32],
+        events: OutputArrays,
         values: NDArray[uint64],
         filled: int,
         value_count: int,
@@ -83,9 +76,10 @@ class Scanner(Streams):
     ) -> tuple[int, int, int]:
         """Fill the columns from `filled` on: (what ended it, places filled, words of `values` filled).
 
-        `name` and `category` are ids, -1 for events of other streams. `first` is where an event's words start in
-        `values`, or its location; `size` is that of the payload of an event of another stream. `counts` numbers the
-        rows of each class. Releases the GIL.
+        The columns are ts, class_id, row, thread, cpu, name and category (int32), first (int64), size (uint32). `name`
+        and `category` are ids, -1 for events of other streams. `first` is where an event's words start in `values`, or
+        its location; `size` is that of the payload of an event of another stream. `counts` numbers the rows of each
+        class. Releases the GIL.
         """
 
 def gather_words(values: NDArray[uint64], first: NDArray[int64], columns: NDArray[uint64]) -> None:

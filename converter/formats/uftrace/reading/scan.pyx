@@ -23,6 +23,7 @@ from converter.formats.uftrace.reading.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
     SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.strings cimport StringTable
 
@@ -171,44 +172,29 @@ cdef class Scanner(Streams):
     # The pass
 
     def fill(
-        self,
-        int64_t[::1] ts,
-        int32_t[::1] class_id,
-        int32_t[::1] row,
-        int32_t[::1] thread,
-        int32_t[::1] cpu,
-        int32_t[::1] name,
-        int32_t[::1] category,
-        int64_t[::1] first,
-        uint32_t[::1] size,
-        uint64_t[::1] values,
-        int64_t filled,
-        int64_t value_count,
+        self, OutputArrays events not None, uint64_t[::1] values, int64_t filled, int64_t value_count,
         int32_t[::1] counts,
     ):
+        cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef Columns out
         cdef int status
-        out.room = ts.shape[0]
+        out.room = columns.count
         out.value_room = values.shape[0] - 2 * MOST_VALUES - 1
-        if (
-            class_id.shape[0] != out.room or row.shape[0] != out.room or thread.shape[0] != out.room
-            or cpu.shape[0] != out.room or name.shape[0] != out.room or category.shape[0] != out.room
-            or first.shape[0] != out.room or size.shape[0] != out.room or out.room == 0
-        ):
-            raise ValueError("the columns differ in length")
+        if out.room == 0:
+            raise ValueError("there is no room for events")
         if out.value_room <= 0 or not 0 <= filled <= out.room or not 0 <= value_count <= values.shape[0]:
             raise ValueError("more is filled than there is")
         if counts.shape[0] <= max(self._highest_class, self._functions.highest_class):
             raise ValueError(f"{counts.shape[0]} classes")
-        out.ts = &ts[0]
-        out.class_id = &class_id[0]
-        out.row = &row[0]
-        out.thread = &thread[0]
-        out.cpu = &cpu[0]
-        out.name = &name[0]
-        out.category = &category[0]
-        out.first = &first[0]
-        out.size = &size[0]
+        out.ts = columns.ts
+        out.class_id = columns.class_id
+        out.row = columns.row
+        out.thread = columns.thread
+        out.cpu = columns.cpu
+        out.name = <int32_t*>events.own("name", 4)
+        out.category = <int32_t*>events.own("category", 4)
+        out.first = <int64_t*>events.own("first", 8)
+        out.size = <uint32_t*>events.own("size", 4)
         out.values = &values[0]
         out.counts = &counts[0]
         out.filled = filled
@@ -343,11 +329,12 @@ cdef class Scanner(Streams):
                 if program is NULL:
                     return self._damage(stream, NO_SPECIFICATION)
                 length = decode_values(
-                    program, record, RECORD_SIZE, left, stream.segment << 32 | stream.at, swap, swap != HOST_IS_BIG,
-                    out.values, &out.value_count, &self.rounded,
+                    program, record + RECORD_SIZE, left - RECORD_SIZE, (stream.segment << 32 | stream.at) + RECORD_SIZE,
+                    swap, out.values, &out.value_count, &self.rounded,
                 )
                 if length < 0:
                     return self._at_end(stream, left)
+                length += RECORD_SIZE
             elif program is not NULL and program.count:
                 # The function has values, but none were recorded.
                 program = NULL

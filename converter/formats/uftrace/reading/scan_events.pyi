@@ -1,6 +1,7 @@
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 
 def scan_perf(
@@ -8,17 +9,14 @@ def scan_perf(
     big_endian: bool,
     class_of_type: NDArray[int32],
     tasks: TaskTable,
-    ts: NDArray[int64],
-    class_id: NDArray[int32],
-    thread: NDArray[int32],
-    start: NDArray[uint32],
-    size: NDArray[uint32],
+    events: OutputArrays,
 ) -> tuple[int, int, bool]:
     """Walk the records of a perf-cpuN.dat into columns: (events, bytes consumed, whether there the data is damaged).
 
-    `class_of_type` has an entry for each of the types 0 to 31; records of other types, and of those whose entry is
-    -1, are left out. The payload of a record is the whole record. The thread of a context switch is -1, that of a fork
-    the parent. Stops where the columns are full, where the rest is no whole record, and at damage. Releases the GIL.
+    The columns are ts, class_id, thread, and start and size (uint32). `class_of_type` has an entry for each of the
+    types 0 to 31; records of other types, and of those whose entry is -1, are left out. The payload of a record is the
+    whole record. The thread of a context switch is -1, that of a fork the parent. Stops where the columns are full,
+    where the rest is no whole record, and at damage. Releases the GIL.
     """
 
 def survey_perf(

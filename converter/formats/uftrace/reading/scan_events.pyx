@@ -10,6 +10,7 @@ time), uftrace's utils/perf.c and utils/extern.c.
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
 
@@ -45,15 +46,17 @@ def scan_perf(
     bint big_endian,
     const int32_t[::1] class_of_type,
     TaskTable tasks,
-    int64_t[::1] ts,
-    int32_t[::1] class_id,
-    int32_t[::1] thread,
-    uint32_t[::1] start,
-    uint32_t[::1] size,
+    OutputArrays events not None,
 ):
+    cdef Events columns = events.common(WITH_CLASS | WITH_THREAD)
+    cdef int64_t* ts = columns.ts
+    cdef int32_t* class_id = columns.class_id
+    cdef int32_t* thread = columns.thread
+    cdef uint32_t* start = <uint32_t*>events.own("start", 4)
+    cdef uint32_t* size = <uint32_t*>events.own("size", 4)
     cdef bint swap = big_endian != HOST_IS_BIG
     cdef int64_t total = data.shape[0]
-    cdef int64_t room = ts.shape[0]
+    cdef int64_t room = columns.count
     cdef int64_t at = 0
     cdef int64_t count = 0
     cdef int64_t length, place, index
@@ -63,8 +66,6 @@ def scan_perf(
     cdef const uint8_t* record
     if class_of_type.shape[0] != TYPES:
         raise ValueError("class_of_type has not an entry for each of the 32 types")
-    if class_id.shape[0] != room or thread.shape[0] != room or start.shape[0] != room or size.shape[0] != room:
-        raise ValueError("the columns differ in length")
     if total > 0xffffffff:
         raise ValueError("more than 4 GiB at once")
     with nogil:

@@ -1,6 +1,7 @@
-from numpy import int32, int64, uint8, uint32, uint64
+from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
+from converter.kernels.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which int
@@ -69,11 +70,7 @@ class Streams:
     def feed_ready(
         self,
         number: int,
-        ts: NDArray[int64],
-        class_id: NDArray[int32],
-        thread: NDArray[int32],
-        start: NDArray[uint32],
-        size: NDArray[uint32],
+        events: EventArrays,
         count: int,
         data: NDArray[uint8] | bytes,
         segment: int,

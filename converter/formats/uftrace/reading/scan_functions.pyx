@@ -19,6 +19,7 @@ from converter.formats.uftrace.reading.scan_addresses cimport (
     CACHE_SIZE, Cached, locate, Module, Site, Space, UNLOADED,
 )
 from converter.formats.uftrace.reading.scan_streams cimport clipped, push, RECORD_SIZE, Stream
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.tables.strings cimport StringTable
 
@@ -302,35 +303,29 @@ cdef class Streams:
     def feed_ready(
         self,
         int32_t number,
-        const int64_t[::1] ts,
-        const int32_t[::1] class_id,
-        const int32_t[::1] thread,
-        const uint32_t[::1] start,
-        const uint32_t[::1] size,
+        EventArrays events not None,
         int64_t count,
         const uint8_t[::1] data,
         int64_t segment,
     ):
+        cdef Events columns = events.common(WITH_CLASS | WITH_THREAD)
         cdef Stream* stream = self._empty(number, True, segment)
-        if count < 0 or (
-            ts.shape[0] < count or class_id.shape[0] < count or thread.shape[0] < count
-            or start.shape[0] < count or size.shape[0] < count
-        ):
+        if not 0 <= count <= columns.count:
             raise ValueError("the columns are shorter than the count")
         if count == 0:
             return
-        self._windows[number] = (ts, class_id, thread, start, size, data)
-        stream.ts = &ts[0]
-        stream.class_id = &class_id[0]
-        stream.threads = &thread[0]
-        stream.start = &start[0]
-        stream.size = &size[0]
+        self._windows[number] = (events, data)
+        stream.ts = columns.ts
+        stream.class_id = columns.class_id
+        stream.threads = columns.thread
+        stream.start = <const uint32_t*>events.own("start", 4)
+        stream.size = <const uint32_t*>events.own("size", 4)
         stream.at = 0
         stream.end = count
         stream.data_size = data.shape[0]
         stream.data = &data[0] if data.shape[0] else NULL
         stream.segment = segment
-        stream.next_ts = ts[0]
+        stream.next_ts = columns.ts[0]
         push(&self._heap, number)
 
     def consumed(self, int32_t number):

@@ -271,7 +271,7 @@ cdef class Emitter(Programs):
     cdef bint _put_mark(self, Task* task, uint64_t ts) noexcept nogil:
         """uftrace's graph crashes at a lost record in a task without functions, and finds nothing without any."""
         self._mark = number_of(
-            &self._symbols, KEY_MARK, 0, 0, self._mark_name, self._mark_name, self._empty, NO_PROGRAM, NO_PROGRAM
+            &self._symbols, KEY_MARK, 0, 0, Symbol(self._mark_name, self._mark_name, self._empty, NO_PROGRAM, NO_PROGRAM, -1)
         )
         if self._mark < 0 or not ensure(&task.out, 3 * RECORD_SIZE):
             return False
@@ -291,7 +291,9 @@ cdef class Emitter(Programs):
         cdef int32_t category = id_of(&program.views[1], row)
         cdef int32_t source = id_of(&program.views[2], row) if program.leading > 2 else -1
         cdef int64_t rest = category | <int64_t>(source + 1) << 32
-        cdef int32_t symbol = number_of(&self._symbols, number, name, rest, name, name, category, number, NO_PROGRAM)
+        cdef int32_t symbol = number_of(
+            &self._symbols, number, name, rest, Symbol(name, name, category, number, NO_PROGRAM, -1)
+        )
         if symbol >= 0:
             symbols_of(&self._symbols)[symbol].source = source
         return symbol
@@ -308,16 +310,22 @@ cdef class Emitter(Programs):
             name = id_of(&program.views[0], row)
             category = id_of(&program.views[1], row)
             if symbol < 0:
-                return number_of(&self._symbols, KEY_NAMED - number, name, category, name, name, category, NO_PROGRAM, number)
+                return number_of(
+                    &self._symbols, KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1)
+                )
             items = &symbols_of(&self._symbols)[symbol]
             if name == self._empty and category == self._empty and items.name != name:
                 # No name of its own: tools show that of the open function.
-                return number_of(&self._symbols, KEY_VARIANT, symbol, number, items.shown, name, category, NO_PROGRAM, number)
+                return number_of(
+                    &self._symbols, KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1)
+                )
             if items.name != name or items.category != category:
                 # Not what is open: a function of this name that is never entered.
-                return number_of(&self._symbols, KEY_NAMED - number, name, category, name, name, category, NO_PROGRAM, number)
+                return number_of(
+                    &self._symbols, KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1)
+                )
         elif symbol < 0:
-            return number_of(&self._symbols, KEY_UNMATCHED, number, 0, -1, -1, -1, NO_PROGRAM, number)
+            return number_of(&self._symbols, KEY_UNMATCHED, number, 0, Symbol(-1, -1, -1, NO_PROGRAM, number, -1))
         items = &symbols_of(&self._symbols)[symbol]
         known = items.exit
         if known == number:
@@ -333,14 +341,18 @@ cdef class Emitter(Programs):
             return symbol
         name = items.name
         category = items.category
-        return number_of(&self._symbols, KEY_VARIANT, symbol, number, items.shown, name, category, NO_PROGRAM, number)
+        return number_of(
+            &self._symbols, KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1)
+        )
 
     cdef int32_t _variable(self, Program* program, int64_t row) noexcept nogil:
         """A variable is a symbol of its own, which is never called."""
         cdef int32_t name = id_of(&program.views[0], row)
-        return number_of(&self._symbols, KEY_VARIABLE, name, 0, name, name, self._empty, NO_PROGRAM, NO_PROGRAM)
+        return number_of(
+            &self._symbols, KEY_VARIABLE, name, 0, Symbol(name, name, self._empty, NO_PROGRAM, NO_PROGRAM, -1)
+        )
 
     cdef int32_t _user_event(self, Program* program, int64_t row) noexcept nogil:
         cdef int32_t name = id_of(&program.views[0], row)
         cdef int32_t category = id_of(&program.views[1], row)
-        return number_of(&self._events, 0, name, category, name, name, category, NO_PROGRAM, NO_PROGRAM)
+        return number_of(&self._events, 0, name, category, Symbol(name, name, category, NO_PROGRAM, NO_PROGRAM, -1))

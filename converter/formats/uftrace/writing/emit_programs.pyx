@@ -19,7 +19,7 @@ cdef Takes[O_BYTES + 1] TAKES
 TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
 
 
-cdef class Programs:
+cdef class Programs(ProgramSet):
     def add_program(self, int32_t record, bint named, operations, int64_t event=0, *, bint placed=False):
         """A program for a class; its number."""
         cdef Program* program

@@ -32,15 +32,12 @@ cdef struct Symbol:
     int32_t source
 
 
-# The number of the function with a key, made with the other parts when it is new; below 0 without memory.
-cdef inline int32_t number_of(
-    Numbers* of, int32_t kind, int32_t first, int64_t second,
-    int32_t shown, int32_t name, int32_t category, int32_t entry, int32_t exit,
-) noexcept nogil:
+# The number of the function with a key, which is `new` where it is not known; below 0 without memory.
+cdef inline int32_t number_of(Numbers* of, int32_t kind, int32_t first, int64_t second, Symbol new) noexcept nogil:
     cdef int64_t before = of.count
     cdef int32_t number = find_or_add_pair(of, <uint64_t>kind << 32 | <uint32_t>first, <uint64_t>second)
     if number == before:
-        symbols_of(of)[number] = Symbol(shown, name, category, entry, exit, -1)
+        symbols_of(of)[number] = new
     return number
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.kernels.event_arrays import EventArrays
 from converter.projection.losses import Aspect, LossKind, LossReport
 from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.slice_nesting import SliceDepths
@@ -70,14 +71,11 @@ class NestedTooDeep:
                 ends = batch.ts[at] + ticks(batch.tables[number].column(duration))
                 # The sum has wrapped around past the end of time, or the duration is unknown.
                 end[at] = np.where(ends < batch.ts[at], _LAST_TIME, ends)
-        columns = (batch.thread, batch.track, batch.cpu)
+        columns = {"class_id": batch.class_id, "thread": batch.thread, "track": batch.track}
         found = self._depths.beyond(
             self._steps,
             self._of_cpus,
-            batch.class_id,
-            *columns,
-            batch.ts,
-            end,
+            EventArrays(ts=batch.ts, end=end, cpu=batch.cpu, **columns),
             order_of(batch.ts),
             self._most,
         )

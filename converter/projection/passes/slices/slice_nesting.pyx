@@ -8,6 +8,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from converter.kernels.batches.places cimport are_within
+from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_THREAD, WITH_TRACK
 from converter.kernels.tables.numbers cimport Numbers, free_numbers
 from converter.projection.passes.slices.recent_stacks cimport RECENT, RecentLane, recent_lane
 from converter.projection.passes.slices.turns cimport Turning, Turns, free_turning, keep_open, turns_of
@@ -51,19 +52,17 @@ cdef class SliceDepths:
         free_numbers(&self._lanes)
 
     def beyond(
-        self,
-        const int32_t[::1] steps,
-        const int32_t[::1] of_cpus,
-        const int32_t[:] class_id,
-        const int32_t[:] thread,
-        const int32_t[:] track,
-        const int32_t[:] cpu,
-        const int64_t[:] ts,
-        const int64_t[:] end,
-        const int64_t[::1] order,
-        int64_t most,
+        self, const int32_t[::1] steps, const int32_t[::1] of_cpus, EventArrays events not None,
+        const int64_t[::1] order, int64_t most,
     ):
-        cdef int64_t count = class_id.shape[0]
+        cdef Events columns = events.common(WITH_CLASS | WITH_THREAD | WITH_CPU | WITH_TRACK)
+        cdef const int32_t* class_id = columns.class_id
+        cdef const int32_t* thread = columns.thread
+        cdef const int32_t* track = columns.track
+        cdef const int32_t* cpu = columns.cpu
+        cdef const int64_t* ts = columns.ts
+        cdef const int64_t* end = <const int64_t*>events.own("end", 8)
+        cdef int64_t count = columns.count
         cdef bint is_ordered = order is None
         cdef uint32_t classes = <uint32_t>steps.shape[0]
         cdef int32_t step, lane
@@ -75,9 +74,8 @@ cdef class SliceDepths:
         cdef Turning turning
         cdef Outcome outcome = DONE
         cdef bint failed = False
-        lengths = {thread.shape[0], track.shape[0], cpu.shape[0], ts.shape[0], end.shape[0]}
-        if lengths != {count} or (not is_ordered and order.shape[0] != count):
-            raise ValueError("columns differ in length")
+        if not is_ordered and order.shape[0] != count:
+            raise ValueError("order and columns differ in length")
         if count and not is_ordered and not are_within(&order[0], count, count):
             raise ValueError("an event is outside of the columns")
         if of_cpus.shape[0] != steps.shape[0]:
@@ -88,7 +86,7 @@ cdef class SliceDepths:
         memset(&turning, 0, sizeof(turning))
         with nogil:
             if count:
-                outcome = self._go_back(steps, of_cpus, class_id, thread, track, cpu, ts, order, most, &turning)
+                outcome = self._go_back(steps, of_cpus, &columns, order, most, &turning)
                 free_turning(&turning)
             failed = outcome == NO_MEMORY
             for k in range(count if outcome == MORE_TO_IT else 0):
@@ -126,16 +124,17 @@ cdef class SliceDepths:
         self,
         const int32_t[::1] steps,
         const int32_t[::1] of_cpus,
-        const int32_t[:] class_id,
-        const int32_t[:] thread,
-        const int32_t[:] track,
-        const int32_t[:] cpu,
-        const int64_t[:] ts,
+        const Events* events,
         const int64_t[::1] order,
         int64_t most,
         Turning* turning,
     ) noexcept nogil:
-        cdef int64_t count = class_id.shape[0]
+        cdef const int32_t* class_id = events.class_id
+        cdef const int32_t* thread = events.thread
+        cdef const int32_t* track = events.track
+        cdef const int32_t* cpu = events.cpu
+        cdef const int64_t* ts = events.ts
+        cdef int64_t count = events.count
         cdef bint is_ordered = order is None
         cdef uint32_t classes = <uint32_t>steps.shape[0]
         cdef int32_t step

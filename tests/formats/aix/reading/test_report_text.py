@@ -12,7 +12,7 @@ from support.trcrpt_reports import LINES, WIDTHS, report
 import converter
 from converter.errors import TraceError
 from converter.formats.aix.reading import report_text
-from converter.formats.aix.reading.report_header import FrontColumn, parse_heading
+from converter.formats.aix.reading.report_header import FrontColumn, Heading, parse_heading
 from converter.formats.aix.reading.report_scan import copy_spans, numbers, scan, words
 from converter.formats.aix.reading.report_text import read_report, sniff
 from converter.ir.invariants import check
@@ -310,11 +310,11 @@ def test_any_text_below_a_heading(parts, timestamp, squeezed):
 
 def test_the_kernel_refuses_what_does_not_fit():
     rows = np.empty((4, 13), np.int64)
-    scanned = (b"x\n", 0, True, [(0, 0)], True, True, True, 8, b"")
+    heading = Heading(((FrontColumn.ID, 0),), True, True, True, 8, b"")
     with pytest.raises(ValueError, match="rows of another shape"):
-        scan(*scanned, np.empty((4, 12), np.int64))
+        scan(b"x\n", 0, True, heading, np.empty((4, 12), np.int64))
     with pytest.raises(ValueError, match="start outside"):
-        scan(b"x\n", 3, *scanned[2:], rows)
+        scan(b"x\n", 3, True, heading, rows)
     one, two = np.zeros(1, np.int64), np.zeros(2, np.int64)
     with pytest.raises(ValueError, match="differ in length"):
         numbers(b"x", one, two, b"x", 10, one)

@@ -12,6 +12,7 @@ from converter.formats.ftrace.ring_buffer.page_prescan import Surveyor
 from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_pages, scan_symbols
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.order import Merge, group_by_class
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 from converter.kernels.tables.tasks import TaskTable
 
@@ -31,9 +32,13 @@ def scan(
     columns = [np.empty(room, np.int64), np.empty(room, np.int32), np.empty(room, np.int32)]
     columns += [np.empty(room, np.uint32), np.empty(room, np.uint32)]
     classes = np.arange(65536, dtype=np.int32)
+    events = OutputArrays(
+        **dict(zip(("ts", "class_id", "thread", "start", "size"), columns, strict=True))
+    )
+    geometry, scale = (page_size, long_size, big_endian), (multiplier, shift, offset)
     count, damaged, first = scan_pages(
-        data, page_size, long_size, big_endian, classes, -1, TaskTable(), 0, 4, multiplier, shift, offset, *columns
-    )  # fmt: skip
+        data, geometry, (classes, -1), TaskTable(), (0, 4), scale, events
+    )
     return [column[:count].tolist() for column in columns], damaged, first
 
 
@@ -96,6 +101,13 @@ def test_columns_without_room_are_refused():
 streams = st.lists(st.lists(st.integers(0, 20), max_size=30), min_size=1, max_size=9)
 
 
+def room_for(count):
+    columns = {name: np.empty(count, np.int64) for name in ("ts", "location")}
+    for name in ("class_id", "row", "thread", "cpu", "track"):
+        columns[name] = np.empty(count, np.int32)
+    return columns | {"size": np.empty(count, np.uint32)}
+
+
 @given(streams, st.integers(1, 12), st.integers(1, 7))
 def test_merging_compares_heads_only(columns, window, room):
     merge = Merge(list(range(len(columns))), [-1] * len(columns))
@@ -111,14 +123,12 @@ def test_merging_compares_heads_only(columns, window, room):
         feed(stream)
     found = []
     while True:
-        ts, location = np.empty(room, np.int64), np.empty(room, np.int64)
-        class_id, row, thread, cpu, track = (np.empty(room, np.int32) for _ in range(5))
-        size, filled = np.empty(room, np.uint32), 0
+        filled, columns_of_batch = 0, room_for(room)
+        ts, row, cpu = (columns_of_batch[name] for name in ("ts", "row", "cpu"))
+        events = OutputArrays(**columns_of_batch)
         counts = np.zeros(1, np.int32)
         while True:
-            filled, empty = merge.fill(
-                ts, class_id, row, thread, cpu, track, location, size, filled, counts
-            )
+            filled, empty = merge.fill(events, filled, counts)
             if empty < 0:
                 break
             feed(empty)
@@ -144,10 +154,7 @@ def test_a_class_out_of_range_is_refused():
         0, np.ones(1, np.int64), one, one, np.ones(1, np.uint32), np.ones(1, np.uint32), 1, 0
     )
     with pytest.raises(ValueError, match="class 1 of 1"):
-        merge.fill(
-            np.empty(1, np.int64), *(np.empty(1, np.int32) for _ in range(5)),
-            np.empty(1, np.int64), np.empty(1, np.uint32), 0, np.zeros(1, np.int32),
-        )  # fmt: skip
+        merge.fill(OutputArrays(**room_for(1)), 0, np.zeros(1, np.int32))
 
 
 def test_grouping_puts_rows_together():

@@ -30,7 +30,7 @@ from converter.formats.perfetto.writing.kernels.emit import (
     Emitter,
     PacketSequence,
 )
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.event_arrays import EventArrays, OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 
@@ -47,9 +47,7 @@ def decoded(message: bytes, behind: bytes) -> tuple[list[int], int]:
         np.frombuffer(message + behind, np.uint8),
         np.zeros(1, np.int64),
         np.array([len(message)], np.int64),
-        [1, 2],
-        [VARINT, VARINT],
-        columns,
+        ([1, 2], [VARINT, VARINT], columns),
     )
     return [int(column[0]) for column in columns], damaged
 
@@ -128,9 +126,11 @@ def test_a_list_is_read_with_the_fields_beside_it(
     met, met_alone = (np.zeros(COUNTED, np.int64) for _ in range(2))
     fields = [1, 2], [VARINT, VARINT]
     damaged, found = decode_messages(
-        data, starts, sizes, *fields, columns, [number], met, number, offsets
+        data, starts, sizes, (*fields, columns), [number], met, number, offsets
     )
-    damaged_alone, none = decode_messages(data, starts, sizes, *fields, alone, [number], met_alone)
+    damaged_alone, none = decode_messages(
+        data, starts, sizes, (*fields, alone), [number], met_alone
+    )
     expected = decode_repeated(data, starts, sizes, number, by_itself)
     assert (damaged, met.tolist()) == (damaged_alone, met_alone.tolist())
     assert np.array_equal(columns, alone)
@@ -157,6 +157,7 @@ def filled(bundle: bytes, behind: bytes) -> list[Any]:
     count = int(rows[0, scan_ftrace.EVENTS])
     wide = [np.zeros(count, np.int64) for _ in range(3)]
     ids = [np.zeros(count, np.int32) for _ in range(4)]
+    narrow = dict(zip(("tid", "key", "cpu", "bundle"), ids, strict=True))
     flags = np.zeros(count, np.uint32)
     done = scan_ftrace.fill_bundles(
         data,
@@ -165,13 +166,8 @@ def filled(bundle: bytes, behind: bytes) -> list[Any]:
         rows,
         scan_ftrace.CpuStates(),
         StringTable(),
-        wide[0],
-        *ids,
-        flags,
-        wide[1],
-        wide[2],
-        np.zeros((0, 7), np.int64),
-        np.zeros((0, 4), np.int64),
+        OutputArrays(ts=wide[0], start=wide[1], size=wide[2], flags=flags, **narrow),
+        (np.zeros((0, 7), np.int64), np.zeros((0, 4), np.int64)),
     )
     texts = [data[at : at + n].tobytes() for at, n in zip(*wide[1:], strict=True)][:done]
     columns = [wide[0], ids[0], ids[1], ids[2], flags]

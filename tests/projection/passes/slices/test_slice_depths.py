@@ -9,6 +9,7 @@ from support.trace_processor_versions import Feature, shows
 import converter
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.kernels.event_arrays import EventArrays
 from converter.projection.losses import LossClass
 from converter.projection.passes.slices.slice_nesting import SliceDepths
 
@@ -84,12 +85,13 @@ def test_interrupts_are_inside_of_those_of_their_cpu_whatever_the_thread():
     )
     class_id, cpu, thread, track = events.T
     ts = np.arange(len(events))
-    found = SliceDepths().beyond(begins, of_cpus, class_id, thread, track, cpu, ts, ts, None, 2)
-    assert found == 1
+    columns = {"class_id": class_id, "thread": thread, "track": track, "cpu": cpu}
+    given = EventArrays(ts=ts, end=ts, **columns)
+    assert SliceDepths().beyond(begins, of_cpus, given, None, 2) == 1
     with pytest.raises(ValueError, match="differ in length"):
-        SliceDepths().beyond(begins, of_cpus, class_id, thread, track, cpu[1:], ts, ts, None, 2)
+        SliceDepths().beyond(begins, of_cpus, given, ts[1:], 2)
     with pytest.raises(ValueError, match="differ in length"):
-        SliceDepths().beyond(begins, of_cpus[1:], class_id, thread, track, cpu, ts, ts, None, 2)
+        SliceDepths().beyond(begins, of_cpus[1:], given, None, 2)
 
 
 class OneByOne:
@@ -165,7 +167,9 @@ def test_batches_go_on_with_what_is_open_however_they_are_gone_through(mixture, 
             places[order] = np.arange(count)
             columns = [column[order] for column in columns]
             order = places
-        found.append(depths.beyond(steps, of_cpus, *columns, order, 6))
+        names = ("class_id", "thread", "track", "cpu", "ts", "end")
+        given = EventArrays(**dict(zip(names, columns, strict=True)))
+        found.append(depths.beyond(steps, of_cpus, given, order, 6))
     assert found == expected
     # Both those that are gone through in either way.
     assert 0 in expected

@@ -1,7 +1,8 @@
-from numpy import int32, int64, uint8, uint32
+from numpy import int64, uint8
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
+from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Columns of a row of `scan_bundles`.
@@ -62,22 +63,15 @@ def fill_bundles(
     rows: NDArray[int64],
     cpus: CpuStates,
     strings: StringTable,
-    ts: NDArray[int64],
-    tid: NDArray[int32],
-    key: NDArray[int32],
-    cpu: NDArray[int32],
-    bundle: NDArray[int32],
-    flags: NDArray[uint32],
-    start: NDArray[int64],
-    size: NDArray[int64],
-    switches: NDArray[int64],
-    wakings: NDArray[int64],
+    events: OutputArrays,
+    compact: tuple[NDArray[int64], NDArray[int64]],
 ) -> int:
     """Fill in the events of bundles, those of each merged by time, at equal times in the order event, waking, switch.
 
-    `rows` are what `scan_bundles` returned; a row's LOST adds an event of key KEY_LOST before its bundle's. An event's
-    payload is ``data[start:start + size]``; of compact ones `start` is a row of `switches` (shape (n, 7): prev_pid,
-    prev_prio, prev_comm, prev_state, next_pid, next_prio, next_comm) or of `wakings` (shape (n, 4): pid, target_cpu,
-    prio, comm), comms being string ids. Unknown previous tasks are pid -1, prio 0 and no comm. Returns the number of
-    events. Raises ValueError when the columns are too short. Releases the GIL.
+    The columns are ts, cpu, tid, key and bundle (int32), flags (32 bits), start and size (int64); `compact` are
+    `switches` and `wakings`. `rows` are what `scan_bundles` returned; a row's LOST adds an event of key KEY_LOST before
+    its bundle's. An event's payload is ``data[start:start + size]``; of compact ones `start` is a row of `switches`
+    (shape (n, 7): prev_pid, prev_prio, prev_comm, prev_state, next_pid, next_prio, next_comm) or of `wakings` (shape
+    (n, 4): pid, target_cpu, prio, comm), comms being string ids. Unknown previous tasks are pid -1, prio 0 and no comm.
+    Returns the number of events. Raises ValueError when the columns are too short. Releases the GIL.
     """

@@ -14,6 +14,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
 )
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
+from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CPU
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -454,30 +455,21 @@ def fill_bundles(
     int64_t[:, ::1] rows,
     CpuStates cpus,
     StringTable strings,
-    int64_t[::1] ts,
-    int32_t[::1] tid,
-    int32_t[::1] key,
-    int32_t[::1] cpu,
-    int32_t[::1] bundle,
-    uint32_t[::1] flags,
-    int64_t[::1] start,
-    int64_t[::1] size,
-    int64_t[:, ::1] switches,
-    int64_t[:, ::1] wakings,
+    OutputArrays events not None,
+    compact,
 ):
     cdef Output out
+    cdef Events columns = events.common(WITH_CPU)
+    cdef int64_t[:, ::1] switches
+    cdef int64_t[:, ::1] wakings
     cdef int64_t count = starts.shape[0]
     cdef int64_t end = data.shape[0]
-    cdef int64_t capacity = ts.shape[0]
+    cdef int64_t capacity = columns.count
     cdef int64_t i
     cdef int result = 0
     if sizes.shape[0] != count or rows.shape[0] != count or rows.shape[1] != bCOLUMNS:
         raise ValueError("starts, sizes and rows differ in length")
-    for column_length in (
-        tid.shape[0], key.shape[0], cpu.shape[0], bundle.shape[0], flags.shape[0], start.shape[0], size.shape[0]
-    ):
-        if column_length != capacity:
-            raise ValueError("columns differ in length")
+    switches, wakings = compact
     if switches.shape[1] != SWITCH_COLUMNS or wakings.shape[1] != WAKING_COLUMNS:
         raise ValueError("switches or wakings have the wrong shape")
     for i in range(count):
@@ -492,14 +484,14 @@ def fill_bundles(
             raise ValueError(f"row {i} is not one of scan_bundles")
     if capacity == 0 or end == 0:
         return 0
-    out.ts = &ts[0]
-    out.tid = &tid[0]
-    out.key = &key[0]
-    out.cpu = &cpu[0]
-    out.bundle = &bundle[0]
-    out.flags = &flags[0]
-    out.start = &start[0]
-    out.size = &size[0]
+    out.ts = columns.ts
+    out.tid = <int32_t*>events.own("tid", 4)
+    out.key = <int32_t*>events.own("key", 4)
+    out.cpu = columns.cpu
+    out.bundle = <int32_t*>events.own("bundle", 4)
+    out.flags = <uint32_t*>events.own("flags", 4)
+    out.start = <int64_t*>events.own("start", 8)
+    out.size = <int64_t*>events.own("size", 8)
     out.switches = &switches[0, 0] if switches.shape[0] else NULL
     out.wakings = &wakings[0, 0] if wakings.shape[0] else NULL
     out.events = 0

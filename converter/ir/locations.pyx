@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Positions of the undecoded contents of a batch's events, by class: readers decode a column when it is asked for."""
 
+# Stub:
+# from collections.abc import Callable
+
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -9,6 +12,15 @@ from converter.kernels.batches.order import group_by_class
 
 
 cdef class Locations:
+    """Locations and sizes of the events of a batch, grouped by class when the first column is asked for.
+
+    `class_id`, `row` (int32), `location` (int64) and `size` (uint32) have an entry for each event, in its order;
+    `counts` (int32) has the number of events of each class.
+    """
+
+    # Stub:
+    # counts: NDArray[int32]
+
     cdef readonly object counts
     # Class and row of each event, location and size; these by class, when somebody has asked for one.
     cdef tuple _events
@@ -16,14 +28,22 @@ cdef class Locations:
     cdef tuple _grouped
     cdef object _first
 
-    def __cinit__(self, class_id, row, location, size, counts):
+    def __cinit__(
+        self,
+        class_id: NDArray[int32],
+        row: NDArray[int32],
+        location: NDArray[int64],
+        size: NDArray[uint32],
+        counts: NDArray[int32],
+    ):
         self.counts = counts
         self._events = (class_id, row)
         self._ungrouped = (location, size)
         self._first = np.zeros(len(counts) + 1, np.int64)
         np.cumsum(counts, out=self._first[1:])
 
-    def of_class(self, int64_t id):
+    def of_class(self, int64_t id) -> Callable[[], tuple[NDArray[int64], NDArray[uint32]]]:
+        """A function that returns the locations (int64) and sizes (uint32) of a class's events, a row each."""
         if not 0 <= id < len(self.counts):
             raise IndexError(f"no class {id} of {len(self.counts)}")
         return LocatedRows.__new__(LocatedRows, self, id)

@@ -107,6 +107,8 @@ class BuildKernels(build_ext):
                     # Kernels are not pickled, nor do they need the attributes of Python functions: less to compile.
                     "auto_pickle": False,
                     "binding": False,
+                    # Annotations are for the stubs.
+                    "annotation_typing": False,
                 },
             )
         }

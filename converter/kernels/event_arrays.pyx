@@ -1,6 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The columns of events that kernels read or fill, checked once: all are contiguous and have the same length."""
 
+# Stub:
+# from numpy import number
+#
+# #: The names of the common columns.
+# COMMON: tuple[str, ...]
+
 from cpython.buffer cimport PyBUF_ND, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t
 
@@ -10,7 +16,21 @@ COMMON = ("ts", "class_id", "row", "thread", "cpu", "track")
 
 
 cdef class EventArrays:
-    def __cinit__(self, events=None, /, **columns):
+    """Columns of events that a kernel reads.
+
+    Those that all events have in common are ts (int64), class_id, row, thread, cpu and track (int32). `class_id` is the
+    event class or, for emitters with numbered programs, the program. Others are the format's own.
+
+    Args:
+        events: a batch, or whatever has common columns as attributes: they are taken from there unless they are given.
+        columns: the others, by name.
+
+    Raises:
+        ValueError: the columns differ in length or have another width, or `ts` is missing.
+
+    """
+
+    def __cinit__(self, events: object = None, /, **columns: NDArray[number[Any]]):
         self._writable = isinstance(self, OutputArrays)
         self._numbers = {}
         for name, column in columns.items():
@@ -33,7 +53,7 @@ cdef class EventArrays:
         for i in range(self._held):
             PyBuffer_Release(&self._buffers[i])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.count
 
     cdef int _hold(self, str name, column) except -1:
@@ -77,4 +97,4 @@ cdef class EventArrays:
 
 
 cdef class OutputArrays(EventArrays):
-    pass
+    """Columns that a kernel fills: contiguous arrays that may be written to."""

@@ -1,6 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The programs of event classes that an emitter runs, and the columns that are bound to each."""
 
+# Stub:
+# from collections.abc import Sequence
+# from converter.kernels.tables.strings import StringTable
+
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
@@ -10,7 +14,9 @@ from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class ProgramSet:
-    def __cinit__(self, StringTable strings not None, *_, **__):
+    """The programs of event classes, and the columns that they run over: what emitters are based on."""
+
+    def __cinit__(self, StringTable strings not None, *_: object, **__: object):
         self._strings = strings
         self._columns = []
 
@@ -37,7 +43,11 @@ cdef class ProgramSet:
         self._program_count += 1
         return head
 
-    def bind(self, int64_t number, int64_t rows, columns):
+    def bind(self, int64_t number, int64_t rows, columns: Sequence[Any]) -> None:
+        """Bind columns for the next events of a program, one for each operation: see `BoundColumns`.
+
+        Raises ValueError for columns of another number, shape, width or length.
+        """
         cdef ProgramHead* head
         cdef BoundColumns bound
         if not 0 <= number < self._program_count:
@@ -54,7 +64,8 @@ cdef class ProgramSet:
         columns.check_rows(rows)
         return rows
 
-    def release(self):
+    def release(self) -> None:
+        """Let go of the columns that were bound."""
         cdef int64_t i
         for i in range(self._program_count):
             (<ProgramHead*>(self._programs_memory + i * self._program_size)).rows = 0

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Texts by numbers, for programs: names of functions and tasks, strings that pointers lead to."""
 
+# Stub:
+# from collections.abc import Callable
+
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
@@ -14,7 +17,17 @@ cdef bytes PADDED = bytes(PADDING)
 
 
 cdef class Directory:
-    def __cinit__(self, ask, told=None):
+    """Texts by numbers, such as the names of functions by their addresses; each is asked for once, when it is needed.
+
+    `ask` returns the text of a key and a number that comes with it, None where there is none. Events may give a text
+    for a key whose number is 0; the other function turns it into the entry that holds from then on.
+    """
+
+    def __cinit__(
+        self,
+        ask: Callable[[int], tuple[bytes, int] | None],
+        told: Callable[[int, bytes], tuple[bytes, int]] | None = None,
+    ):
         self._ask = ask
         self._told = told
         self._texts = {}
@@ -26,10 +39,12 @@ cdef class Directory:
     def __dealloc__(self):
         free(self._places)
 
-    def __setitem__(self, key, entry):
+    def __setitem__(self, key: int, entry: tuple[bytes, int] | None) -> None:
+        """Set the entry of a key."""
         self.put(key, entry)
 
-    def forget(self):
+    def forget(self) -> None:
+        """Ask again for all keys."""
         memset(self._places, 0, (self._mask + 1) * sizeof(Place))
         self._count = 0
         self._texts.clear()

@@ -7,8 +7,6 @@ from converter.kernels.tables.strings import StringTable
 from converter.printing.program import Program
 
 class Printer:
-    """Prints events, with `escapes` control characters as Python escapes them, but for line ends and tabs."""
-
     def __init__(self, strings: StringTable, escapes: bool = False) -> None: ...
     def print(
         self,
@@ -16,12 +14,6 @@ class Printer:
         class_id: NDArray[int32],
         row: NDArray[int32],
         write: Callable[[memoryview], object],
-    ) -> None:
-        """Print the events of a batch by the programs of their classes; those without one not at all.
-
-        Blocks of text are written when they are full. Programs let go of the columns that they are bound to.
-        """
-    def flush(self, write: Callable[[memoryview], object]) -> None:
-        """Write what has not been."""
-    def text(self, program: Program, position: int, row: int) -> bytes:
-        """Return the text that a program prints for one event."""
+    ) -> None: ...
+    def flush(self, write: Callable[[memoryview], object]) -> None: ...
+    def text(self, program: Program, position: int, row: int) -> bytes: ...

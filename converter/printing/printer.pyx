@@ -1,6 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Runs programs over the columns of a batch, event by event, into one growing text."""
 
+# Stub:
+# from collections.abc import Callable
+# from converter.kernels.tables.strings import StringTable
+# from converter.printing.program import Program
+
 from cython cimport final
 from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -44,6 +49,8 @@ cdef struct Texts:
 
 @final
 cdef class Printer:
+    """Prints events, with `escapes` control characters as Python escapes them, but for line ends and tabs."""
+
     cdef StringTable _strings
     cdef Output _out
     cdef Blocks _blocks
@@ -65,8 +72,17 @@ cdef class Printer:
     def __dealloc__(self):
         free(self._out.data)
 
-    def print(self, list programs, const int32_t[:] class_id, const int32_t[:] row, write):
-        """Print the events of a batch by the programs of their classes (None: not at all), which are released."""
+    def print(
+        self,
+        list programs: list[Program | None],
+        const int32_t[:] class_id,
+        const int32_t[:] row,
+        write: Callable[[memoryview], object],
+    ) -> None:
+        """Print the events of a batch by the programs of their classes; those without one not at all.
+
+        Blocks of text are written when they are full. Programs let go of the columns that they are bound to.
+        """
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = len(programs)
         cdef int64_t i, ahead
@@ -107,14 +123,14 @@ cdef class Printer:
                 if program is not None:
                     program.release()
 
-    def flush(self, write):
-        """Hand over what is printed."""
+    def flush(self, write: Callable[[memoryview], object]) -> None:
+        """Write what has not been."""
         if self._out.used:
             with nogil:
                 self._escape(0)
             write(self._blocks.hand_over(&self._out))
 
-    def text(self, Program program not None, int64_t position, int64_t row):
+    def text(self, Program program not None, int64_t position, int64_t row) -> bytes:
         """Return the text that a program prints for one event."""
         cdef int64_t start = self._out.used
         with nogil:

@@ -1,4 +1,4 @@
-# Programs and their operations: see program.pyi.
+# Programs and their operations: see program.pyx.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 

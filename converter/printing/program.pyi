@@ -7,22 +7,16 @@ from numpy.typing import NDArray
 from converter.kernels.batches.columns import HeldBuffers
 from converter.printing.directory import Directory
 
-#: Input that operations take of columns: integers and floating-point numbers; ids of strings, or lists of bytes; lists
-#: : of bytes; the offsets of lists; whether there is a value; which option has it.
+#: Input that operations take of columns: integers and floating-point numbers; ids of strings, or lists of bytes;
+#: lists of bytes; the offsets of lists; whether there is a value; which option has it.
 SCALAR: int
 TEXTS: int
 OCTET_LISTS: int
 LISTS: int
 VALIDITY: int
 UNIONS: int
-
 #: Levels of rows: 0 is the event's place in the batch, 1 its row in the table of its class, those above are of lists.
 MAX_LEVELS: int
-
-#: Operations, with their operands. Numbers are on a stack; "takes" and "leaves" is said of that. Columns are numbers of
-#: bound columns, with the level of their row; places are those of a record's bytes, and take two numbers: where and how
-#: many.
-
 #: (start, size): a text that is always the same.
 LITERAL: int
 #: (value): leaves it.
@@ -73,7 +67,8 @@ NOT: int
 #: (target): goes on there; the second where the number that it takes is 0.
 JUMP: int
 JUMP_IF_ZERO: int
-#: (column, level, end): the elements of a list have their rows on the next level; goes on at the end if there is none.
+#: (column, level, end): the elements of a list have their rows on the next level; goes on at the end if there is
+#: none.
 EACH: int
 #: (column, level): leaves how many elements a list has.
 COUNT: int
@@ -104,7 +99,7 @@ QUOTED: int
 JSON: int
 #: (column, level): bytes in hexadecimal.
 BYTES: int
-#: (column, level, form): a floating-point number: 0 the shortest text; 1 the same, with non-finite values in quotes; :
+#: (column, level, form): a floating-point number: 0 the shortest text; 1 the same, with non-finite values in quotes;
 #: 2 and more: `form` - 2 decimals.
 FLOAT: int
 #: Takes a place and prints its bytes up to a NUL.
@@ -147,8 +142,8 @@ GIVE_UP: int
 PRINTED: int
 #: Leaves the last byte that is printed, 0 of none.
 LAST: int
-#: (count): takes an offset in bits and leaves `count` bits of the record, the first one being the highest; 0 where the
-#: : record ends before.
+#: (count): takes an offset in bits and leaves `count` bits of the record, the first one being the highest; 0 where
+#: the record ends before.
 BITS: int
 #: (ends): takes a place; leaves how many bytes of it there are (up to a NUL, if that `ends` it) and one, or 0 where
 #: some are not printable ASCII.
@@ -157,13 +152,6 @@ PLAIN: int
 CALL: int
 
 class Program:
-    """The operations of an event class: four numbers each, operation and operands.
-
-    `forms` are (flags, width, precision, bits, conversion); `names` (entries, unset, bits, separator), an entry being
-    (low, high, start, size); `takes` says what is taken of each column. Raises ValueError for a program that could do
-    anything but print.
-    """
-
     def __init__(
         self,
         code: NDArray[int64],
@@ -179,7 +167,5 @@ class Program:
         self,
         columns: Sequence[Any],
         records: tuple[HeldBuffers, NDArray[int64], NDArray[uint32]] | None = None,
-    ) -> None:
-        """Bind the columns of a batch (`kernels.batches.columns`) and the records: segments, location and size."""
-    def release(self) -> None:
-        """Let go of the columns and the records."""
+    ) -> None: ...
+    def release(self) -> None: ...

@@ -1,6 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Open entries of each stack, and their owners: begins, ends, and values that hold until the next."""
 
+# Stub:
+# from typing import NamedTuple
+#
+# #: The action of an event on its stack: it opens an entry; it closes the entry opened last, or last under its name,
+# #: where there is one with that name; it sets a value that holds until the next one.
+# BEGIN: int
+# END: int
+# VALUE: int
+# #: In place of the owner of what an end closes, which may be nothing.
+# UNMATCHED: int
+
 import os
 from typing import NamedTuple
 
@@ -27,6 +38,17 @@ VALUE = 3
 UNMATCHED = -1
 
 class Closed(NamedTuple):
+    """For each event that is an end: the owner, the number and the name of the entry that it closes (-1, -1 and 0 for
+    nothing), and how much of the range between the two numbers was inside entries that had opened, and closed, in
+    between.
+    """
+
+    # Stub:
+    # owner: NDArray[int32]
+    # number: NDArray[int64]
+    # name: NDArray[int64]
+    # inside: NDArray[int64]
+
     owner: np.ndarray
     number: np.ndarray
     name: np.ndarray
@@ -41,6 +63,8 @@ cdef enum:
 
 
 cdef class Stacks:
+    """Open entries of each stack. Stacks and names are numbers of any 64 bits; name 0 is none, owner 0 is nobody."""
+
     cdef Lanes _open
 
     def __cinit__(self):
@@ -56,7 +80,12 @@ cdef class Stacks:
         const int64_t[::1] name,
         const int64_t[::1] number,
         const int32_t[::1] owner,
-    ):
+    ) -> Closed:
+        """Go on with events, each of which has a number of its own and an owner; neither is negative.
+
+        Raises ValueError for columns that differ in length, MemoryError. Releases the GIL.
+
+        """
         cdef int64_t count = lane.shape[0]
         if not (count == step.shape[0] == name.shape[0] == number.shape[0] == owner.shape[0]):
             raise ValueError("columns differ in length")
@@ -110,7 +139,8 @@ cdef class Stacks:
             raise MemoryError("too many slices are open")
         return Closed(result_owner, result_number, result_name, result_inside)
 
-    def open(self):
+    def open(self) -> tuple[NDArray[int64], NDArray[int64]]:
+        """The numbers, ascending, and the owners of what somebody has that is open, or holds."""
         found = np.empty((2, self._open.used), np.int64)
         cdef int64_t[:, ::1] view = found
         cdef int64_t count = 0

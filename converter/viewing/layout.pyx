@@ -12,7 +12,14 @@ def rows_of(
     int64_t[::1] end,
     const uint8_t[::1] nests,
     int32_t most,
-):
+) -> NDArray[int32]:
+    """Return the row of each item within its group, so that those of a row follow each other; -1 where all `most` are
+    taken.
+
+    Items are sorted by group, and by start in each. Where a group's `nests` is set, an item is in those that started
+    before it and go on: one that has no end (the largest number) gets the earliest of theirs, in `end`. Where it is
+    not, it is in the first row that is free. Raises ValueError for columns that differ in length. Releases the GIL.
+    """
     cdef int64_t count = group.shape[0]
     if not (count == start.shape[0] == end.shape[0]):
         raise ValueError("columns differ in length")

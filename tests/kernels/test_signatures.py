@@ -17,7 +17,7 @@ _FUNCTION = re.compile(
 
 
 def parameters(text: str) -> Iterator[tuple[str, list[str]]]:
-    """The functions of a .pyx or .pxd, each with its parameters without `self`."""
+    """Yield the functions of a .pyx or .pxd, each with its parameters without `self`."""
     text = re.sub(r"#[^\n]*", "", text)
     for match in _FUNCTION.finditer(text):
         found, depth, start = [], 1, match.end()

@@ -21,7 +21,7 @@ cdef class BoundColumns:
     # What view number i is to have, for `bind_all`, which takes a column for each.
     cdef int need(self, int64_t i, Takes takes, int64_t width) except -1
     cdef int bind_all(self, columns) except -1
-    # View number i, of what an operation takes: see columns.pyi.
+    # View number i, of what an operation takes: see columns.pyx.
     cdef ColumnView* bind(self, int64_t i, Takes takes, int64_t width, given, int64_t rows) except NULL
     cdef Py_buffer* _hold(self, array, int64_t width, bint adjoining) except NULL
     # Raise ValueError where a column has fewer than `rows` values.

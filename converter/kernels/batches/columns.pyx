@@ -3,6 +3,9 @@
 that was checked.
 """
 
+# Stub:
+# from collections.abc import Sequence
+
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -14,6 +17,13 @@ from converter.kernels.batches.column_view cimport (
 
 
 cdef class BoundColumns:
+    """The columns that the program of a class takes in one batch, kept alive; other kernels use it.
+
+    What `bind` is given for an operation: an array of its width; for texts an array of int32 ids, or (uint8 values,
+    int64 offsets); for bytes (values, offsets); for lists int64 offsets; for what may be missing an array of a byte
+    each; for unions (int16 types, int32 rows). It raises ValueError for any other, and for fewer than `rows` rows.
+    """
+
     def __cinit__(self, int64_t count):
         self.views = <ColumnView*>calloc(count + 1, sizeof(ColumnView))
         # A column has two buffers at most.
@@ -129,9 +139,9 @@ cdef class BoundColumns:
 
 
 cdef class HeldBuffers:
-    """Some contiguous buffers: the bytes of number i are the `sizes[i]` at `data[i]`."""
+    """Some contiguous buffers, kept alive."""
 
-    def __cinit__(self, buffers):
+    def __cinit__(self, buffers: Sequence[memoryview | bytes | NDArray[uint8]]):
         cdef int64_t room = len(buffers)
         self._views = <Py_buffer*>calloc(room + 1, sizeof(Py_buffer))
         self.data = <const uint8_t**>calloc(room + 1, sizeof(uint8_t*))
@@ -154,5 +164,5 @@ cdef class HeldBuffers:
         free(self.data)
         free(self.sizes)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.count

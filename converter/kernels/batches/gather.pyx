@@ -5,6 +5,10 @@ A batch's records lie in a few segments (windows of the source); a location is `
 location is checked against its segment before it is read, every field against its record.
 """
 
+# Stub:
+# from numpy import dtype
+# from converter.kernels.batches.columns import HeldBuffers
+# from converter.kernels.tables.strings import StringTable
 
 import numpy as np
 
@@ -185,6 +189,32 @@ cdef inline void fetch(Segments segments, const int64_t[::1] location, int64_t i
 
 
 cdef class Segments(HeldBuffers):
+    """The buffers in which a batch's records lie, kept alive; a location is ``segment << 32 | offset``.
+
+    All methods release the GIL, and raise ValueError when columns differ in length. Locations outside their segment
+    and fields outside their record read as zero or as nothing.
+    """
+
+    # Stub:
+    # def gathered(
+    #     self,
+    #     location: NDArray[int64],
+    #     size: NDArray[uint32],
+    #     places: NDArray[int64],
+    #     big_endian: bool,
+    #     dtypes: list[dtype[Any]],
+    # ) -> list[NDArray[Any]]: ...
+    # def gathered_with_texts(
+    #     self,
+    #     location: NDArray[int64],
+    #     size: NDArray[uint32],
+    #     places: NDArray[int64],
+    #     texts: NDArray[int64],
+    #     strings: StringTable,
+    #     big_endian: bool,
+    #     dtypes: list[dtype[Any]],
+    # ) -> list[NDArray[Any]]: ...
+
     def integers(
         self,
         const int64_t[::1] location,
@@ -193,7 +223,8 @@ cdef class Segments(HeldBuffers):
         int64_t width,
         bint big_endian,
         uint8_t[::1] out,
-    ):
+    ) -> None:
+        """The integers of `width` bytes (1, 2, 4, 8) at `offset` of each record, in the host's order, into `out`."""
         self.all_integers(location, size, np.array([[offset, width]], np.int64), big_endian, [out])
 
     cpdef list gathered(
@@ -204,6 +235,7 @@ cdef class Segments(HeldBuffers):
         bint big_endian,
         list dtypes,
     ):
+        """As `all_integers`, in new columns of these types."""
         columns = [np.empty(location.shape[0], dtype) for dtype in dtypes]
         self._gather(location, size, places, None, None, big_endian, columns)
         return columns
@@ -218,6 +250,11 @@ cdef class Segments(HeldBuffers):
         bint big_endian,
         list dtypes,
     ):
+        """The same as `gathered`, and after these columns the ids of texts, up to their first NUL, in the same pass.
+
+        `texts` (shape (n, 4)) are offset and length of each (-1: to the record's end), how many bytes the data location
+        at that offset has that says where the text is (0: it is there; 2, 4), and whether that counts from its own end.
+        """
         cdef int64_t i
         columns = [np.empty(location.shape[0], dtype) for dtype in dtypes]
         columns += [np.empty(location.shape[0], np.int32) for i in range(texts.shape[0])]
@@ -230,8 +267,12 @@ cdef class Segments(HeldBuffers):
         const uint32_t[::1] size,
         const int64_t[:, ::1] places,
         bint big_endian,
-        list outs,
-    ):
+        list outs: list[NDArray[Any]],
+    ) -> None:
+        """Several of them at once: `places` (shape (n, 2)) are offset and width of each, `outs` what they go into.
+
+        A record is fetched from memory once for all of its integers.
+        """
         self._gather(location, size, places, None, None, big_endian, outs)
 
     cdef int _gather(
@@ -329,7 +370,8 @@ cdef class Segments(HeldBuffers):
 
     def missed_counts(
         self, const int64_t[::1] location, const uint32_t[::1] size, bint big_endian, int64_t[::1] out
-    ):
+    ) -> None:
+        """The count that each record of 4 or 8 bytes is; -1 for an empty one."""
         cdef int64_t i
         cdef const uint8_t* record
         cdef bint swap = big_endian != HOST_IS_BIG
@@ -354,7 +396,8 @@ cdef class Segments(HeldBuffers):
         int64_t length,
         int64_t[::1] span,
         int64_t[::1] span_size,
-    ):
+    ) -> None:
+        """Location and size of the `length` bytes (-1: all that follow) at `offset` of each record."""
         cdef int64_t count = location.shape[0]
         cdef int64_t i, there
         if size.shape[0] != count or span.shape[0] != count or span_size.shape[0] != count or offset < 0:
@@ -381,7 +424,12 @@ cdef class Segments(HeldBuffers):
         bint big_endian,
         int64_t[::1] span,
         int64_t[::1] span_size,
-    ):
+    ) -> None:
+        """Location and size of what each record's data location at `offset` names.
+
+        Of 4 bytes it is ``length << 16 | place``, of 2 bytes the place alone; the place counts from the record's start
+        or, if `relative`, from the data location's end.
+        """
         cdef int64_t count = location.shape[0]
         cdef int64_t i, start, length
         cdef const uint8_t* record
@@ -418,7 +466,8 @@ cdef class Segments(HeldBuffers):
 
     def intern(
         self, const int64_t[::1] span, const int64_t[::1] span_size, StringTable strings, int32_t[::1] ids
-    ):
+    ) -> None:
+        """Intern each span, cut at its first NUL."""
         cdef int64_t count = span.shape[0]
         cdef int64_t i
         cdef int64_t failed = -1
@@ -474,7 +523,8 @@ cdef class Segments(HeldBuffers):
         bint until_nul,
         int64_t multiple_of,
         int64_t[::1] offsets,
-    ):
+    ) -> None:
+        """The offsets (n + 1) of the spans laid end to end, each cut at its first NUL if asked, and to a multiple."""
         cdef int64_t count = span.shape[0]
         cdef int64_t i, length
         cdef int64_t total = 0
@@ -497,7 +547,8 @@ cdef class Segments(HeldBuffers):
                 total += length - length % multiple_of
                 offsets[i + 1] = total
 
-    def copy(self, const int64_t[::1] span, const int64_t[::1] offsets, uint8_t[::1] out):
+    def copy(self, const int64_t[::1] span, const int64_t[::1] offsets, uint8_t[::1] out) -> None:
+        """Copy span i to ``out[offsets[i]:offsets[i + 1]]``; ValueError for one outside its segment."""
         cdef int64_t count = span.shape[0]
         cdef int64_t i, length
         cdef int64_t failed = -1

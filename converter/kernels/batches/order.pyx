@@ -5,6 +5,14 @@ The heads of the streams are compared and nothing is sorted within a stream, so 
 backwards comes out as it is; at equal times the stream of the lower number goes first.
 """
 
+# Stub:
+# from collections.abc import Sequence
+# from typing import TypeVar
+# from converter.kernels.event_arrays import OutputArrays
+#
+# _First = TypeVar("_First", int64, int32)
+# _Second = TypeVar("_Second", uint32, int32)
+
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
@@ -24,6 +32,11 @@ cdef struct Stream:
 
 
 cdef class Merge:
+    """Streams of events merged by time: heads are compared, at equal times the lower stream goes first.
+
+    A stream has a window of events at a time; `fill` stops where one runs out.
+    """
+
     cdef Stream* _streams
     # Numbers of the streams that have an event, as a binary heap: the next one's first.
     cdef int32_t* _heap
@@ -31,7 +44,8 @@ cdef class Merge:
     cdef int32_t _count
     cdef list _windows
 
-    def __init__(self, cpus, tracks):
+    def __init__(self, cpus: Sequence[int], tracks: Sequence[int]):
+        """One stream for each cpu (and track), all empty."""
         if self._streams is not NULL:
             raise TypeError("streams cannot be set anew")
         if len(cpus) != len(tracks):
@@ -91,7 +105,8 @@ cdef class Merge:
         const uint32_t[::1] size,
         int64_t count,
         int64_t segment,
-    ):
+    ) -> None:
+        """Give an empty stream its next `count` events, whose payloads lie in `segment`. The arrays are kept."""
         if not 0 <= stream < self._count:
             raise ValueError(f"stream {stream} of {self._count}")
         cdef Stream* fed = &self._streams[stream]
@@ -119,19 +134,27 @@ cdef class Merge:
         self._waiting += 1
         self._rise(self._waiting - 1)
 
-    def move(self, int32_t stream, int32_t cpu):
+    def move(self, int32_t stream, int32_t cpu) -> None:
+        """From now on the events of the stream, which is empty, are on this CPU."""
         if not 0 <= stream < self._count:
             raise ValueError(f"stream {stream} of {self._count}")
         if self._streams[stream].at < self._streams[stream].end:
             raise ValueError(f"stream {stream} still has events")
         self._streams[stream].cpu = cpu
 
-    def renumber(self, int32_t stream, int64_t segment):
+    def renumber(self, int32_t stream, int64_t segment) -> None:
+        """From now on the stream's window is `segment`."""
         if not 0 <= stream < self._count or not 0 <= segment < 1 << 31:
             raise ValueError(f"stream {stream}, segment {segment}")
         self._streams[stream].segment = segment
 
-    def fill(self, OutputArrays events not None, int64_t filled, int32_t[::1] counts):
+    def fill(self, OutputArrays events not None, int64_t filled, int32_t[::1] counts) -> tuple[int, int]:
+        """Fill the columns from place `filled` on: (places filled, the stream that ran out or -1).
+
+        The columns are the common ones, of which `track` may be missing, location (int64) and size (uint32). `counts`
+        numbers the rows of each class. With -1 the columns are full, or no stream has an event. Raises ValueError for a
+        class without an entry in `counts`. Releases the GIL.
+        """
         cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef int64_t room = columns.count
         cdef int64_t classes = counts.shape[0]
@@ -231,11 +254,15 @@ def group_by_class(
     const int32_t[::1] class_id,
     const int32_t[::1] row,
     const int64_t[::1] first,
-    const first_value[::1] one,
-    const second_value[::1] other,
-    first_value[::1] grouped_one,
-    second_value[::1] grouped_other,
-):
+    const first_value[::1] one: NDArray[_First],
+    const second_value[::1] other: NDArray[_Second],
+    first_value[::1] grouped_one: NDArray[_First],
+    second_value[::1] grouped_other: NDArray[_Second],
+) -> None:
+    """Put event i's values in two columns at place ``first[class] + row``.
+
+    Raises ValueError for an event that has no place. Releases the GIL.
+    """
     cdef int64_t count = class_id.shape[0]
     cdef int64_t i, at
     cdef int64_t failed = -1

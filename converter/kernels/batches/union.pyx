@@ -4,6 +4,11 @@
 Distinct values of columns whose values lie far apart: addresses, identities. A hash table instead of a sort.
 """
 
+# Stub:
+# from typing import TypeVar
+#
+# _Entry = TypeVar("_Entry", int32, int64)
+
 from cpython.pythread cimport (
     NOWAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK,
 )
@@ -30,8 +35,11 @@ cdef struct Values:
     int64_t length
 
 
-def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts):
-    """Give event i the next row of its class; `counts`, one per class id, go on from what they hold."""
+def number_rows(const int32_t[:] class_id, int32_t[::1] row, int32_t[::1] counts) -> None:
+    """Give event i the next row of its class; `counts`, one per class id, go on from what they hold.
+
+    Raises ValueError for a class id outside `counts`. Releases the GIL.
+    """
     cdef int64_t i
     cdef int64_t classes = counts.shape[0]
     cdef int32_t id
@@ -165,8 +173,12 @@ cdef int64_t take_at(const Entry[:] column, const int32_t[:] positions, Entry[::
     return -1
 
 
-def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length):
-    """Return the positions of the rows of one class in the batch: entry r is the position of row r, -1 if nowhere."""
+def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row, int64_t length) -> NDArray[int32]:
+    """Return the positions in the batch of the `length` rows of one class: entry r is the position of row r, -1 if
+    nowhere.
+
+    For a class that has few it costs a glance at all events. Raises ValueError for a row that the class does not have.
+    """
     cdef int64_t count = class_id.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
@@ -187,7 +199,13 @@ def positions_of(int32_t number, const int32_t[:] class_id, const int32_t[:] row
     return found
 
 
-def values_by_class(const int32_t[:] class_id, const int32_t[:] row, dict columns):
+def values_by_class(
+    const int32_t[:] class_id, const int32_t[:] row, dict columns: dict[int, NDArray[int32]]
+) -> NDArray[int32]:
+    """Return the value of each event in the column of its class, 0 where that has none, or one without rows.
+
+    Raises ValueError for a row that the column does not have. Releases the GIL.
+    """
     cdef int64_t count = class_id.shape[0]
     cdef int32_t classes = max(columns, default=-1) + 1
     cdef int64_t i
@@ -228,8 +246,11 @@ def values_by_class(const int32_t[:] class_id, const int32_t[:] row, dict column
     return found
 
 
-def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
-    """Return the table's entry for each number (int32); -1 means the last one."""
+def looked_up(const int32_t[::1] table, const int32_t[:] numbers) -> NDArray[int32]:
+    """Return the table's entry for each number; -1 means the last one.
+
+    Raises ValueError for other numbers that the table does not have. Releases the GIL.
+    """
     cdef int64_t count = numbers.shape[0]
     cdef int64_t size = table.shape[0]
     cdef int64_t i
@@ -249,7 +270,11 @@ def looked_up(const int32_t[::1] table, const int32_t[:] numbers):
     return found
 
 
-def put(int32_t[::1] column, const int32_t[:] positions, const int32_t[:] values):
+def put(int32_t[::1] column, const int32_t[:] positions, const int32_t[:] values) -> None:
+    """Set what a column has at some positions.
+
+    Raises ValueError for positions outside of it. Releases the GIL.
+    """
     cdef int64_t count = positions.shape[0]
     cdef int64_t size = column.shape[0]
     cdef int64_t i
@@ -268,8 +293,11 @@ def put(int32_t[::1] column, const int32_t[:] positions, const int32_t[:] values
 
 def put_by_class(
     const int32_t[:] column, const int32_t[:] class_id, const int32_t[::1] values, int32_t absent
-):
-    """The column with what `values` has for the classes of events, where that is not `absent`."""
+) -> NDArray[int32]:
+    """The column with the value of each event's class, where that has one that is not `absent`.
+
+    Raises ValueError for columns that differ in length. Releases the GIL.
+    """
     cdef int64_t count = column.shape[0]
     cdef uint32_t classes = <uint32_t>values.shape[0]
     cdef int64_t i
@@ -285,8 +313,11 @@ def put_by_class(
     return result
 
 
-def mark(uint8_t[::1] marks, const int32_t[:] numbers):
-    """Set the marker of each number that occurs; -1 means the last one."""
+def mark(uint8_t[::1] marks, const int32_t[:] numbers) -> None:
+    """Set the marker of each number that occurs to 1; -1 means the last one.
+
+    Raises ValueError for other numbers that have no marker. Releases the GIL.
+    """
     cdef int64_t size = marks.shape[0]
     cdef int64_t i
     cdef int64_t failed = -1
@@ -306,7 +337,11 @@ def mark(uint8_t[::1] marks, const int32_t[:] numbers):
 cdef uint64_t SEED = int.from_bytes(os.urandom(8), "little")
 
 
-def number_values(const uint64_t[:] column):
+def number_values(const uint64_t[:] column) -> tuple[NDArray[uint64], NDArray[int32]]:
+    """The distinct values of a column in the order in which they first occur, and for each row which of them it holds.
+
+    Raises ValueError for more than 2^30 rows, MemoryError. Releases the GIL.
+    """
     cdef int64_t rows = column.shape[0]
     cdef int64_t i
     cdef int32_t found = 0
@@ -337,7 +372,19 @@ def number_values(const uint64_t[:] column):
 
 
 cdef class DenseUnion:
-    def __cinit__(self, class_id, row, dict lengths not None):
+    """The classes and rows of the events of a batch: positions of each class's rows are computed on first use.
+
+    `lengths` are the numbers of rows by class.
+
+    Any thread may call it.
+    """
+
+    # Stub:
+    # def first(self, number: int) -> int: ...
+    # def positions(self, number: int) -> NDArray[int32]: ...
+    # def taken(self, column: NDArray[_Entry], number: int) -> NDArray[_Entry]: ...
+
+    def __cinit__(self, class_id: NDArray[int32], row: NDArray[int32], dict lengths not None: dict[int, int]):
         self._class_id = class_id
         self._row = row
         self._lengths = lengths
@@ -353,6 +400,7 @@ cdef class DenseUnion:
             PyThread_free_lock(self._lock)
 
     cpdef int64_t first(self, int64_t number) except -1:
+        """Return the position of the first row of a class. Raises KeyError where it has none."""
         if self._firsts is NULL:
             self._find_firsts()
         if not 0 <= number <= self._highest or self._firsts[number] < 0:
@@ -360,6 +408,10 @@ cdef class DenseUnion:
         return self._firsts[number]
 
     cpdef object positions(self, int64_t number):
+        """Return the positions of the rows of a class: entry r is the position of row r, -1 if nowhere.
+
+        Raises ValueError for a row that no table has.
+        """
         known = self._positions.get(number)
         if known is not None:
             return known
@@ -378,6 +430,7 @@ cdef class DenseUnion:
         return known
 
     cpdef object taken(self, column, int64_t number):
+        """Return a column of the batch for the rows of a class; one pass over the batch serves all classes."""
         cdef int64_t failed
         self._enter()
         try:

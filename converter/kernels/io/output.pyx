@@ -11,6 +11,8 @@ from libc.string cimport memset
 
 
 cdef class Blocks:
+    """The blocks of an emitter; other kernels use them."""
+
     def __dealloc__(self):
         cdef int i
         for i in range(self._spares):
@@ -53,6 +55,11 @@ cdef class Blocks:
 
 
 cdef class Block:
+    """A block of output: a buffer that nobody writes to, whose memory is used again when the last reference goes."""
+
+    # Stub:
+    # def __buffer__(self, flags: int, /) -> memoryview: ...
+
     def __getbuffer__(self, Py_buffer* view, int flags):
         PyBuffer_FillInfo(view, self, self._memory.data, self._memory.used, True, flags)
 

@@ -59,6 +59,7 @@ cdef inline uint64_t hash_bytes(const uint8_t* data, uint32_t size, uint64_t see
 
 
 cdef class StringTable:
+    """The interned strings of a trace. Safe to intern into from several threads."""
 
     def __cinit__(self):
         cdef int64_t slots = 1 << 10
@@ -173,19 +174,22 @@ cdef class StringTable:
         self._mask = mask
         return 0
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, int64_t id):
+    def __getitem__(self, int64_t id) -> bytes:
+        """The bytes of a string; IndexError when there is no such id."""
         if not 0 <= id < self._count:
             raise IndexError(f"string {id} of {self._count}")
         cdef Entry* known = self.entry(<int32_t>id)
         return PyBytes_FromStringAndSize(<const char*>known.data, known.size)
 
-    def text(self, int64_t id):
+    def text(self, int64_t id) -> str:
+        """The string as text, bytes that are not UTF-8 replaced: for messages, not for output."""
         return self[id].decode("utf-8", "replace")
 
-    def intern(self, text):
+    def intern(self, text: str | bytes) -> int:
+        """The id of a string, added when new. A str is encoded as UTF-8 with surrogateescape."""
         cdef bytes data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text)
         self.lock()
         cdef int32_t id = self.find_or_add(<const uint8_t*>PyBytes_AS_STRING(data), <uint32_t>PyBytes_GET_SIZE(data))
@@ -202,7 +206,11 @@ cdef class StringTable:
         int32_t[::1] ids,
         *,
         bint until_nul=False,
-    ):
+    ) -> None:
+        """Intern ``data[starts[i]:starts[i] + sizes[i]]``, cut at the first NUL when `until_nul`, into ``ids[i]``.
+
+        Raises ValueError when a span lies outside the data. Releases the GIL.
+        """
         cdef int64_t count = starts.shape[0]
         cdef int64_t total = data.shape[0]
         cdef int64_t i, start, size, end
@@ -238,7 +246,11 @@ cdef class StringTable:
         if failed >= 0:
             raise ValueError(f"span {failed} lies outside the data")
 
-    def unfit(self, const int32_t[:] ids, int64_t limit, bint utf8_only):
+    def unfit(self, const int32_t[:] ids, int64_t limit, bint utf8_only) -> NDArray[int32]:
+        """The distinct ids in `ids` of strings over `limit` bytes (-1: no limit) or, if `utf8_only`, not UTF-8.
+
+        What was checked once is remembered, so the usual answer, none, costs nothing per row.
+        """
         cdef int64_t checked, i
         cdef int64_t count = self._count
         cdef Entry* known
@@ -256,8 +268,13 @@ cdef class StringTable:
         return np.intersect1d(np.asarray(ids), np.array(found, np.int32))
 
 
-def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t limit, bint utf8_only):
-    """Rows of a text column that are over `limit` bytes (-1: none is) or, if `utf8_only`, not UTF-8."""
+def unfit_texts(
+    const uint8_t[:] values: NDArray[Any], const int64_t[::1] offsets, int64_t limit, bint utf8_only
+) -> NDArray[int64]:
+    """Rows of a text column (uint8 values) that are over `limit` bytes (-1: none is) or, if `utf8_only`, not UTF-8.
+
+    Raises ValueError when a text lies outside the column. Releases the GIL.
+    """
     cdef const uint8_t[::1] data = np.ascontiguousarray(values)
     cdef int64_t rows = offsets.shape[0] - 1
     cdef int64_t i, size
@@ -284,7 +301,13 @@ def unfit_texts(const uint8_t[:] values, const int64_t[::1] offsets, int64_t lim
     return bad[:found]
 
 
-def taken_lists(values, const int64_t[:] offsets, const int64_t[::1] rows):
+def taken_lists(
+    values: NDArray[Any], const int64_t[:] offsets, const int64_t[::1] rows
+) -> tuple[NDArray[int64], NDArray[Any]]:
+    """The lists of these rows of a column of lists, in that order: their offsets, and their values, of any one size.
+
+    Raises ValueError for a row that the column does not have, or whose list lies outside of it. Releases the GIL.
+    """
     flat = np.ascontiguousarray(values)
     cdef const uint8_t[::1] data = flat.view(np.uint8)
     cdef int64_t width = flat.itemsize
@@ -318,8 +341,13 @@ def taken_lists(values, const int64_t[:] offsets, const int64_t[::1] rows):
     return taken_offsets, taken
 
 
-def format_integers(const int64_t[::1] offsets, const uint64_t[::1] values, bint signed):
-    """Lists of integers as text, ``[1, 2, 3]``; values are int64 seen as uint64 where `signed`."""
+def format_integers(
+    const int64_t[::1] offsets, const uint64_t[::1] values, bint signed
+) -> tuple[NDArray[uint8], NDArray[int64]]:
+    """Lists of integers as text, ``[1, 2, 3]``: the characters and their offsets.
+
+    Values are int64 viewed as uint64 where `signed`. Raises ValueError when a list lies outside the values.
+    """
     cdef int64_t rows = offsets.shape[0] - 1
     cdef int64_t i, k, at = 0
     cdef int64_t failed = -1

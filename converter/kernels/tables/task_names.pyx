@@ -1,6 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Names that events give to tasks: for each task the name in the latest of them."""
 
+# Stub:
+# from collections.abc import Iterator
+# from converter.kernels.tables.strings import StringTable
+
 import os
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -21,6 +25,7 @@ ctypedef fused Tid:
 
 
 cdef class TaskNames:
+    """The name of each task that events name, by its tid: the one that the latest event says."""
 
     def __cinit__(self):
         self._numbers.item_size = sizeof(TaskName)
@@ -51,8 +56,14 @@ cdef class TaskNames:
             task.size = size
 
     def note_columns(
-        self, const Tid[:] tids, const int32_t[:] names, const int64_t[:] ts, StringTable strings not None
-    ):
+        self, const Tid[:] tids: NDArray[Any], const int32_t[:] names, const int64_t[:] ts, StringTable strings not None
+    ) -> None:
+        """Take names, string ids, from columns of events: that of each row's task, and the row's time.
+
+        Tids below 0, empty names and "<...>" say nothing. Raises ValueError when the columns differ in length or a name
+        is none of the strings, MemoryError as
+        `check` does. Releases the GIL.
+        """
         cdef int64_t i
         cdef int64_t known = strings._count
         cdef bint misplaced = False
@@ -69,8 +80,17 @@ cdef class TaskNames:
         self.check()
 
     def note_texts(
-        self, const Tid[:] tids, const int64_t[:] offsets, const uint8_t[:] data, const int64_t[:] ts, StringTable strings
-    ):
+        self,
+        const Tid[:] tids: NDArray[Any],
+        const int64_t[:] offsets,
+        const uint8_t[:] data,
+        const int64_t[:] ts,
+        StringTable strings,
+    ) -> None:
+        """The same of texts, that of row i at ``data[offsets[i]:offsets[i + 1]]``, which become strings of a table.
+
+        Raises ValueError also when a text lies outside the data, or this has gaps.
+        """
         cdef int64_t i, start
         cdef int64_t end = data.shape[0]
         cdef bint outside = False
@@ -90,14 +110,16 @@ cdef class TaskNames:
             raise ValueError("a text lies outside the data")
         self.check()
 
-    def check(self):
+    def check(self) -> None:
+        """Raise MemoryError if there was no room for a name."""
         if self.failed:
             raise MemoryError("no room for more names of tasks")
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._numbers.count
 
-    def names(self):
+    def names(self) -> Iterator[tuple[int, int]]:
+        """The tids and the string ids of their names, in the order in which they were met."""
         cdef int64_t i
         cdef TaskName* task
         for i in range(self._numbers.count):

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The tasks of a trace: a table by pid of what the records say about names, processes and parents."""
 
+# Stub:
+# from collections.abc import Iterator
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -12,6 +15,7 @@ NAMES_OF_RELATIONS = ("", "forked", "process", "thread")
 
 
 cdef class TaskTable:
+    """The tasks of a trace by pid: what records said about them, and the index of the thread each became."""
 
     def __cinit__(self):
         self._numbers.item_size = sizeof(Task)
@@ -73,14 +77,16 @@ cdef class TaskTable:
             task.relation = <uint8_t>relation
             task.creator_ts = ts
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._numbers.count
 
-    def add(self, int32_t pid):
+    def add(self, int32_t pid) -> None:
+        """Make sure that a task is in the table."""
         if self.find_or_add(pid) < 0:
             raise MemoryError("no room for more tasks")
 
-    def absorb(self, TaskTable other):
+    def absorb(self, TaskTable other) -> None:
+        """Add what another table says; of contradictory statements the one of the later record wins."""
         cdef int64_t i, index
         cdef int32_t pid
         cdef Task* theirs
@@ -103,7 +109,11 @@ cdef class TaskTable:
         if index < 0:
             raise MemoryError("no room for more tasks")
 
-    def tasks(self):
+    def tasks(self) -> Iterator[tuple[int, bytes, int, int, str, bool]]:
+        """(pid, name, process id that it named itself or -1, creator's pid or -1, relation, is a group leader).
+
+        The relation is "thread" (of the creator's process), "process", "forked" (either) or "".
+        """
         cdef int64_t i
         cdef Task* task
         for i in range(self._numbers.count):
@@ -117,12 +127,14 @@ cdef class TaskTable:
                 bool(task.leader),
             )
 
-    def assign(self, int32_t pid, int32_t thread):
+    def assign(self, int32_t pid, int32_t thread) -> None:
+        """Set the thread that `pid` becomes, adding the task if need be."""
         cdef int64_t index = self.find_or_add(pid)
         if index < 0:
             raise MemoryError("no room for more tasks")
         self.task_at(index).thread = thread
 
-    def thread_of(self, int32_t pid):
+    def thread_of(self, int32_t pid) -> int:
+        """The thread assigned to `pid`, -1 if none."""
         cdef int64_t index = self.find(pid)
         return -1 if index < 0 else self.task_at(index).thread

@@ -5,5 +5,4 @@ from numpy.typing import NDArray
 
 def numbers_of_values(
     column: NDArray[Any], numbers: NDArray[int32], unknown: int, out: NDArray[int32]
-) -> bool:
-    """Put the number of each value into `out`; whether all are known: that of value v is ``numbers[v + 1]``."""
+) -> bool: ...

@@ -15,7 +15,10 @@ ctypedef fused Value:
     uint64_t
 
 
-def numbers_of_values(const Value[:] column, const int32_t[::1] numbers, int32_t unknown, int32_t[::1] out):
+def numbers_of_values(
+    const Value[:] column: NDArray[Any], const int32_t[::1] numbers, int32_t unknown, int32_t[::1] out
+) -> bool:
+    """Put the number of each value into `out`; whether all are known: that of value v is ``numbers[v + 1]``."""
     cdef int64_t size = numbers.shape[0]
     cdef int64_t i, value
     cdef int32_t number

@@ -12,6 +12,26 @@ Numbers are at the end, so that a name may have bars in it. A process may leave 
 Texts made of parts: literals, numbers in decimal, and strings, laid end to end row by row.
 """
 
+# Stub:
+# from collections.abc import Sequence
+# from typing import TypeAlias
+# from numpy import bool_
+# from converter.kernels.tables.strings import StringTable
+#
+# #: A row of parsed markers: phase uint8 (an ASCII letter, 0 for other text), tgid int64 (-1 for none), name int32,
+# #: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
+# Markers: TypeAlias = tuple[
+#     NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]
+# ]
+# #: A literal; a number a row, in decimal; or strings (ids, or offsets and characters) with the bytes that are replaced
+# #: by "_" in them.
+# Part: TypeAlias = (
+#     bytes
+#     | NDArray[int64]
+#     | NDArray[uint64]
+#     | tuple[NDArray[int32] | tuple[NDArray[int64], NDArray[uint8]], bytes]
+# )
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
@@ -192,7 +212,12 @@ cdef class Columns:
         return self.name[i] >= 0 and self.track[i] >= 0
 
 
-def parse_marker_ids(StringTable strings, const int32_t[:] ids):
+def parse_marker_ids(StringTable strings, const int32_t[:] ids) -> Markers:
+    """Parse atrace messages that are strings of the trace.
+
+    Raises ValueError for an id that does not exist, MemoryError when there is no room for more strings.
+    Releases the GIL.
+    """
     cdef Columns columns = Columns(ids.shape[0])
     cdef int64_t known = len(strings)
     cdef int64_t i
@@ -217,7 +242,12 @@ def parse_marker_ids(StringTable strings, const int32_t[:] ids):
     return columns.arrays
 
 
-def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64_t[:] offsets):
+def parse_marker_texts(StringTable strings, const uint8_t[:] values, const int64_t[:] offsets) -> Markers:
+    """Parse atrace messages that are ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a text lies outside the values, MemoryError when there is no room for more strings.
+    Releases the GIL.
+    """
     cdef const uint8_t[::1] data = np.ascontiguousarray(values)
     cdef int64_t rows = offsets.shape[0] - 1
     cdef int64_t total = data.shape[0]
@@ -257,7 +287,11 @@ cdef inline bint is_plain(const uint8_t* text, int64_t size) noexcept nogil:
     return marker.phase != 0 and text[0] == marker.phase and (marker.phase == c'E' or marker.tgid >= 0)
 
 
-def plain_marker_ids(StringTable strings, const int32_t[:] ids):
+def plain_marker_ids(StringTable strings, const int32_t[:] ids) -> NDArray[bool_]:
+    """Return True for strings that Perfetto's importer reads as atrace messages: in full, and with nothing before them.
+
+    Raises ValueError for an id that does not exist. Releases the GIL.
+    """
     cdef uint8_t[::1] plain = np.zeros(ids.shape[0], np.uint8)
     cdef int64_t known = len(strings)
     cdef int64_t i
@@ -277,7 +311,11 @@ def plain_marker_ids(StringTable strings, const int32_t[:] ids):
     return np.asarray(plain).view(np.bool_)
 
 
-def plain_marker_texts(const uint8_t[:] values, const int64_t[:] offsets):
+def plain_marker_texts(const uint8_t[:] values, const int64_t[:] offsets) -> NDArray[bool_]:
+    """The same of texts that are ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a text lies outside the values. Releases the GIL.
+    """
     cdef const uint8_t[::1] data = np.ascontiguousarray(values)
     cdef int64_t rows = offsets.shape[0] - 1
     cdef int64_t total = data.shape[0]
@@ -317,7 +355,13 @@ cdef struct Part:
     int64_t forbidden_size
 
 
-def join_texts(int64_t count, parts, StringTable strings not None):
+def join_texts(
+    int64_t count, parts: Sequence[Part], StringTable strings not None
+) -> tuple[NDArray[int64], NDArray[uint8], int]:
+    """`count` texts, each all parts end to end: offsets, characters, and how many bytes were replaced.
+
+    Columns are contiguous. Raises ValueError for one that has not a text for each row. Releases the GIL.
+    """
     cdef int64_t number_of_parts = len(parts)
     cdef Part* held = <Part*>calloc(number_of_parts + 1, sizeof(Part))
     cdef int64_t i, row

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Which threads have a CPU, by the switches so far, and wakeups divided by that."""
 
+# Stub:
+# from collections.abc import Sequence
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 import os
@@ -37,8 +40,22 @@ cdef class RunningThreads:
         const int32_t[:] thread,
         const uint8_t[::1] step,
         const int64_t[::1] first,
-        list columns,
-    ):
+        list columns: Sequence[NDArray[Any] | None],
+    ) -> tuple[NDArray[int32], NDArray[int32], dict[int, NDArray[int32] | None]]:
+        """Go on with a batch: the part of each event, its row there, and the rows of parts of wakeups that have some.
+
+        There are four parts a class: part 4 n + d has division d of class n. That is 2 for wakeups of threads that have
+        a CPU, 1 more where nobody is known to have woken them, else 0. None means all rows of the class, in order.
+
+        Args:
+            class_id: the class of each event, in the order of time.
+            row: the row of each event.
+            thread: the thread of each event, -1 for none.
+            step: the kind of each class: 1 for switches, 2 for wakeups, else 0.
+            first: for each class the number of the rows before its own, and of all rows.
+            columns: two of each class: for switches the thread that leaves the CPU and the one that gets it, for
+                wakeups the thread that is woken.
+        """
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = step.shape[0]
         cdef int64_t i, of, at, known

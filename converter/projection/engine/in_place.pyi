@@ -11,8 +11,6 @@ from converter.projection.engine.rows import Rows
 _Piece = TypeVar("_Piece", bound=Rows)
 
 class JoinedColumn:
-    """A column of several tables, one's rows after the other's, when called: `join` is for values that are no array."""
-
     def __init__(
         self, tables: list[Table], index: int, join: Callable[[list[Column]], Column]
     ) -> None: ...
@@ -20,22 +18,14 @@ class JoinedColumn:
 
 def by_target(
     placed: list[tuple[int, int, _Piece]],
-) -> tuple[dict[int, list[_Piece]], list[int], int, bool]:
-    """The pieces of each class, which classes have several, how many rows all have, and whether any are additional."""
-
+) -> tuple[dict[int, list[_Piece]], list[int], int, bool]: ...
 def classes_and_rows(
     class_id: NDArray[int32],
     row: NDArray[int32],
     classes: int,
     placed: Sequence[tuple[int, int, _Piece]],
     pieces: dict[int, list[_Piece]],
-) -> tuple[NDArray[int32], NDArray[int32]]:
-    """Class and row of each event of a batch whose classes have numbers up to `classes`: only what changed is written.
-
-    `pieces` are those of each class, whose rows are numbered in this order.
-    """
-
+) -> tuple[NDArray[int32], NDArray[int32]]: ...
 def places(
     batch: Batch, classes: int, placed: Sequence[tuple[int, int, Rows]]
-) -> tuple[NDArray[int32], NDArray[int32], NDArray[int32]]:
-    """Threads, CPUs and tracks of the events of a batch, where the pieces say another."""
+) -> tuple[NDArray[int32], NDArray[int32], NDArray[int32]]: ...

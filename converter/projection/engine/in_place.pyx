@@ -1,6 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """A batch put together again in place: what the pieces say of its events is written over what was there."""
 
+# Stub:
+# from collections.abc import Callable, Sequence
+# from typing import TypeVar
+# from converter.ir.columns import Column
+# from converter.ir.events import Batch, Table
+# from converter.projection.engine.rows import Rows
+#
+# _Piece = TypeVar("_Piece", bound=Rows)
+
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -16,16 +25,18 @@ cdef int32_t ABSENT = -(1 << 31)
 
 
 cdef class JoinedColumn:
+    """A column of several tables, one's rows after the other's, when called: `join` is for values that are no array."""
+
     cdef list _tables
     cdef Py_ssize_t _index
     cdef object _join
 
-    def __cinit__(self, list tables not None, Py_ssize_t index, join):
+    def __cinit__(self, list tables not None: list[Table], Py_ssize_t index, join: Callable[[list[Column]], Column]):
         self._tables = tables
         self._index = index
         self._join = join
 
-    def __call__(self):
+    def __call__(self) -> Column:
         cdef Table table
         cdef bint are_arrays = True
         cdef list columns = []
@@ -36,7 +47,10 @@ cdef class JoinedColumn:
         return np.concatenate(columns) if are_arrays else self._join(columns)
 
 
-def by_target(list placed not None):
+def by_target(
+    list placed not None: list[tuple[int, int, _Piece]]
+) -> tuple[dict[int, list[_Piece]], list[int], int, bool]:
+    """The pieces of each class, which classes have several, how many rows all have, and whether any are additional."""
     cdef dict pieces = {}
     cdef dict several = {}
     cdef int64_t size = 0
@@ -55,7 +69,17 @@ def by_target(list placed not None):
     return pieces, list(several), size, after != 0
 
 
-def classes_and_rows(class_id, row, int64_t classes, list placed not None, dict pieces not None):
+def classes_and_rows(
+    class_id: NDArray[int32],
+    row: NDArray[int32],
+    int64_t classes,
+    list placed not None: Sequence[tuple[int, int, _Piece]],
+    dict pieces not None: dict[int, list[_Piece]],
+) -> tuple[NDArray[int32], NDArray[int32]]:
+    """Class and row of each event of a batch whose classes have numbers up to `classes`: only what changed is written.
+
+    `pieces` are those of each class, whose rows are numbered in this order.
+    """
     cdef int32_t[::1] numbers = np.full(classes + 1, -1, np.int32)
     cdef bint is_same = True
     cdef int64_t source, target, start
@@ -85,7 +109,10 @@ def classes_and_rows(class_id, row, int64_t classes, list placed not None, dict 
     return target_ids, rows
 
 
-def places(batch, int64_t classes, list placed not None):
+def places(
+    batch: Batch, int64_t classes, list placed not None: Sequence[tuple[int, int, Rows]]
+) -> tuple[NDArray[int32], NDArray[int32], NDArray[int32]]:
+    """Threads, CPUs and tracks of the events of a batch, where the pieces say another."""
     cdef list threads = []
     cdef list cpus = []
     cdef list tracks = []

@@ -1,6 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Plans of classes carried out: for the classes of a batch one after the other, without a call a class and column."""
 
+# Stub:
+# from collections.abc import Callable, Hashable, Iterable, Sequence
+# from typing import TypeVar
+# from converter.ir.events import Batch, EventClass, Table
+# from converter.ir.kinds import Kind
+# from converter.ir.tables import RecipePart
+# from converter.projection.engine.rows import Rows
+#
+# _Piece = TypeVar("_Piece", bound=Rows)
+
 from libc.stdint cimport int64_t
 
 from converter.ir.tables cimport Table
@@ -9,34 +19,57 @@ from converter.projection.engine.rows cimport Places, Rows
 
 
 cdef class LossTally:
+    """Losses that come again with each batch, which are summed together until somebody asks."""
+
+    # Stub:
+    # losses: tuple[Any, ...]
+    # event_kinds: frozenset[Kind]
+    # count: int
+    # first_ts: int
+    # def add(self, count: int, first_ts: int) -> int: ...
+
     cdef readonly tuple losses
     cdef readonly object event_kinds
     cdef readonly int64_t count
     cdef readonly int64_t first_ts
 
-    def __cinit__(self, tuple losses not None, event_kinds):
+    def __cinit__(self, tuple losses not None, event_kinds: frozenset[Kind]):
         self.losses = losses
         self.event_kinds = event_kinds
 
     cpdef int add(self, int64_t count, int64_t first_ts) except -1:
+        """Count `count` of them, the first of these at the time `first_ts`."""
         if not self.count or first_ts < self.first_ts:
             self.first_ts = first_ts
         self.count += count
         return 0
 
-    def take(self):
+    def take(self) -> tuple[int, int]:
+        """Return the count since the last call, and the time of the first of them."""
         count, self.count = self.count, 0
         return count, self.first_ts
 
 
 cdef class PlannedPart:
+    """One piece that the events of a class become: the number of its class, that, and what makes its columns.
+
+    `places` say threads, CPUs and tracks: None for those of the batch, and where all are.
+    """
+
     cdef readonly int64_t number
     cdef readonly object event_class
     cdef readonly tuple recipe
     cdef readonly tuple places
     cdef readonly long after
 
-    def __cinit__(self, int64_t number, event_class, tuple recipe not None, tuple places, long after):
+    def __cinit__(
+        self,
+        int64_t number,
+        event_class: EventClass,
+        tuple recipe not None: tuple[RecipePart, ...],
+        tuple places: tuple[RecipePart | None, ...] | None,
+        long after,
+    ):
         self.number = number
         self.event_class = event_class
         self.recipe = recipe
@@ -45,12 +78,24 @@ cdef class PlannedPart:
 
 
 cdef class ClassPlan:
+    """The compiled plan of a class: the results for its events, and the losses of each; `exceptions` must hold for no
+    row.
+
+    `made` is the class of its pieces, which has nothing of its own besides what `Rows` has.
+    """
+
     cdef readonly tuple parts
     cdef readonly object tally
     cdef readonly tuple exceptions
     cdef type _made
 
-    def __cinit__(self, tuple parts not None, tally, tuple exceptions not None, type made not None):
+    def __cinit__(
+        self,
+        tuple parts not None: tuple[PlannedPart, ...],
+        tally: LossTally | None,
+        tuple exceptions not None: tuple[RecipePart, ...],
+        type made not None: type[Rows],
+    ):
         if not issubclass(made, Rows):
             raise TypeError(f"{made} are no rows")
         self.parts = parts
@@ -95,8 +140,28 @@ cdef class ClassPlan:
 
 
 def placed_parts(
-    batch, numbers, dict plans not None, off_threads, bint counts, list classes not None, dict derived, unplanned
-):
+    batch: Batch,
+    numbers: Iterable[int],
+    dict plans not None: dict[tuple[int, bool], ClassPlan | None],
+    off_threads: frozenset[int] | None,
+    bint counts,
+    list classes not None: Sequence[EventClass],
+    dict derived: dict[tuple[Hashable, ...], tuple[EventClass, EventClass]],
+    unplanned: Callable[[int], list[tuple[int, _Piece]]],
+) -> list[tuple[int, int, _Piece]]:
+    """Return the results for the events of some classes of a batch: the class that they had, the number of the one that
+    they have, and the piece.
+
+    Args:
+        batch: whose columns are placed already.
+        numbers: of the classes, in the order in which they are to be projected.
+        plans: by class, and by whether all its events are on threads.
+        off_threads: the classes with events on no thread; None: all.
+        counts: whether losses are counted.
+        classes: the event classes of the batch.
+        derived: as `Rows` has it.
+        unplanned: projects a class that has no plan, or has rows that its plan does not cover.
+    """
     cdef list placed = []
     cdef dict tables = batch.tables
     cdef DenseUnion union = batch.union
@@ -126,7 +191,7 @@ def placed_parts(
     return placed
 
 
-def occurring(dict tables not None):
+def occurring(dict tables not None: dict[int, Table]) -> set[int]:
     """The numbers of the classes with rows."""
     cdef set present = set()
     for number, table in tables.items():

@@ -14,28 +14,15 @@ _Place: TypeAlias = NDArray[int32] | ComputedColumn
 _Derived: TypeAlias = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
 class Places:
-    """The places of all rows of a class in a batch, found when somebody asks for them: then `asked` says so."""
-
     asked: bool
     number: int
     def __init__(self, union: DenseUnion, number: int) -> None: ...
     @property
-    def all(self) -> NDArray[int32]:
-        """The place of each row."""
-
+    def all(self) -> NDArray[int32]: ...
     @property
-    def first(self) -> int:
-        """That of the first row, which is nothing to ask for."""
+    def first(self) -> int: ...
 
 class Rows:
-    """Rows of one class; nobody changes them once they are made.
-
-    `places` (int32, one a row) are positions in `batch`; `on_thread`, `on_cpu`, `on_track` replace the batch's columns
-    there; `after` > 0 puts the rows after the events at those positions, as additional events. `whole` says that the
-    rows are those of a table of the batch, all and in order. `derived` remembers the classes that were made of others,
-    so that a class is the same object in every batch.
-    """
-
     batch: Batch
     event_class: EventClass
     table: Table
@@ -46,6 +33,7 @@ class Rows:
     after: int
     whole: bool
     derived: _Derived
+    def taken(self, column: NDArray[int32]) -> NDArray[int32]: ...
     def __init__(
         self,
         batch: Batch,
@@ -59,36 +47,17 @@ class Rows:
     ) -> None: ...
     def __len__(self) -> int: ...
     @property
-    def positions(self) -> NDArray[int32]:
-        """The place of each row in the batch."""
-
+    def positions(self) -> NDArray[int32]: ...
     @property
-    def first(self) -> int:
-        """The place of the first row."""
-
+    def first(self) -> int: ...
     @property
-    def thread(self) -> NDArray[int32] | None:
-        """The thread of each row, None where the batch says it."""
-
+    def thread(self) -> NDArray[int32] | None: ...
     @property
-    def cpu(self) -> NDArray[int32] | None:
-        """The CPU of each row, None where the batch says it."""
-
+    def cpu(self) -> NDArray[int32] | None: ...
     @property
-    def track(self) -> NDArray[int32] | None:
-        """The track of each row, None where the batch says it."""
+    def track(self) -> NDArray[int32] | None: ...
+    def settle(self) -> None: ...
 
-    def settle(self) -> None:
-        """Compute where the rows are: threads and tracks come to be in the order in which they are asked for."""
-
-    def taken(self, column: NDArray[int32]) -> NDArray[int32]:
-        """Return a column of the batch for each row; a constant costs nothing, and the rows are not read."""
-
-def threads_of(rows: Rows) -> NDArray[int32]:
-    """The thread of each row."""
-
-def cpus_of(rows: Rows) -> NDArray[int32]:
-    """The CPU of each row."""
-
-def settled(place: _Place) -> NDArray[int32]:
-    """Places, computed where they are not yet."""
+def threads_of(rows: Rows) -> NDArray[int32]: ...
+def cpus_of(rows: Rows) -> NDArray[int32]: ...
+def settled(place: _Place) -> NDArray[int32]: ...

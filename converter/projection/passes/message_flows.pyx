@@ -43,7 +43,14 @@ cdef class MessageFlows:
         const uint64_t[::1] scope,
         const uint64_t[::1] id,
         int64_t[::1] received,
-    ):
+    ) -> NDArray[int64]:
+        """Go on with a batch: of each event, in the order of time, the flow that begins or ends there, else 0.
+
+        `step` is 1 where a message of this scope and id is sent (its flow begins), 2 where one is received, 3 where a
+        call begins, which handles what its thread has received last (its flow ends: below 0, where it is not the
+        first who receives it); else 0. `received` has by thread the flow that no call has handled yet, and is kept up
+        to date. Raises MemoryError. Releases the GIL.
+        """
         cdef int64_t count = step.shape[0]
         cdef int64_t i, number
         cdef bint failed = False

@@ -6,6 +6,10 @@ The second (`scan`) makes the columns. Both go through `read_record`, which chec
 after it.
 """
 
+# Stub:
+# from collections.abc import Mapping
+# from converter.kernels.event_arrays import OutputArrays
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from cython cimport final
@@ -86,7 +90,12 @@ cdef inline bint is_plausible(int bits, bint own, bint resumed, const uint8_t* d
     )
 
 
-def find_entry(int bits, bint own, const uint8_t[::1] data, int64_t at):
+def find_entry(int bits, bint own, const uint8_t[::1] data, int64_t at) -> int:
+    """The first place from `at` on, in steps of 4 bytes, where eight entries follow each other; -1 without one.
+
+    Those of this converter's `own` streams are events or metadata of its own; the times of others rise. Where the data
+    ends three do, and one that ends with it.
+    """
     cdef int64_t end = data.shape[0]
     cdef int64_t place
     cdef int64_t found = -1
@@ -128,8 +137,7 @@ def find_entry(int bits, bint own, const uint8_t[::1] data, int64_t at):
 
 
 cdef class Forms:
-    """The hooks' layouts and the threads that occur in the streams of a trace. Shared by the scanners of its streams.
-    """
+    """The layouts of hooks and the threads that occur in the streams of a trace, shared by their scanners."""
 
     cdef int32_t* _numbers
     cdef uint8_t* _needs
@@ -138,7 +146,12 @@ cdef class Forms:
     # By hook id: the word of a process id and 1, where a thread id follows it; else 0.
     cdef uint8_t* _pid_words
 
-    def __cinit__(self, needs, pid_words):
+    def __cinit__(self, needs: Mapping[int, int], pid_words: Mapping[int, int]):
+        """`needs`: data words (0x80: a generic entry) without which an entry of a hook id is not documented.
+
+        `pid_words`: the word of a hook id (from 0) that is a process id, a thread id being the next. A form is
+        ``hook id << FORM_BITS`` and the bits GENERIC, WIDE (64-bit data), DOCUMENTED and RAGGED (no whole words).
+        """
         self._numbers = <int32_t*>malloc(FORMS * sizeof(int32_t))
         self._needs = <uint8_t*>calloc(HOOKS, 1)
         self._pid_words = <uint8_t*>calloc(HOOKS, 1)
@@ -162,11 +175,11 @@ cdef class Forms:
         free(self._pid_words)
         free_numbers(&self._tasks)
 
-    def found(self, int64_t start):
-        """The forms (hook id << FORM_BITS | bits) from number `start` on, in the order of their first entries."""
+    def found(self, int64_t start) -> list[int]:
+        """The forms from number `start` on, in the order of their first entries."""
         return self._found[start:]
 
-    def threads(self, int64_t start):
+    def threads(self, int64_t start) -> list[tuple[int, int | None]]:
         """(tid, pid or None) of the threads from number `start` on."""
         tids = self._tasks.keys
         owners = <Owner*>self._tasks.items
@@ -216,7 +229,20 @@ cdef inline bint is_placed(const Record* record, int64_t threads, int64_t tracks
 
 @final
 cdef class Scanner:
-    """One pass over one stream."""
+    """One pass over one stream. `own` says that this converter wrote it."""
+
+    # Stub:
+    # #: Bytes of the last window that need not be looked at again.
+    # consumed: int
+    # #: The number of bytes there must be from there on, when a pass ends with INCOMPLETE.
+    # needed: int
+    # #: Entries whose class, thread or track is not declared.
+    # undeclared: int
+    # #: The offset in the stream at which the next window begins.
+    # offset: int
+    # #: Holes of zeros, and where in the stream the first one is.
+    # holes: int
+    # first_hole: int
 
     cdef int _bits
     cdef bint _own
@@ -274,11 +300,11 @@ cdef class Scanner:
             return ENTRY_BAD
         return status
 
-    def survey(self, const uint8_t[::1] data):
+    def survey(
+        self, const uint8_t[::1] data
+    ) -> tuple[int, list[tuple[int, bytes]], list[tuple[int, bytes]], list[tuple[int, int]]]:
         """Number what occurs in a window: (status, metadata [(kind, text)], executions [(pid, path)], forks
         [(pid of the child, tid of the thread that makes it)]).
-
-        `consumed` bytes of it need not be looked at again. Forms of hooks and threads are in the `Forms`.
         """
         cdef int64_t end = data.shape[0]
         cdef int64_t at = 0
@@ -383,14 +409,17 @@ cdef class Scanner:
         const int32_t[::1] class_of_form,
         const int32_t[::1] class_of_own,
         const int32_t[::1] thread_of_task,
-        known,
+        known: tuple[int, int, int],
         OutputArrays events not None,
         int32_t[::1] counts,
-    ):
-        """The events of a window: (status, number of events).
+    ) -> tuple[int, int]:
+        """The events of a window: (status, number of events). Releases the GIL.
 
-        A location is that of what an event's columns are read from, ``segment << 32 | offset``: segment 0 is the
-        window, segment 1 what `take_side` gives. `counts` numbers the rows of each class.
+        `known` are the numbers of threads and tracks of this converter's own streams, and the CPU of others. The
+        columns are the common ones, and start, size and location (int64) and shown (uint32): `start` and `size` are
+        those of an event with all its entries, `location` and `shown` those of the data that its columns are read from:
+        ``segment << 32 | offset``, segment 0 being the window, 1 what `take_side` gives. `counts` numbers the rows of
+        each class.
         """
         cdef int64_t end = data.shape[0]
         cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
@@ -510,17 +539,16 @@ cdef class Scanner:
         self._side_used = place + whole
         return <int64_t>1 << 32 | place
 
-    def take_side(self):
+    def take_side(self) -> bytes:
         """The data of events of several entries, as of the last scan."""
         return PyBytes_FromStringAndSize(<const char*>self._side, self._side_used) if self._side_used else b""
 
 
-def presented(int bits, const uint8_t[::1] data):
-    """The entry at the start of `data` as templates see it: (bytes, bits of its data, size in the stream).
+def presented(int bits, const uint8_t[::1] data) -> tuple[bytes, int, int]:
+    """The entry at the start of `data` as templates see it, the bits of its data, and its size in the stream.
 
-    Raises:
-        ValueError: it is none, or not whole.
-
+    Without padding, thread id and time stamp; data of the other environment as that environment has them (trcfmt,
+    "I.C. Trace environments"). Raises ValueError where there is no whole entry.
     """
     cdef Entry entry
     cdef int64_t left = data.shape[0]

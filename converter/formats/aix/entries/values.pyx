@@ -4,6 +4,10 @@
 A row whose data end too early, or contradict the declaration, reads as zero or as nothing from there on.
 """
 
+# Stub:
+# from collections.abc import Sequence
+# import numpy as np
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -53,7 +57,14 @@ cdef struct Node:
 
 
 cdef class Columns:
-    """Decodes the rows of one class: nodes as `aix_emit.Emitter.add_program` takes them."""
+    """Decodes the rows of one class: nodes as `aix_emit.Emitter.add_program` takes them.
+
+    Raises ValueError for nodes that form no tree.
+    """
+
+    # Stub:
+    # #: Rows that read as zero or as nothing somewhere.
+    # damaged: int
 
     cdef Node* _nodes
     cdef int32_t _count
@@ -65,7 +76,7 @@ cdef class Columns:
     #: Rows that read as zero or as nothing somewhere.
     cdef readonly int64_t damaged
 
-    def __cinit__(self, nodes, int32_t fields):
+    def __cinit__(self, nodes: Sequence[tuple[int, int, bool, int, int, int]], int32_t fields):
         cdef int32_t i
         cdef Node* node
         if len(nodes) > MAX_NODES or not 0 <= fields <= len(nodes):
@@ -92,8 +103,11 @@ cdef class Columns:
             free(self._nodes[i].values)
         free(self._nodes)
 
-    def decode(self, buffers, const int64_t[::1] location, const uint32_t[::1] size):
-        """Decode the rows at these locations (segment << 32 | offset in one of `buffers`)."""
+    def decode(self, buffers: Sequence[Any], const int64_t[::1] location, const uint32_t[::1] size) -> None:
+        """Decode the rows at these locations (``segment << 32 | offset`` in one of `buffers`). Releases the GIL.
+
+        Raises ValueError where damage, or values that are absent, would fill memory.
+        """
         cdef HeldBuffers held = HeldBuffers(buffers)
         cdef int64_t i, segment, offset
         cdef int32_t k
@@ -124,16 +138,16 @@ cdef class Columns:
         if status < 0:
             raise MemoryError
 
-    def length(self, int32_t node):
+    def length(self, int32_t node) -> int:
         """Return the number of values of a node."""
         return self._checked(node).length
 
-    def main(self, int32_t node, dtype):
-        """The values of numbers and booleans, flags of optionals, tags of variants; of lists the ends of each."""
+    def main(self, int32_t node, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """The values of numbers and booleans, flags of optionals, tags of variants; of lists the end of each."""
         cdef Node* found = self._checked(node)
         return _array(found.main, found.main_used).view(dtype)
 
-    def values(self, int32_t node, dtype):
+    def values(self, int32_t node, dtype: np.dtype[Any]) -> NDArray[Any]:
         """The bytes of texts, the rows of variants."""
         cdef Node* found = self._checked(node)
         return _array(found.values, found.values_used).view(dtype)

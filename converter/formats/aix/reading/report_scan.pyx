@@ -6,6 +6,9 @@ Every position is compared with the end of its line or span before a byte is rea
 Values found in texts: the texts of the events of a trcrpt report, given as spans of what was read.
 """
 
+# Stub:
+# from numpy import signedinteger
+
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcpy
 
@@ -23,7 +26,7 @@ cdef enum:
     SYSTEM_CALL = 6
     MOST_COLUMNS = 16
 
-# Columns of the rows that are made; as in the .pyi.
+# Columns of the rows that are made, as `scan` describes them.
 cdef enum:
     ROW_TIME = 0
     ROW_ID = 1
@@ -217,7 +220,24 @@ cdef inline int64_t level_of(int64_t column, Layout* layout) noexcept nogil:
     return column + 1 if column < LEVELS else LEVELS
 
 
-def scan(const uint8_t[::1] data, int64_t start, bint final, heading, int64_t[:, ::1] rows):
+def scan(
+    const uint8_t[::1] data: bytes | bytearray | memoryview | NDArray[uint8],
+    int64_t start,
+    bint final,
+    heading,
+    int64_t[:, ::1] rows,
+) -> tuple[int, int, bool]:
+    """Read events of the lines from `start` on, at most as many as `rows` has; return their number, where the next line
+    starts, and whether that line holds the heading's `title` and is a heading.
+
+    The heading's `columns` are those before the time: (number of `report_header.FrontColumn`, offset in the line). A
+    report is `aligned` where values are below their headings, else they are taken in order. An event's further lines
+    belong to its text; with `final` the data ends here, else the last event waits for more.
+
+    A row is 13 numbers, -1 for none: nanoseconds; 16-bit hook id (-2: no event, just text); CPU; pid; tid; nesting of
+    interrupts; start and size of the process name, the system call and the text; 1 to 4 for the text's column, or 0.
+    Releases the GIL.
+    """
     cdef Layout layout
     cdef const uint8_t* bytes_of
     cdef bytes title = heading.title
@@ -295,15 +315,16 @@ def scan(const uint8_t[::1] data, int64_t start, bint final, heading, int64_t[:,
 
 
 def numbers(
-    const uint8_t[::1] data,
-    const int64_t[:] starts,
-    const int64_t[:] sizes,
+    const uint8_t[::1] data: bytes | bytearray | memoryview | NDArray[uint8],
+    const int64_t[:] starts: NDArray[signedinteger[Any]],
+    const int64_t[:] sizes: NDArray[signedinteger[Any]],
     bytes key,
     int base,
     int64_t[::1] out,
     *,
     bint before=False,
-):
+) -> None:
+    """Find the number after the first `key` of each span (or the word `before` it), in base 10 or 16; -1 for none."""
     cdef int64_t total = data.shape[0]
     cdef int64_t i, at, end, number, stop
     cdef const uint8_t* wanted = key
@@ -339,14 +360,18 @@ def numbers(
 
 
 def words(
-    const uint8_t[::1] data,
-    const int64_t[:] starts,
-    const int64_t[:] sizes,
+    const uint8_t[::1] data: bytes | bytearray | memoryview | NDArray[uint8],
+    const int64_t[:] starts: NDArray[signedinteger[Any]],
+    const int64_t[:] sizes: NDArray[signedinteger[Any]],
     bytes key,
     bytes until,
     int64_t[::1] found_starts,
     int64_t[::1] found_sizes,
-):
+) -> None:
+    """Find the text after the first `key` of each span up to `until`, or up to a blank where that is missing or empty.
+
+    Blanks and full stops at its end are left out; of size 0 where there is no key.
+    """
     cdef int64_t total = data.shape[0]
     cdef int64_t i, at, end, stop
     cdef const uint8_t* wanted = key
@@ -382,8 +407,16 @@ def words(
 
 
 def copy_spans(
-    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t[::1] offsets, uint8_t[::1] out
-):
+    const uint8_t[::1] data: bytes | bytearray | memoryview | NDArray[uint8],
+    const int64_t[:] starts: NDArray[signedinteger[Any]],
+    const int64_t[:] sizes: NDArray[signedinteger[Any]],
+    int64_t[::1] offsets,
+    uint8_t[::1] out,
+) -> None:
+    """Lay the spans end to end in `out`, where they are ``out[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a span lies outside the data, or `out` has not room for all. Releases the GIL.
+    """
     cdef int64_t total = data.shape[0]
     cdef int64_t at = 0
     cdef int64_t i

@@ -5,6 +5,12 @@ An event whose data exceed what an entry holds goes on in entries of the metadat
 are followed by it, as its kernel would write it.
 """
 
+# Stub:
+# from converter.kernels.programs import ProgramSet
+# from collections.abc import Sequence
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -36,7 +42,11 @@ TAKES[:] = [
 
 
 cdef class Emitter(ProgramSet):
-    """Makes entries of one stream."""
+    """Makes the entries of one stream, of a kernel of 64 or 32 bits.
+
+    What `bind` takes for a node: of numbers, booleans, flags of optionals and ids of texts an array, of lists of bytes
+    (values, offsets), of arrays their offsets, of variants (tags, rows), of others None.
+    """
 
     cdef Program* _programs
     cdef Stream _to
@@ -55,20 +65,30 @@ cdef class Emitter(ProgramSet):
         free(self._scratch.data)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Bytes emitted and not taken yet."""
         return self._to.out.used
 
-    def take(self):
+    def take(self) -> bytes:
         """Return the output since the last call."""
         data = PyBytes_FromStringAndSize(<const char*>self._to.out.data, self._to.out.used)
         self._to.out.used = 0
         return data
 
-    def add_program(self, uint32_t hook, uint32_t sub, bint timed, nodes, fields, following):
-        """Add the program of a class; return its number. Nodes are (op, width, signed, first child, children, extent).
+    def add_program(
+        self,
+        uint32_t hook,
+        uint32_t sub,
+        bint timed,
+        nodes: Sequence[tuple[int, int, bool, int, int, int]],
+        fields: int,
+        following: tuple[Any, ...] | None,
+    ) -> int:
+        """Add the program of a class; return its number.
 
-        The first `fields` nodes are those of the fields; one without a parent after them is only for `following`, which
-        is None or (hook, generic, nodes of words, node of the subhook, of the text, of the thread id).
+        Nodes are (operation, width, signed, first child, children, extent); the first `fields` are those of the fields.
+        `following` is the documented hook after each event: (hook, generic, nodes of words, node of the subhook, of the
+        text, of the thread id), -1 for zero. Raises ValueError for nodes that form no tree.
         """
         cdef Program program
         cdef Program* added
@@ -116,11 +136,11 @@ cdef class Emitter(ProgramSet):
     cdef int64_t _bound(self, int64_t number, int64_t rows, BoundColumns columns) except -1:
         return rows
 
-    def metadata(self, uint32_t kind, const uint8_t[::1] data, int64_t ts):
+    def metadata(self, uint32_t kind, const uint8_t[::1] data, int64_t ts) -> None:
         """An entry of the metadata hook; ValueError for data that do not fit."""
         self.generic(METADATA_HOOK, kind, data, ts)
 
-    def generic(self, uint32_t hook, uint32_t word, const uint8_t[::1] data, int64_t ts):
+    def generic(self, uint32_t hook, uint32_t word, const uint8_t[::1] data, int64_t ts) -> None:
         """A generic entry whose data word, and subhook, is `word`; ValueError for data that do not fit."""
         cdef int64_t size = data.shape[0]
         if size > MAX_DATA:
@@ -131,15 +151,19 @@ cdef class Emitter(ProgramSet):
         put_bytes(&self._to.out, &data[0] if size else NULL, size)
         end_generic(&self._to, hook, size, 0, ts, True)
 
-    def put(self, const uint8_t[::1] data):
+    def put(self, const uint8_t[::1] data) -> None:
         """Bytes as they are."""
         if data.shape[0]:
             if not ensure(&self._to.out, data.shape[0]):
                 raise MemoryError
             put_bytes(&self._to.out, &data[0], data.shape[0])
 
-    def emit(self, EventArrays columns not None, const uint64_t[:] tids, int64_t start):
-        """Emit events from number `start` on until a block is full: (status, number of the next event)."""
+    def emit(self, EventArrays columns not None, const uint64_t[:] tids, int64_t start) -> tuple[int, int]:
+        """Emit events from number `start` on until a block is full: (status, number of the next event).
+
+        `class_id` are the programs, `tids` those of the threads. With a status other than OK the next event is the one
+        that failed. Releases the GIL.
+        """
         cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
         cdef int64_t at = start
         cdef int status = OK

@@ -4,8 +4,12 @@
 Every event becomes a row of 64-bit slots: its standard members in a fixed order, then the leaves of its arguments in
 the order of the text. What kind of slots these are is the event's class key, 16 bytes that are interned like a string:
 phase, which standard members there are and of which type, and the number of the shape of the arguments. So the
-reader decides once a class, never once an event. `scan.pyi` describes both encodings.
+reader decides once a class, never once an event. `EventScanner` describes both encodings.
 """
+
+# Stub:
+# from converter.formats.chrome.json.scan_values import ValueScanner
+# from converter.kernels.tables.strings import StringTable
 
 import numpy as np
 
@@ -44,6 +48,27 @@ cdef enum:
     COMPLETE_PHASE = 5
 
 cdef class EventScanner(ValueScanner):
+    """Scans the elements of an array of event objects into columns (Trace Event Format, "JSON Array Format").
+
+    Names of arguments, shapes of arguments, class keys and thread keys are interned into tables of the caller's, who
+    works out what is new in them; the first shape must be ``{}``. `phases` has an entry for each byte: 0 the event
+    stays text, 1 it needs a time, 2 it is metadata, 3 it needs a time and an id, 4 a time and an id or a duration.
+    Times are in units of 10**-digits microseconds.
+
+    A class key is 16 bytes: phase, place of the id (0 none, 1 id, 2 id2.local, 3 id2.global), type of the id and of
+    bind_id (i number, x hexadecimal text, s text, 0 none), then in the host's order int32 optional members (`HAS_*`),
+    name id of ``arg_types``, shape id. All zero is an event that stays text.
+
+    A shape is ``{`` (``,`` name id (int32) shape)* ``}``, ``[`` shape of each element ``]``, or a letter: n null,
+    b boolean, i int64, u uint64, x hexadecimal text as uint64, d double, s string id, j JSON text.
+
+    The slots of an event are those that it has of: name, category, id, dur, tts, tdur, s, scope, bind_id, flow_in,
+    flow_out, other members (offset and size of text); then of its arguments: nothing for null, offset and size for
+    JSON text, length and elements for an array, else one. Of one that stays text: offset and size.
+
+    A thread key is the texts of pid and tid with a NUL between them.
+    """
+
     cdef StringTable _shapes
     cdef StringTable _keys
     cdef StringTable _threads
@@ -72,6 +97,9 @@ cdef class EventScanner(ValueScanner):
 
     def __cinit__(self, StringTable strings, StringTable names, StringTable shapes, StringTable keys,
                   StringTable threads, bytes phases, int digits, bint records=False):
+        """With `records`, the text is this project's own: events that begin as `layout.SWITCH_RECORD` and
+        `layout.NATIVE_RECORD` are not metadata.
+        """
         cdef int i
         if len(phases) != 256:
             raise ValueError("a phase table has 256 entries")
@@ -99,22 +127,31 @@ cdef class EventScanner(ValueScanner):
         free(self._metadata.data)
         free(self._others.data)
 
-    def __len__(self):
+    def __len__(self) -> int:
+        """The number of events scanned and not yet taken."""
         return self._count
 
     @property
-    def rounded(self):
+    def rounded(self) -> int:
+        """The number of times that were rounded to the unit."""
         return self._clock.rounded
 
     @property
-    def places(self):
+    def places(self) -> int:
+        """The most decimals that a time had."""
         return self._clock.places
 
     @property
-    def largest(self):
+    def largest(self) -> int:
+        """The greatest magnitude of a time."""
         return self._clock.largest
 
-    def scan(self, const uint8_t[::1] data, int64_t at, int64_t limit):
+    def scan(self, const uint8_t[::1] data, int64_t at, int64_t limit) -> tuple[int, int]:
+        """Scan from `at` until there are `limit` events: (where the next element begins, why it stopped).
+
+        0: the data end, 1: the array is closed, 2: there are `limit` events or too much text, -1: this is no event
+        object. Releases the GIL.
+        """
         cdef int64_t after = at
         cdef Scanned result = UNFINISHED
         cdef int status = 0
@@ -154,7 +191,14 @@ cdef class EventScanner(ValueScanner):
             raise MemoryError
         return at, status
 
-    def take(self):
+    def take(
+        self
+    ) -> tuple[
+        NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int32], NDArray[int64], NDArray[int64], NDArray[uint8]
+    ]:
+        """Give away what was scanned: times, class keys, thread keys (-1 none), CPUs (-1 none), first slot of each
+        event; the slots; the text.
+        """
         result = (
             _taken(&self._ts, np.int64), _taken(&self._key, np.int32), _taken(&self._thread, np.int32),
             _taken(&self._cpu, np.int32), _taken(&self._start, np.int64), _taken(&self._slots, np.int64),
@@ -163,7 +207,8 @@ cdef class EventScanner(ValueScanner):
         self._count = 0
         return result
 
-    def take_metadata(self):
+    def take_metadata(self) -> bytes:
+        """Give away the metadata events, each as compact text and a newline."""
         return _taken(&self._metadata, np.uint8).tobytes()
 
     # One event object. Nothing of it stays unless it is FINE.

@@ -44,6 +44,7 @@ cdef inline uint32_t hex4(const uint8_t* text) noexcept nogil:
 
 
 cdef class ValueScanner:
+    """Base class of `EventScanner`, of no use from Python."""
 
     def __dealloc__(self):
         free(self._text.data)
@@ -444,7 +445,11 @@ cdef class ValueScanner:
         return self._skip(at, after)
 
 
-def end_of_value(const uint8_t[::1] data, int64_t at):
+def end_of_value(const uint8_t[::1] data, int64_t at) -> tuple[int, bytes] | None:
+    """The end of the JSON value at `at` and its compact text, or None where the data end before.
+
+    Raises ValueError for what is no JSON value.
+    """
     cdef Output out
     cdef int64_t after = at
     cdef Scanned result
@@ -467,7 +472,11 @@ def end_of_value(const uint8_t[::1] data, int64_t at):
         free(out.data)
 
 
-def slots_at(const int64_t[::1] slots, const int64_t[::1] at):
+def slots_at(const int64_t[::1] slots, const int64_t[::1] at) -> NDArray[int64]:
+    """Return the values of the slots with these numbers.
+
+    Raises ValueError for numbers out of range. Releases the GIL.
+    """
     cdef int64_t count = at.shape[0]
     cdef int64_t size = slots.shape[0]
     cdef int64_t i
@@ -488,7 +497,13 @@ def slots_at(const int64_t[::1] slots, const int64_t[::1] at):
     return found
 
 
-def copy_spans(const uint8_t[::1] text, const int64_t[::1] starts, const int64_t[::1] offsets, uint8_t[::1] out):
+def copy_spans(
+    const uint8_t[::1] text, const int64_t[::1] starts, const int64_t[::1] offsets, uint8_t[::1] out
+) -> None:
+    """Copy the spans of `text` that begin at `starts` to ``out[offsets[i]:offsets[i + 1]]``.
+
+    Raises ValueError when a span lies outside. Releases the GIL.
+    """
     cdef int64_t i, size
     cdef int64_t count = starts.shape[0]
     cdef bint good = offsets.shape[0] == count + 1

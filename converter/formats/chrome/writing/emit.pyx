@@ -4,6 +4,14 @@
 Every row is checked against the length of its column.
 """
 
+# Stub:
+# from converter.formats.chrome.writing.emit_programs import Program
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: The number of bytes that must follow the texts of threads.
+# TEXT_PADDING: int
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -52,6 +60,8 @@ cdef inline uint8_t* copy_in_steps(uint8_t* at, const uint8_t* data, int64_t siz
 
 
 cdef class Emitter:
+    """Emits batches as text: the programs of their events, one after the other."""
+
     cdef StringTable _strings
     cdef Output _out
     cdef Output _scratch
@@ -72,6 +82,7 @@ cdef class Emitter:
     cdef int64_t _room
 
     def __cinit__(self, StringTable strings, int places):
+        """Times are in units of 10**-places."""
         if not 0 <= places <= 18:
             raise ValueError("times have 0 to 18 decimals")
         self._strings = strings
@@ -85,7 +96,22 @@ cdef class Emitter:
         free(self._quoted.kept.data)
         free(self._quoted.of)
 
-    def emit(self, list programs, EventArrays columns not None, threads, int64_t start, int64_t stop):
+    def emit(
+        self,
+        list programs: list[Program | None],
+        EventArrays columns not None,
+        threads: tuple[NDArray[uint8], NDArray[int64]],
+        int64_t start,
+        int64_t stop,
+    ) -> tuple[memoryview, int]:
+        """The text of the events of a batch from number `start` on, before `stop`, until a block is full.
+
+        Returns the text and the number of the next event. The text is a block that is used again when it is let go of.
+        `threads` are the texts of threads, one after the other and `TEXT_PADDING` bytes at the end, with n + 1 offsets.
+        Raises ValueError when an event is outside of
+        its class's columns. Releases the GIL. Emitters of one trace may be at work at the same time, with the same
+        programs.
+        """
         cdef int64_t count = columns.count
         cdef int64_t i, number
         cdef int64_t classes = len(programs)

@@ -8,7 +8,7 @@ from converter.kernels.io.output cimport Output
 from converter.kernels.tables.strings cimport StringTable
 
 
-# emit_programs.pyi documents them.
+# emit_programs.pyx documents them.
 cpdef enum:
     # Those that take a column come first.
     TIME = 0

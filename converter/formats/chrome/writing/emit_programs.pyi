@@ -6,9 +6,6 @@ from numpy.typing import NDArray
 from converter.ir.tables import Table
 from converter.kernels.tables.strings import StringTable
 
-#: Operations, with their operands, and last the literal that each may have before its output. Columns are : numbers of
-#: bound columns; literals are offset and size in the text.
-
 #: (column): int64 units as a decimal number without zeros at its end.
 TIME: int
 #: (column): int64.
@@ -47,34 +44,16 @@ EVENT: int
 LITERAL: int
 
 class Program:
-    """The operations of an event class, six int32 each: number, column, literal or count, and the literal before it.
-
-    Each column is that of one operation, or of none. What is the same in all rows of a batch is found out when they are
-    bound, and written as a literal. Raises ValueError for operations that make no sense.
-    """
-
+    def bind(self, columns: list[Any]) -> int: ...
+    def release(self) -> None: ...
     def __init__(
         self, code: NDArray[int32], literals: bytes, columns: int, strings: StringTable
     ) -> None: ...
-    def bind(self, columns: list[Any]) -> int:
-        """Set the columns of the next batch: an array each; (values, offsets) of texts without ids, JSON and bytes,
-        of arrays their offsets.
-
-        Raises ValueError for one of another width or shape.
-        """
-    def release(self) -> None:
-        """Let go of the columns."""
 
 def bind_plain(
     tables: dict[int, Table],
     programs: dict[int, Program],
     plain: set[int],
     bound: list[Program | None],
-) -> list[int]:
-    """Bind the columns of `plain` classes that have rows as they are, where they have a program and columns of arrays.
-
-    Their programs are put into `bound`, by class id. Gives the ids of the other classes that have rows.
-    """
-
-def release_all(programs: list[Program | None]) -> None:
-    """Let go of the columns of all of these."""
+) -> list[int]: ...
+def release_all(programs: list[Program | None]) -> None: ...

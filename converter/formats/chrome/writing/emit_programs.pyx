@@ -1,6 +1,47 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Programs that the emitter runs for each event of a class. Every column belongs to one operation, or to none."""
 
+# Stub:
+# from converter.ir.tables import Table
+# from converter.kernels.tables.strings import StringTable
+#
+# #: (column): int64 units as a decimal number without zeros at its end.
+# TIME: int
+# #: (column): int64.
+# SIGNED: int
+# #: (column): uint64, in quotes from 2**63 on.
+# UNSIGNED: int
+# #: (column): uint64 as "0x...".
+# HEXADECIMAL: int
+# #: (column): double, always with a point or an exponent; "NaN", "Infinity", "-Infinity".
+# FLOAT: int
+# #: (column): bool.
+# BOOLEAN: int
+# #: (column, place, size): the literal where the bool is true.
+# IF_TRUE: int
+# #: (column): int32 string id or text, its first character escaped where the text could be taken for a number.
+# STRING: int
+# #: (column): int32 string id or text, without that escape.
+# PLAIN_STRING: int
+# #: (column, place, size): the literal and the string, without that escape; nothing for the empty string.
+# STRING_IF: int
+# #: (column): JSON text, or a string of it where it is not valid.
+# JSON: int
+# #: (column): a comma and the members of an object in JSON text; nothing where there are none.
+# MEMBERS: int
+# #: (column): bytes in base64.
+# BASE64: int
+# #: (column, 0, count): an array of offsets in the column; the next `count` operations run for each element.
+# ARRAY: int
+# #: The event's time.
+# EVENT_TIME: int
+# #: The text of the event's thread, and its CPU as a member.
+# EVENT_PLACE: int
+# #: Both, one after the other.
+# EVENT: int
+# #: Nothing but the literal before it.
+# LITERAL: int
+
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
@@ -35,6 +76,16 @@ WIDTHS[:] = [8, 8, 8, 8, 8, 1, 1, 0, 0, 0, 1, 1, 1, 0]
 
 
 cdef class Program:
+    """The operations of an event class, six int32 each: number, column, literal or count, and the literal before it.
+
+    Each column is that of one operation, or of none. What is the same in all rows of a batch is found out when they are
+    bound, and written as a literal. Raises ValueError for operations that make no sense.
+    """
+
+    # Stub:
+    # def bind(self, columns: list[Any]) -> int: ...
+    # def release(self) -> None: ...
+
     def __cinit__(self, const int32_t[::1] code, bytes literals not None, int columns, StringTable strings not None):
         cdef int64_t i
         cdef int64_t size = len(literals)
@@ -93,6 +144,11 @@ cdef class Program:
         return 0
 
     cpdef int bind(self, list columns) except -1:
+        """Set the columns of the next batch: an array each; (values, offsets) of texts without ids, JSON and bytes,
+        of arrays their offsets.
+
+        Raises ValueError for one of another width or shape.
+        """
         cdef bint constants
         self.release()
         # How many rows the columns of elements have only their arrays can tell.
@@ -104,6 +160,7 @@ cdef class Program:
         return 0
 
     cpdef release(self):
+        """Let go of the columns."""
         self._columns.release()
         self.rows = self._rows_of(0, self._given_count)
 
@@ -244,7 +301,16 @@ cdef inline bint is_constant(const ColumnView* view) noexcept:
     return view.stride == view.width and not memcmp(view.data, view.data + view.width, (view.length - 1) * view.width)
 
 
-def bind_plain(dict tables not None, dict programs not None, set plain not None, list bound not None):
+def bind_plain(
+    dict tables not None: dict[int, Table],
+    dict programs not None: dict[int, Program],
+    set plain not None: set[int],
+    list bound not None: list[Program | None],
+) -> list[int]:
+    """Bind the columns of `plain` classes that have rows as they are, where they have a program and columns of arrays.
+
+    Their programs are put into `bound`, by class id. Gives the ids of the other classes that have rows.
+    """
     cdef list others = []
     cdef Program program
     for class_id, table in tables.items():
@@ -270,7 +336,8 @@ cdef bint are_arrays(list columns) except -1:
     return True
 
 
-def release_all(list programs not None):
+def release_all(list programs not None: list[Program | None]) -> None:
+    """Let go of the columns of all of these."""
     for program in programs:
         if program is not None:
             (<Program>program).release()

@@ -4,6 +4,10 @@
 The importers of Perfetto and Catapult take a line apart at its spaces.
 """
 
+# Stub:
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -44,6 +48,19 @@ cdef int64_t FIRST_TEXT_ID = <int64_t>1 << 62
 
 
 cdef class LineColumns:
+    """The columns of a class of switches or wakeups in a batch.
+
+    Args:
+        name: of wakeups, what their lines call them; empty of switches.
+        columns: of switches int64 prev_tid, text prev_comm, int64 prev_prio, prev_state and next_tid, text next_comm,
+            int64 next_prio, and the int64 id of the process of prev_tid, below 1 where it is not known; of wakeups
+            int64 tid, text comm, int64 prio and target_cpu. Texts are int32 ids, or (values, offsets).
+
+    Raises:
+        ValueError: another number of columns, or one of another width.
+
+    """
+
     cdef BoundColumns _columns
     cdef const ColumnView* views
     cdef int64_t rows
@@ -70,6 +87,19 @@ cdef class LineColumns:
 
 
 cdef class SchedLines:
+    """Prints lines; of one thread at a time.
+
+    Args:
+        strings: what the ids of texts are of.
+        decimals: of times, in decimals of a microsecond.
+        letters: of the states of tasks that leave a CPU, by bits.
+        preempted: the number of the bit that says that a task was preempted.
+
+    Raises:
+        ValueError: more than 18 decimals, or 32 letters.
+
+    """
+
     cdef StringTable _strings
     cdef Output _out
     cdef Blocks _blocks
@@ -100,9 +130,32 @@ cdef class SchedLines:
         free(self._out.data)
 
     def lines(
-        self, list classes not None, EventArrays columns not None, const int64_t[::1] tids, const int64_t[::1] pids,
-        int64_t start, int64_t stop,
-    ):
+        self,
+        list classes not None: list[LineColumns | None],
+        EventArrays columns not None,
+        const int64_t[::1] tids,
+        const int64_t[::1] pids,
+        int64_t start,
+        int64_t stop,
+    ) -> tuple[memoryview, int]:
+        """Return the lines of the events from `start` to `stop`, as they appear inside a JSON string.
+
+        Events at a time before 0, switches without a CPU, and tasks whose ids are texts have no line.
+
+        Args:
+            classes: the columns by class; None of those that are no scheduling.
+            columns: the events of the batch; threads are those that wake, in `tids` and `pids`.
+            tids: the id of each thread.
+            pids: the id of each thread's process.
+            start: the first event.
+            stop: the event after the last.
+
+        Returns:
+            The lines, and the nanoseconds of the latest of these events, -1 where there is none.
+
+        Raises:
+            ValueError: a row or text that the columns do not have.
+        """
         cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef int64_t known = len(classes)
         cdef int64_t latest = -1

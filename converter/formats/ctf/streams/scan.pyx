@@ -6,6 +6,32 @@ where the record lies. All positions are bits of the window. A window starts whe
 as the largest alignment of the stream divides: so a record's fields are aligned as in its packet.
 """
 
+# Stub:
+# from converter.formats.ctf.streams.scan_programs import Program
+# from converter.kernels.event_arrays import OutputArrays
+#
+# DONE: int
+# """The window ends, and no record is cut by its end."""
+# PACKET: int
+# """A packet's header and context were read: `Scanner.enter` or `Scanner.leave` it."""
+# INCOMPLETE: int
+# """A record, or a packet's header, continues after the window."""
+# FULL: int
+# """There is no room for more events."""
+# NEW_CLASS: int
+# """The next record is of a class that the scanner does not know; its id is in register "event"."""
+# REALIGN: int
+# """The next packet is not aligned as the window is."""
+# TRUNCATED: int
+# """The last window ends within a packet."""
+# DAMAGED: int
+# """The record, or a packet's header, makes no sense: `Scanner.defect`."""
+# DEFECTS: dict[int, str]
+# REGISTERS: dict[str, int]
+# """The registers of fields that the reader interprets. Place and size (bytes) of name and uuid are two each."""
+# FIRST_FREE: int
+# """The first register for lengths and selectors."""
+
 from os import urandom
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -166,6 +192,16 @@ cdef inline int64_t failure(bint cut, bint last) noexcept nogil:
 
 @final
 cdef class Scanner:
+    """The scan of one stream. Positions are bits of the window at hand."""
+
+    # Stub:
+    # #: Return the bit at which the packet that was found last starts.
+    # packet_start: int
+    # #: Return the bit at which its header and context end.
+    # header_end: int
+    # #: Return the number of the defect that was found, a key of `DEFECTS`.
+    # defect: int
+
     cdef Program _packet
     cdef Program _header
     # The path that almost all headers take.
@@ -203,6 +239,10 @@ cdef class Scanner:
     cdef bint _places_alone
 
     def __init__(self, Program packet, Program header, Program common, int64_t alignment, bint from_header):
+        """Set the programs of a packet's header and context, of a record's header, and of its common context.
+
+        `alignment` is the largest of any field; records start with their header if `from_header`, else after both.
+        """
         if self._classes is not NULL:
             raise TypeError("a scanner cannot be set anew")
         if alignment < 8 or alignment & (alignment - 1):
@@ -248,18 +288,25 @@ cdef class Scanner:
             self._register_count = count
         return 0
 
-    def set_time(self, int64_t shift, int64_t numerator, int64_t denominator):
+    def set_time(self, int64_t shift, int64_t numerator, int64_t denominator) -> None:
+        """Times are ``floor((clock + shift) * numerator / denominator)``."""
         if numerator < 1 or denominator < 1:
             raise ValueError("a rate is positive")
         self._shift = shift
         self._numerator = numerator
         self._denominator = denominator
 
-    def set_window(self, int64_t first, int64_t last):
+    def set_window(self, int64_t first, int64_t last) -> None:
+        """Before `first`, only records of classes that last become events; after `last`, only one record does."""
         self._first = first
         self._last = last
 
-    def add_class(self, uint64_t id, Program program, bint placed, bint lasting):
+    def add_class(self, uint64_t id, Program program, bint placed, bint lasting) -> None:
+        """Declare the next record class; its events have the number of the call.
+
+        `lasting`: they say what is so from then on. With `placed` the program, or that of the header or of the common
+        context, sets the registers "pid", "tid" and perhaps "name" and "track".
+        """
         cdef RecordClass* moved
         cdef int32_t* slots
         cdef int64_t i
@@ -313,10 +360,12 @@ cdef class Scanner:
             slot = (slot + 1) & self._mask
 
     @property
-    def place_count(self):
+    def place_count(self) -> int:
+        """The places where events were so far."""
         return self._places.count
 
-    def places(self, int64_t start):
+    def places(self, int64_t start) -> list[tuple[int, int, int, bytes]]:
+        """Those from number `start` on: process id, thread id, track, thread name."""
         cdef int64_t i
         cdef Place* place
         result = []
@@ -326,29 +375,34 @@ cdef class Scanner:
             result.append((place.pid, place.tid, place.track, name))
         return result
 
-    def register(self, int64_t number):
+    def register(self, int64_t number) -> int:
         if not 0 <= number < self._register_count:
             raise IndexError(f"register {number}")
         return self._registers[number]
 
-    def registers(self):
+    def registers(self) -> list[int]:
         return [self._registers[i] for i in range(self._register_count)]
 
-    def said(self):
+    def said(self) -> list[int | None]:
+        """The registers that have a meaning, None for those whose fields the packet does not have."""
         return [None if self._registers[i] == NOT_SAID else self._registers[i] for i in range(R_FREE)]
 
     @property
-    def inside(self):
+    def inside(self) -> bool:
+        """Return True while a packet's records are being read."""
         return self._inside
 
     @property
-    def clock(self):
+    def clock(self) -> int:
+        """The clock's value."""
         return self._clock
 
-    def set_clock(self, uint64_t value):
+    def set_clock(self, uint64_t value) -> None:
+        """Start a packet with this value of the clock."""
         self._clock = self._entered = value
 
-    def time(self, uint64_t value):
+    def time(self, uint64_t value) -> int | None:
+        """The time of a clock's value, None if it does not fit."""
         cdef int64_t ts = 0
         return ts if self._time(value, &ts) else None
 
@@ -357,7 +411,8 @@ cdef class Scanner:
             return shifted(value, self._shift, ts)
         return scaled(value, self._shift, self._numerator, self._denominator, ts)
 
-    def enter(self, int64_t content, int64_t length):
+    def enter(self, int64_t content, int64_t length) -> None:
+        """Read the records of the packet found, `content` bits of which are content."""
         if not 0 <= content <= length < <int64_t>1 << 60:
             raise ValueError("a packet's content is longer than the packet")
         self._content_end = self.packet_start + content
@@ -365,11 +420,13 @@ cdef class Scanner:
         self._entered = self._clock
         self._inside = True
 
-    def leave(self):
+    def leave(self) -> int:
+        """Read no more records of the packet; where it ends."""
         self._content_end = self.packet_start
         return self._packet_end
 
-    def move(self, int64_t bits):
+    def move(self, int64_t bits) -> None:
+        """Start the next window `bits` bits after this one."""
         self._content_end -= bits
         self._packet_end -= bits
         self.packet_start -= bits
@@ -425,7 +482,16 @@ cdef class Scanner:
             note_context(&self._context, data, inside, body, self._alignment, number)
         return number
 
-    def scan(self, const uint8_t[::1] data, int64_t at, bint last, OutputArrays events not None, int64_t filled):
+    def scan(
+        self, const uint8_t[::1] data, int64_t at, bint last, OutputArrays events not None, int64_t filled
+    ) -> tuple[int, int, int]:
+        """Scan from bit `at` on: (why it stopped, the number of events so far, the bit it stopped at).
+
+        The columns are ts, class_id, place (int32), begin, start and size (uint32).
+
+        `last`: the stream ends with this window. A record's begin is its first bit; start and size are those of the
+        data after the common context, or of all of it. Releases the GIL.
+        """
         cdef Events columns = events.common(WITH_CLASS)
         cdef int64_t end = data.shape[0] * 8
         cdef int64_t room = columns.count

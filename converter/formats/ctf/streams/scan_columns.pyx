@@ -1,6 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Columns of CTF fields, decoded from the records of one event record class; and events placed on threads by CPU."""
 
+# Stub:
+# from collections.abc import Sequence
+# from converter.formats.ctf.streams.scan_programs import Program
+# from converter.kernels.tables.strings import StringTable
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -43,14 +48,20 @@ cdef int check_items(Program program, const int64_t[::1] item_sizes, const int64
 
 def decode(
     Program program,
-    windows,
+    windows: Sequence[memoryview | NDArray[uint8]],
     const uint64_t[:, ::1] packet_registers,
     const int64_t[::1] location,
     const uint32_t[::1] size,
     const int64_t[::1] item_sizes,
     const int64_t[::1] expected,
     StringTable strings,
-):
+) -> list[NDArray[uint8]]:
+    """The contents of each slot of a program that runs over records, as bytes.
+
+    A location is ``window << 32 | bit``, size counts bits; slots have items of `item_sizes` (1, 2, 4, 8) bytes and room
+    for `expected` of them at first. `packet_registers` (windows, n) are the first registers in each window; n may be 0.
+    Raises ValueError for a record that is not whole. Releases the GIL.
+    """
     cdef int64_t rows = location.shape[0]
     cdef int64_t slots = item_sizes.shape[0]
     cdef int64_t count = len(windows)
@@ -164,7 +175,12 @@ def follow_switches(
     const int32_t[::1] after,
     int32_t[::1] current,
     int32_t[::1] thread,
-):
+) -> None:
+    """Place events without a thread on the one that runs on their CPU.
+
+    `before` and `after` are the threads of each event that switches, `after` is -2 of others; `current` is the thread
+    that runs on each CPU, and goes on from what it holds. Releases the GIL.
+    """
     cdef int64_t count = cpu.shape[0]
     cdef int64_t i
     if before.shape[0] != count or after.shape[0] != count or thread.shape[0] != count:

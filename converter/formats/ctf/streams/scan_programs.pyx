@@ -6,6 +6,13 @@ register, slot, range and target that it names exists. Data are checked while th
 the machine's end.
 """
 
+# Stub:
+# OPERATIONS: dict[str, int]
+# """The codes of operations, by name; `scan_programs.pxd` says what each does."""
+# FLAGS: dict[str, int]
+# MAX_DEPTH: int
+# """The deepest nesting of loops."""
+
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
@@ -45,7 +52,18 @@ cdef int64_t load_of(const Operation* op):
 
 
 cdef class Program:
+    """Operations over the fields of a record, checked once."""
+
+    # Stub:
+    # size: int
+    # register_count: int
+    # slot_count: int
+
     def __init__(self, const int64_t[:, ::1] operations, const int64_t[:, ::1] ranges, int64_t registers, int64_t slots):
+        """Operations of shape (n, 9), ranges of shape (m, 4): the words of the structures in the pxd.
+
+        Raises ValueError for a register, slot, range or target that does not exist.
+        """
         cdef int64_t i
         if self.operations is not NULL:
             raise TypeError("a program cannot be set anew")

@@ -6,6 +6,12 @@ write: all that a list has, the one that a variant has chosen, the one that is t
 starts at whole bytes. Packets have LTTng's header and context, events its large header (CTF 1.8.3, 5 and 6).
 """
 
+# Stub:
+# from converter.kernels.programs import ProgramSet
+# from collections.abc import Sequence
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -35,6 +41,15 @@ TAKES[:] = [
 
 
 cdef class Emitter(ProgramSet):
+    """Makes the packets of data streams; each event class has a program.
+
+    A program is a list of (operation, width, number of the following operations that belong to it). Structures are no
+    operation of their own: their members follow one another.
+
+    What `bind` takes for an operation is an array (int32 ids for strings); for strings and bytes also (values,
+    offsets); for lists and arrays, offsets; for unions, (tags, rows); for groups, None.
+    """
+
     cdef uint8_t[16] _uuid
     cdef int64_t _packet_size
     cdef Program* _programs
@@ -45,6 +60,7 @@ cdef class Emitter(ProgramSet):
     cdef list _names
 
     def __cinit__(self, StringTable strings not None, bytes uuid not None, int64_t packet_size):
+        """Packets are closed once they have more than `packet_size` bytes."""
         if len(uuid) != 16:
             raise ValueError("a UUID of 16 bytes")
         if not 1 << 10 <= packet_size <= BLOCK:
@@ -63,7 +79,8 @@ cdef class Emitter(ProgramSet):
         free(self._streams)
         free(self._threads)
 
-    def add_threads(self, threads):
+    def add_threads(self, threads: Sequence[tuple[int, int, bytes]]) -> None:
+        """Threads in the order of their indices: (process id, thread id, name), ids as signed 64-bit numbers."""
         cdef int64_t count = self._thread_count + len(threads)
         cdef ThreadContext* grown
         cdef ThreadContext* one
@@ -85,8 +102,8 @@ cdef class Emitter(ProgramSet):
             one.name = &view[0] if view.shape[0] else NULL
             self._thread_count += 1
 
-    def add_stream(self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked):
-        """A stream; `cpu` is -1 where its class has none."""
+    def add_stream(self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked) -> int:
+        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track."""
         cdef Stream* grown = <Stream*>realloc(self._streams, (self._stream_count + 1) * sizeof(Stream))
         if grown is NULL:
             raise MemoryError
@@ -101,8 +118,13 @@ cdef class Emitter(ProgramSet):
         self._stream_count += 1
         return self._stream_count - 1
 
-    def add_program(self, uint32_t id, operations, int discards):
-        """A program of (code, width, inner) each; its number. One that `discards` writes no event but counts."""
+    def add_program(self, uint32_t id, operations: Sequence[tuple[int, int, int]], int discards) -> int:
+        """A program for the event record class `id`; its number.
+
+        One that `discards` has one column of 64-bit counts and writes no event: a packet begins at its time. Of
+        DISCARDS_EVENTS the stream's counter of discarded events rises, of DISCARDS_PACKETS the packet's number, by more
+        than one. Raises ValueError for operations that make no sense.
+        """
         cdef Program* program
         cdef BoundColumns columns
         cdef int64_t i
@@ -134,10 +156,11 @@ cdef class Emitter(ProgramSet):
                 raise ValueError(f"column {i} is too narrow")
         return rows
 
-    def emit(self, EventArrays columns not None, int64_t start):
+    def emit(self, EventArrays columns not None, int64_t start) -> tuple[int, int]:
         """Emit events from number `start` on until a stream has much to take: (status, number of the next event).
 
-        `ts` are unsigned values of the clock, `thread` indices of threads that were added, -1 for none.
+        `class_id` are the programs; the columns have a `stream` beside the common ones. `ts` are values of the clock,
+        never below the last of their stream. Releases the GIL.
         """
         cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_TRACK)
         cdef const int32_t* streams = <const int32_t*>columns.own("stream", 4)
@@ -220,15 +243,16 @@ cdef class Emitter(ProgramSet):
         to.last = ts
         return DONE
 
-    def finish(self, int64_t stream):
+    def finish(self, int64_t stream) -> None:
         """Close the open packet of a stream."""
         if not 0 <= stream < self._stream_count:
             raise ValueError("no such stream")
         if close_packet(&self._streams[stream]) != DONE:
             raise MemoryError
 
-    def take(self, int64_t stream):
-        """The finished packets since the last time: (bytes, [(size, content, begin, end, discarded, number)])."""
+    def take(self, int64_t stream) -> tuple[bytes, list[tuple[int, int, int, int, int, int]]]:
+        """The finished packets of a stream since the last time: their bytes, and of each
+        (size and content in bytes, first time, last time, events discarded so far, sequence number)."""
         cdef Stream* held
         cdef int64_t size, i
         if not 0 <= stream < self._stream_count:
@@ -252,7 +276,7 @@ cdef class Emitter(ProgramSet):
         held.packet_count = 0
         return data, packets
 
-    def pending(self, int64_t stream):
+    def pending(self, int64_t stream) -> int:
         """The number of bytes that a stream holds."""
         if not 0 <= stream < self._stream_count:
             raise ValueError("no such stream")

@@ -1,6 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 """Tables of records: each batch has one a class, whose columns are gathered from the records when they are asked for."""
 
+# Stub:
+# from converter.ir.tables import Table
+# from collections.abc import Callable, Sequence
+# from numpy import dtype, integer
+# from converter.formats.ftrace.event_format.syntax import EventFormat
+# from converter.formats.ftrace.symbol_lookup import SymbolLookup
+# from converter.ir.columns import Column
+# from converter.kernels.batches.gather import Segments
+# from converter.kernels.tables.strings import StringTable
+
 import weakref
 
 import numpy as np
@@ -12,6 +22,22 @@ from converter.kernels.tables.strings cimport StringTable
 
 
 cdef class Records:
+    """The records of one event class in a batch: where they are, and how to read them.
+
+    `locate` gives location (int64) and size (uint32) of each; it is asked once. `format`, the kernel's `long_size`, and
+    its `texts` by address are what their text is made with, where they have a format.
+    """
+
+    # Stub:
+    # count: int
+    # locate: Callable[[], tuple[NDArray[int64], NDArray[uint32]]]
+    # segments: Segments
+    # strings: StringTable
+    # big_endian: bool
+    # format: EventFormat | None
+    # long_size: int
+    # texts: SymbolLookup | None
+
     cdef object __weakref__
     cdef readonly Py_ssize_t count
     cdef readonly object locate
@@ -26,14 +52,14 @@ cdef class Records:
     def __cinit__(
         self,
         Py_ssize_t count,
-        locate,
+        locate: Callable[[], tuple[NDArray[int64], NDArray[uint32]]],
         Segments segments not None,
         StringTable strings not None,
         *,
         bint big_endian,
-        format=None,
+        format: EventFormat | None = None,
         int long_size=8,
-        texts=None,
+        texts: SymbolLookup | None = None,
     ):
         self.count = count
         self.locate = locate
@@ -50,10 +76,12 @@ cdef class Records:
         return self._located
 
     @property
-    def located(self):
+    def located(self) -> tuple[NDArray[int64], NDArray[uint32]]:
+        """Location and size of each record."""
         return self._places()
 
-    def select(self, rows):
+    def select(self, rows: NDArray[integer[Any]]) -> Records:
+        """Some of the records."""
         def locate():
             location, size = self._places()
             return location[rows], size[rows]
@@ -69,7 +97,8 @@ cdef class Records:
             texts=self.texts,
         )
 
-    def record(self, Py_ssize_t row):
+    def record(self, Py_ssize_t row) -> bytes:
+        """The bytes of one record."""
         location, size = self._places()
         offsets = np.array([0, size[row]], np.int64)
         data = np.empty(int(size[row]), np.uint8)
@@ -78,19 +107,23 @@ cdef class Records:
 
 
 cdef class RecordTable(Table):
+    """A table that knows the records that it is made of, while not all of its columns are."""
+
     cdef object _records
 
-    def __init__(self, Records records not None, columns):
+    def __init__(self, Records records not None, columns: Sequence[Column | Callable[[], Column]]):
         self._length = records.count
         self._columns = list(columns)
         # A trace that is collected must not keep its file in memory beside its columns.
         self._records = weakref.ref(records)
 
     @property
-    def records(self):
+    def records(self) -> Records | None:
+        """The records, None when every column has been decoded."""
         return self._records()
 
-    def select(self, rows):
+    def select(self, rows: NDArray[integer[Any]]) -> Table:
+        """The given rows, which know their records as long as this table does."""
         cdef Py_ssize_t index
         records = self._records()
         if records is None:
@@ -119,6 +152,27 @@ cdef class SelectedRows:
 
 
 cdef class RecordColumns:
+    """The way all columns of a class are made of records: decided once a class, done once a batch.
+
+    Args:
+        places: offset and width of the integers, as `Segments.gathered` takes them.
+        text_places: of the texts that are gathered with them.
+        dtypes: the integers' types.
+        sources: for each column its number among the integers and the texts after them, or the function that makes
+            it of records.
+        format, long_size, texts: as records have them.
+    """
+
+    # Stub:
+    # def table(
+    #     self,
+    #     length: int,
+    #     locate: Callable[[], tuple[NDArray[int64], NDArray[uint32]]],
+    #     segments: Segments,
+    #     strings: StringTable,
+    #     big_endian: bool,
+    # ) -> RecordTable: ...
+
     cdef readonly object places
     cdef readonly object text_places
     cdef list _dtypes
@@ -128,7 +182,16 @@ cdef class RecordColumns:
     cdef int _long_size
     cdef object _texts
 
-    def __init__(self, places, text_places, dtypes, sources, format=None, int long_size=8, texts=None):
+    def __init__(
+        self,
+        places: NDArray[int64],
+        text_places: NDArray[int64],
+        dtypes: Sequence[dtype[Any]],
+        sources: Sequence[int | Callable[[Records], Column]],
+        format: EventFormat | None = None,
+        int long_size=8,
+        texts: SymbolLookup | None = None,
+    ):
         self.places = places
         self.text_places = text_places
         self._dtypes = list(dtypes)
@@ -140,6 +203,7 @@ cdef class RecordColumns:
     cpdef RecordTable table(
         self, Py_ssize_t length, locate, Segments segments, StringTable strings, bint big_endian
     ):
+        """Return the table of `count` records; its columns are gathered when asked for."""
         cdef Records records = Records(
             length,
             locate,
@@ -194,6 +258,8 @@ cdef class LoadedColumn:
 
 
 cdef class RecordClasses:
+    """Classes by number, and how the columns of each are made."""
+
     cdef StringTable _strings
     cdef dict _columns
 
@@ -201,9 +267,19 @@ cdef class RecordClasses:
         self._strings = strings
         self._columns = {}
 
-    def add_columns(self, id, RecordColumns columns not None):
+    def add_columns(self, id: int, RecordColumns columns not None) -> None:
+        """Say how the columns of a class are made."""
         self._columns[id] = columns
 
-    def table(self, id, Py_ssize_t length, locate, Segments segments not None, *, bint big_endian):
+    def table(
+        self,
+        id: int,
+        Py_ssize_t length,
+        locate: Callable[[], tuple[NDArray[int64], NDArray[uint32]]],
+        Segments segments not None,
+        *,
+        bint big_endian,
+    ) -> RecordTable:
+        """Return the table of a class over `count` records; columns are gathered when asked for."""
         cdef RecordColumns columns = self._columns[id]
         return columns.table(length, locate, segments, self._strings, big_endian)

@@ -9,6 +9,26 @@ Each event class has a `RecordLayout`: the bytes that all its records share, and
 each column. `PageEmitter.emit` runs the programs row by row in stream order into the pages of each stream.
 """
 
+# Stub:
+# from collections.abc import Mapping, Sequence
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Operations of a record's program; rows are (operation, offset, width, room, terminated), one for each column:
+# #: INTEGER: an integer of `width` bytes at `offset`.
+# INTEGER: int
+# #: INLINE: at most `room` bytes, elements of `width`, at `offset`.
+# INLINE: int
+# #: TAIL: all bytes, from `offset` on. Tails come before data locations.
+# TAIL: int
+# #: DATA_LOC: all bytes after the fixed part; at `offset` the word (of `room` bytes, 4 or 2) that says where.
+# DATA_LOC: int
+# #: REL_LOC: the same, the place counting from the word's end.
+# REL_LOC: int
+# #: MISSED: no record: start a page before which this number of events were lost, -1 if unknown. The only operation of
+# #: its class.
+# MISSED: int
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -38,12 +58,19 @@ MISSED = OP_MISSED
 
 
 cdef class RecordLayout:
+    """The layout of the records of one event class."""
+
     # Values that are the same for all batches.
     cdef Rows _rows
     cdef bytes _template
     cdef Operation* _operations
 
     def __cinit__(self, bytes template not None, const int32_t[:, ::1] operations, int64_t pid_offset):
+        """`template` is a record's fixed part, `operations` (n x 5) its program; the pid's offset is -1 if it has none.
+
+        Lists and strings that are `terminated` get a NUL after them. Raises ValueError for operations that are unknown
+        or write outside the fixed part.
+        """
         cdef int64_t i, end, size
         cdef Operation* operation
         cdef int64_t count = operations.shape[0]
@@ -92,11 +119,22 @@ cdef class RecordLayout:
 
 
 cdef class RecordColumns:
+    """The columns of one class in a batch, bound to its layout."""
+
     cdef RecordLayout _layout
     cdef BoundColumns _columns
     cdef Rows _rows
 
-    def __cinit__(self, RecordLayout layout not None, columns, int64_t length):
+    def __cinit__(
+        self,
+        RecordLayout layout not None,
+        columns: Sequence[NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]],
+        int64_t length,
+    ):
+        """A column for each operation: integers, int32 ids of strings, or (values, offsets) of lists; contiguous lists.
+
+        Raises ValueError for columns that are too short or of another width.
+        """
         cdef int64_t i
         cdef const Operation* operation
         if len(columns) != layout._rows.count:
@@ -119,6 +157,8 @@ cdef inline Takes taken_by(const Operation* operation) noexcept:
 
 
 cdef class PageEmitter:
+    """Pages under construction, of one stream or many. Times count in the buffer's clock, modulo 2^64."""
+
     cdef PageForm _form
     cdef Stream* _streams
     cdef int64_t _count
@@ -126,6 +166,7 @@ cdef class PageEmitter:
     cdef int64_t _known
 
     def __init__(self, int64_t page_size, int64_t long_size, bint big_endian, StringTable strings not None):
+        """Pages of a power of two bytes of a kernel whose longs have 4 or 8 bytes; ValueError for any others."""
         if page_size < 64 or page_size > MAX_PAGE or page_size & (page_size - 1):
             raise ValueError(f"pages of {page_size} bytes")
         if long_size != 4 and long_size != 8:
@@ -144,10 +185,12 @@ cdef class PageEmitter:
         free(self._streams)
 
     @property
-    def page_size(self):
+    def page_size(self) -> int:
+        """The size of a page in bytes, header included."""
         return self._form.size
 
-    def add_stream(self):
+    def add_stream(self) -> int:
+        """Start another stream; its number."""
         cdef Stream* streams = <Stream*>realloc(self._streams, (self._count + 1) * sizeof(Stream))
         if streams is NULL:
             raise MemoryError
@@ -157,7 +200,13 @@ cdef class PageEmitter:
         self._count += 1
         return self._count - 1
 
-    def emit(self, EventArrays given not None, tables, int64_t start):
+    def emit(self, EventArrays given not None, tables: Mapping[int, RecordColumns], int64_t start) -> tuple[int, int]:
+        """Append the events from `start` on, in order, each to its stream: (events done, 0).
+
+        An event that does not fit in a page ends this early: (its number, the bytes that a page would have to have).
+        Raises ValueError for events without a class, row, stream, string or list, and for data beyond the reach of data
+        locations (65,535). The columns have a `stream` and a `pid` beside the common ones. Releases the GIL.
+        """
         cdef Events events = given.common(WITH_CLASS | WITH_ROW)
         cdef const int32_t* stream = <const int32_t*>given.own("stream", 4)
         cdef const int32_t* pid = <const int32_t*>given.own("pid", 4)
@@ -221,7 +270,11 @@ cdef class PageEmitter:
             return status
         return fill_record(rows, row, pid, record, padded, self._form.swap, self._strings, self._known)
 
-    def append_pages(self, int64_t stream, const uint8_t[::1] pages, int64_t page_size):
+    def append_pages(self, int64_t stream, const uint8_t[::1] pages, int64_t page_size) -> None:
+        """Append the records of whole pages, which must not be larger than those here, joining pages where they fit.
+
+        What does not make sense ends its page. Releases the GIL.
+        """
         cdef int64_t at = 0
         cdef int64_t total = pages.shape[0]
         cdef int status = DONE
@@ -241,12 +294,14 @@ cdef class PageEmitter:
         if status != DONE:
             raise MemoryError
 
-    def finish(self, int64_t stream):
+    def finish(self, int64_t stream) -> None:
+        """End the open page."""
         if not 0 <= stream < self._count:
             raise ValueError("no such stream")
         close_page(&self._form, &self._streams[stream])
 
-    def take(self, int64_t stream, int64_t multiple):
+    def take(self, int64_t stream, int64_t multiple) -> NDArray[uint8] | None:
+        """Remove and return the finished pages, a `multiple` of pages; None when there are fewer."""
         cdef Stream* held
         cdef int64_t size
         if not 0 <= stream < self._count or multiple < 1:

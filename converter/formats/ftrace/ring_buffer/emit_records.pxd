@@ -8,7 +8,7 @@ from converter.kernels.io.byte_order cimport load16, load32, load64, store16, st
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
-    # Operations: see emit.pyi.
+    # Operations: see emit.pyx.
     OP_INTEGER = 0
     OP_INLINE = 1
     OP_TAIL = 2

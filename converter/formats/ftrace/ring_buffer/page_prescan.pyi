@@ -16,15 +16,12 @@ SURVEY_LEADER: int
 SURVEY_MARKER: int
 
 class Surveyor:
-    """Counts records by type, and collects what they say about tasks; for one thread at a time.
-
-    `first_step[type]` is the row of `steps` (int32, n x 5) to take for a record of the type, or -1.
-
-    Raises:
-        ValueError: impossible geometry or steps.
-
-    """
-
+    #: Records by type (65,536 entries).
+    counts: NDArray[int64]
+    #: Pages before which events were lost.
+    missed: int
+    #: Return what the records say about tasks.
+    tasks: TaskTable
     def __init__(
         self,
         long_size: int,
@@ -34,20 +31,6 @@ class Surveyor:
         first_step: NDArray[int32],
         steps: NDArray[int32],
     ) -> None: ...
-    @property
-    def counts(self) -> NDArray[int64]:
-        """Records by type (65,536 entries)."""
-
-    @property
-    def missed(self) -> int:
-        """Pages before which events were lost."""
-
-    @property
-    def tasks(self) -> TaskTable:
-        """Return what the records say about tasks."""
-
-    def look_at(self, data: memoryview | bytes | NDArray[uint8], page_size: int) -> tuple[int, int]:
-        """Look at pages: (damaged pages, where the damage begins, or -1), as `scan_pages` finds them.
-
-        Raises ValueError for impossible geometry. Releases the GIL.
-        """
+    def look_at(
+        self, data: memoryview | bytes | NDArray[uint8], page_size: int
+    ) -> tuple[int, int]: ...

@@ -1,6 +1,21 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Prescan of pages: what their records say about tasks, and the number of records of each type."""
 
+# Stub:
+# from converter.kernels.tables.tasks import TaskTable
+#
+# #: Steps of a survey; the columns of `steps` are (step, next step or -1, a, b, c), offsets within the record:
+# #: NAME: a task's pid at a has the name in the c bytes at b.
+# SURVEY_NAME: int
+# #: NEW_TASK: the record's own task made the task whose pid is at a; clone flags of c bytes at b.
+# SURVEY_NEW_TASK: int
+# #: FORK: the task whose pid is at a made the one whose pid is at b.
+# SURVEY_FORK: int
+# #: LEADER: the task whose pid is at a is the leader of a process.
+# SURVEY_LEADER: int
+# #: MARKER: text at a may name the process of the record's own task ("B|1234|name").
+# SURVEY_MARKER: int
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -13,7 +28,7 @@ from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.tasks cimport FORKED, PROCESS_OF, TaskTable, THREAD_OF
 
 cdef enum:
-    # Steps of a survey: see the .pyi.
+    # Steps of a survey, as described above.
     STEP_NAME = 1
     STEP_NEW_TASK = 2
     STEP_FORK = 3
@@ -29,6 +44,23 @@ SURVEY_MARKER = STEP_MARKER
 
 
 cdef class Surveyor:
+    """Counts records by type, and collects what they say about tasks; for one thread at a time.
+
+    `first_step[type]` is the row of `steps` (int32, n x 5) to take for a record of the type, or -1.
+
+    Raises:
+        ValueError: impossible geometry or steps.
+
+    """
+
+    # Stub:
+    # #: Records by type (65,536 entries).
+    # counts: NDArray[int64]
+    # #: Pages before which events were lost.
+    # missed: int
+    # #: Return what the records say about tasks.
+    # tasks: TaskTable
+
     cdef readonly TaskTable tasks
     cdef readonly object counts
     cdef readonly int64_t missed
@@ -69,7 +101,11 @@ cdef class Surveyor:
         self._long_size = long_size
         self._big_endian = big_endian
 
-    def look_at(self, const uint8_t[::1] data, int64_t page_size):
+    def look_at(self, const uint8_t[::1] data, int64_t page_size) -> tuple[int, int]:
+        """Look at pages: (damaged pages, where the damage begins, or -1), as `scan_pages` finds them.
+
+        Raises ValueError for impossible geometry. Releases the GIL.
+        """
         cdef int64_t total = data.shape[0]
         cdef int64_t long_size = self._long_size
         cdef int64_t type_offset = self._type_offset

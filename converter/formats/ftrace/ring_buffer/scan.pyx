@@ -8,6 +8,10 @@ time delta (5 and 27 bits), followed by its payload.
 The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` lines into columns.
 """
 
+# Stub:
+# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.tables.tasks import TaskTable
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 
@@ -31,13 +35,26 @@ cdef inline uint64_t scaled(uint64_t ts, uint64_t multiplier, uint32_t shift) no
 
 def scan_pages(
     const uint8_t[::1] data,
-    geometry,
-    classes,
+    geometry: tuple[int, int, bool],
+    classes: tuple[NDArray[int32], int],
     TaskTable tasks not None,
-    common_fields,
-    scale,
+    common_fields: tuple[int, int],
+    scale: tuple[int, int, int],
     OutputArrays events not None,
-):
+) -> tuple[int, int, int]:
+    """Walk whole pages into columns: (records, damaged pages, where the first damage is or -1).
+
+    `geometry` is the size of pages and of longs, and whether the kernel is big-endian; `classes` are `class_of_type`
+    and `class_of_missed`; `common_fields` are the offsets of type and pid in a record; `scale` is multiplier, shift and
+    time offset. The columns are ts, class_id, thread, and start and size (uint32).
+
+    `class_of_type` has 65,536 entries; records whose entry is -1 are left out. Record i's payload is
+    ``data[start[i]:start[i] + size[i]]``. A page with the missed-events flag first gives a record of
+    `class_of_missed` (unless -1) at the page's time, whose payload is the count, or empty if it is not known.
+    Times are ``(raw * multiplier >> shift) + time_offset``; a multiplier of 0 means raw. The columns must have room
+    for `most_records_in` records. A page is left at its first record that makes no sense; the last page may be cut.
+    Raises ValueError for columns that are too short and impossible geometry. Releases the GIL.
+    """
     cdef int64_t page_size, long_size, type_offset, pid_offset
     cdef bint big_endian
     cdef const int32_t[::1] class_of_type
@@ -172,14 +189,19 @@ cdef PageCursor cursor_at(int64_t at, int64_t total, int64_t page_size, int64_t 
     return cursor
 
 
-def page_begins(const uint8_t[::1] data, int64_t long_size, bint big_endian):
+def page_begins(const uint8_t[::1] data, int64_t long_size, bint big_endian) -> bool:
+    """Return True if data of the size of a page begin as a page does; data after the first record may be damaged."""
     cdef PageCursor cursor = cursor_at(0, data.shape[0], data.shape[0], long_size, big_endian)
     return first_record(&cursor, &data[0], data.shape[0], long_size)
 
 
 def follow_pages(
     const uint8_t[::1] data, int64_t page_size, int64_t long_size, bint big_endian, int64_t at, uint64_t after
-):
+) -> tuple[int, int]:
+    """Find whole pages, one after the other, from `at` on: (where they end, the time of the last of them).
+
+    Their times rise, from `after` on.
+    """
     cdef int64_t total = data.shape[0]
     cdef uint64_t time
     cdef PageCursor cursor = cursor_at(at, total, page_size, long_size, big_endian)
@@ -195,7 +217,11 @@ def follow_pages(
 
 def find_page(
     const uint8_t[::1] data, int64_t page_size, int64_t long_size, bint big_endian, int64_t at, uint64_t after
-):
+) -> int:
+    """Return the first offset from `at` on of a whole page of a time from `after` on; -1 if there is none.
+
+    Another page that is not earlier follows it, or the end of the data.
+    """
     cdef int64_t total = data.shape[0]
     cdef int64_t end = -1
     cdef uint64_t time
@@ -215,9 +241,22 @@ def find_page(
 
 
 def find_chunks(
-    const uint8_t[::1] block, int64_t limit, bint big_endian, int64_t page_size, wanted, const uint8_t[::1] magic,
+    const uint8_t[::1] block,
+    int64_t limit,
+    bint big_endian,
+    int64_t page_size,
+    wanted: tuple[int, int, int],
+    const uint8_t[::1] magic,
     int64_t[:, ::1] chunks,
-):
+) -> tuple[int, int, int]:
+    """Find the compressed chunks at the start of a block, each after its two sizes: (how many, where they end, need).
+
+    `wanted` are `most`, `target` and `most_odd`. At least `target` bytes of whole pages are found, or `most_odd` more
+    of data that are no whole pages, but at most `most` chunks. A row of `chunks` (int64, n x 3) is the offset of a
+    chunk's data, its size there, and decompressed. `need` says what more would take: a block of that many bytes, or
+    room for more chunks (-2); the next chunk does not end before `limit`, or begin with `magic` (-1); or nothing (0).
+    Releases the GIL.
+    """
     cdef int64_t most, target, most_odd
     cdef int64_t total = block.shape[0]
     cdef int64_t count = 0
@@ -264,7 +303,8 @@ def find_chunks(
     return count, at, needed
 
 
-def most_records_in(int64_t total, int64_t page_size):
+def most_records_in(int64_t total, int64_t page_size) -> int:
+    """Entries that the columns of `scan_pages` must have for `total` bytes of pages."""
     check_geometry(total, page_size, 8, 0)
     return most_records(total, page_size)
 
@@ -276,7 +316,12 @@ cdef inline int64_t most_records(int64_t total, int64_t page_size) noexcept nogi
 
 def scan_symbols(
     const uint8_t[::1] text, uint64_t[::1] address, uint32_t[::1] name_start, uint32_t[::1] name_size
-):
+) -> int:
+    """The symbols of a kallsyms text, in its order, into the columns: how many (no more than there is room for).
+
+    Left out are lines that are no symbol, absolute symbols (type a or A) and ARM's mapping symbols ("$...").
+    Releases the GIL.
+    """
     cdef int64_t total = text.shape[0]
     cdef int64_t room = address.shape[0]
     cdef int64_t at = 0

@@ -61,7 +61,8 @@ cdef bint load_library():
 cdef bint is_loaded = load_library()
 
 
-def has_library():
+def has_library() -> bool:
+    """Return True if the system has the library."""
     return is_loaded
 
 
@@ -73,6 +74,8 @@ cdef inline bint is_usual(const uint8_t* data, int64_t size) noexcept nogil:
 
 
 cdef class ChunkDecompressor:
+    """Decompresses chunks; by one thread at a time. RuntimeError where there is no library."""
+
     cdef void* _context
 
     def __cinit__(self):
@@ -86,7 +89,16 @@ cdef class ChunkDecompressor:
         if self._context is not NULL:
             free_context(self._context)
 
-    def fill(self, const uint8_t[::1] data, const int64_t[:, ::1] chunks, int64_t first, uint8_t[::1] room):
+    def fill(
+        self, const uint8_t[::1] data, const int64_t[:, ::1] chunks, int64_t first, uint8_t[::1] room
+    ) -> tuple[int, int]:
+        """Decompress chunks one after the other, from `first` on: (the next chunk, how many bytes of the output are
+        filled).
+
+        A row of `chunks` (int64, n x 3) is the offset of a chunk in `data`, its size there, and decompressed. The next
+        chunk is the first that is damaged in any way, not of its size, of an unusual kind, or for which there is no
+        room left; or it is the one after the last. Releases the GIL.
+        """
         cdef int64_t total = data.shape[0]
         cdef int64_t count = chunks.shape[0]
         cdef int64_t filled = 0

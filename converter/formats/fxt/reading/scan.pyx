@@ -11,6 +11,18 @@ or of bytes in the window (offset << 15 | length). Payloads that can be longer t
 The prescan of an FXT file: its providers and the rates of their clocks.
 """
 
+# Stub:
+# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Results of `Scanner.scan` about the end of a window.
+# DONE: int
+# INCOMPLETE: int
+# ZERO_SIZE: int
+# TOO_MANY_PROVIDERS: int
+# FULL: int
+# SUSPECT: int
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 import numpy as np
 import os
@@ -49,6 +61,14 @@ cdef enum:
 
 
 cdef class Scanner:
+    """Makes events of records, window after window, with the tables of each provider."""
+
+    # Stub:
+    # #: The number of bytes of the last window that were passed: whole records.
+    # consumed: int
+    # #: The scan stops, with SUSPECT, before long records that are not what their headers say, from here on.
+    # trusted: int
+
     cdef StringTable _strings
     cdef Window _window
     cdef readonly int64_t consumed
@@ -73,22 +93,35 @@ cdef class Scanner:
         classes_free(&self._window.classes)
 
     @property
-    def unresolved_strings(self):
+    def unresolved_strings(self) -> tuple[int, int]:
+        """Return the number of references to strings that named none, and the position in its window of the first
+        record with one.
+        """
         return self._window.unresolved_strings.count, self._window.unresolved_strings.first
 
     @property
-    def unresolved_threads(self):
+    def unresolved_threads(self) -> tuple[int, int]:
+        """The same of references to threads."""
         return self._window.unresolved_threads.count, self._window.unresolved_threads.first
 
     @property
-    def malformed(self):
+    def malformed(self) -> tuple[int, int]:
+        """The same of records that are not what their headers say."""
         return self._window.malformed.count, self._window.malformed.first
 
     @property
-    def overflows(self):
+    def overflows(self) -> tuple[int, int]:
+        """The same of times beyond 63 bits."""
         return self._window.overflows.count, self._window.overflows.first
 
-    def scan(self, const uint8_t[::1] data, OutputArrays events not None, uint64_t[::1] values):
+    def scan(self, const uint8_t[::1] data, OutputArrays events not None, uint64_t[::1] values) -> tuple[int, int, int]:
+        """Scan a window, which starts with a record: (status, number of events, number of value words).
+
+        The arrays have one entry an event; `values` has several, at least 32. The scan stops, with FULL, when they are
+        full. `first` (int64) is where an event's values begin; `start` and `size` (int64) are of its record in the
+        window. Rows are numbered from 0 in each window. Releases the GIL. Raises ValueError for small arrays,
+        MemoryError.
+        """
         cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef Window* window = &self._window
         cdef int64_t size = data.shape[0]
@@ -122,8 +155,8 @@ cdef class Scanner:
             raise MemoryError("no room for more strings, threads or event classes")
         return status, window.events, window.value_count
 
-    def signatures(self, int64_t known):
-        """Shape and (argument type, name id) of each class from number `known` on."""
+    def signatures(self, int64_t known) -> list[tuple[int, list[tuple[int, int]]]]:
+        """Shape and arguments (type, string id of the name) of each class from number `known` on."""
         cdef const uint64_t* words = self._window.classes.words
         cdef const Signature* entry
         cdef int64_t i, j
@@ -141,7 +174,8 @@ cdef class Scanner:
             ))
         return result
 
-    def row_counts(self):
+    def row_counts(self) -> NDArray[int32]:
+        """Return the number of events of each class in the last window."""
         counts = np.empty(self._window.classes.count, np.int32)
         cdef int32_t[::1] view = counts
         cdef int64_t i
@@ -149,21 +183,24 @@ cdef class Scanner:
             view[i] = self._window.classes.rows[i]
         return counts
 
-    def threads(self, int64_t known):
+    def threads(self, int64_t known) -> list[tuple[int, int]]:
+        """Process and thread koid of each thread from number `known` on."""
         cdef const uint64_t* koids = self._window.threads.threads.keys
         cdef int64_t i
         if known < 0:
             raise ValueError(f"thread {known}")
         return [(koids[2 * i], koids[2 * i + 1]) for i in range(known, self._window.threads.threads.count)]
 
-    def processes(self, int64_t known):
+    def processes(self, int64_t known) -> list[int]:
+        """The koid of each process from number `known` on."""
         cdef const uint64_t* koids = self._window.threads.processes.keys
         cdef int64_t i
         if known < 0:
             raise ValueError(f"process {known}")
         return [koids[2 * i] for i in range(known, self._window.threads.processes.count)]
 
-    def namings(self):
+    def namings(self) -> list[tuple[bool, int, int]]:
+        """Names given in the last window: whether to a thread, its or the process's number, string id."""
         cdef Namings* namings = &self._window.threads.namings
         cdef int64_t i
         return [
@@ -247,7 +284,15 @@ cdef enum:
 
 
 cdef class Survey:
-    """The first look at a file: which clock rates and providers it has. Reads no more than headers and times."""
+    """The first look at a file: which clock rates and providers it has. Reads only headers and times."""
+
+    # Stub:
+    # too_many_rates: bool
+    # #: Offsets of the first metadata record of each provider.
+    # providers: list[int]
+    # #: Offset of the first initialization record of more than two words, or -1.
+    # extended_initialization: int
+
     cdef bint _swap
     cdef Numbers _provider_ids
     # Numbers of rates. The last is of what precedes the first provider.
@@ -274,8 +319,11 @@ cdef class Survey:
     def __dealloc__(self):
         free_numbers(&self._provider_ids)
 
-    def feed(self, const uint8_t[::1] window, int64_t offset):
-        """Scan a window that is at `offset` of the file; return how many bytes were passed. 0: no record to pass."""
+    def feed(self, const uint8_t[::1] window, int64_t offset) -> int:
+        """Scan a window that is at `offset` of the file and starts with a record.
+
+        Returns how many bytes it passed: whole records; 0 where the first is larger than the window or of size zero.
+        """
         cdef int64_t size = window.shape[0]
         cdef int64_t at = 0
         cdef int64_t words
@@ -333,7 +381,7 @@ cdef class Survey:
         self._provider_rates[self._provider] = i
 
     @property
-    def rates(self):
+    def rates(self) -> list[tuple[int, int | None]]:
         """(ticks per second, latest time in ticks or None where nothing happened), in the order of the file."""
         cdef int32_t i
         return [(self._rates[i], self._latest[i] if self._used[i] else None) for i in range(self._rate_count)]

@@ -11,29 +11,13 @@ def scatter(
     bases: NDArray[int64],
     widths: NDArray[int32],
     out: NDArray[uint64],
-) -> None:
-    """Sort values into rows of their classes: event i's to ``out[bases[c] + row[i] * widths[c]]``.
-
-    Raises ValueError for an event outside the arrays. Releases the GIL.
-    """
-
+) -> None: ...
 def gather_texts(
-    data: bytes | memoryview, values: NDArray[uint64], strings: StringTable
-) -> tuple[NDArray[uint8], NDArray[int64]]:
-    """Texts or bytes that are spans of the window or string ids: (bytes, offsets).
-
-    Raises ValueError for a span outside the window.
-    """
-
+    data: memoryview | bytes | NDArray[uint8], values: NDArray[uint64], strings: StringTable
+) -> tuple[NDArray[uint8], NDArray[int64]]: ...
 def gather_payloads(
-    data: bytes | memoryview, starts: NDArray[uint64], lengths: NDArray[uint64]
-) -> tuple[NDArray[uint8], NDArray[int64]]:
-    """Copy segments of the window: (bytes, offsets). Raises ValueError for one outside it."""
-
+    data: memoryview | bytes | NDArray[uint8], starts: NDArray[uint64], lengths: NDArray[uint64]
+) -> tuple[NDArray[uint8], NDArray[int64]]: ...
 def gather_arguments(
-    data: bytes | memoryview, places: NDArray[uint64], big_endian: bool
-) -> tuple[NDArray[uint8], NDArray[int64]]:
-    """Copy the contents of arguments of unknown types, at these offsets of the window: (bytes, offsets).
-
-    Each is the header's upper half, little-endian, and what follows the name. Raises ValueError for one outside.
-    """
+    data: memoryview | bytes | NDArray[uint8], places: NDArray[uint64], big_endian: bool
+) -> tuple[NDArray[uint8], NDArray[int64]]: ...

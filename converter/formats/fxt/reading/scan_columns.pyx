@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Columns of a scanned window of an FXT file: values sorted by class, texts and bytes gathered."""
 
+# Stub:
+# from converter.kernels.tables.strings import StringTable
+
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -18,8 +21,11 @@ def scatter(
     const int64_t[::1] bases,
     const int32_t[::1] widths,
     uint64_t[::1] out,
-):
-    """Sort values into rows of their classes: event i's to ``out[bases[c] + row[i] * widths[c]]``."""
+) -> None:
+    """Sort values into rows of their classes: event i's to ``out[bases[c] + row[i] * widths[c]]``.
+
+    Raises ValueError for an event outside the arrays. Releases the GIL.
+    """
     cdef int64_t i, source, target
     cdef int32_t id, width
     cdef int64_t failed = -1
@@ -46,8 +52,13 @@ def scatter(
         raise ValueError(f"event {failed} lies outside the arrays")
 
 
-def gather_texts(const uint8_t[::1] data, const uint64_t[:] values, StringTable strings):
-    """Texts or bytes that are spans of the window or string ids: (bytes, offsets)."""
+def gather_texts(
+    const uint8_t[::1] data, const uint64_t[:] values, StringTable strings
+) -> tuple[NDArray[uint8], NDArray[int64]]:
+    """Texts or bytes that are spans of the window or string ids: (bytes, offsets).
+
+    Raises ValueError for a span outside the window.
+    """
     cdef int64_t count = values.shape[0]
     cdef int64_t known = len(strings)
     offsets = np.empty(count + 1, np.int64)
@@ -88,8 +99,10 @@ def gather_texts(const uint8_t[::1] data, const uint64_t[:] values, StringTable 
     return out, offsets
 
 
-def gather_payloads(const uint8_t[::1] data, const uint64_t[:] starts, const uint64_t[:] lengths):
-    """Copy segments of the window: (bytes, offsets)."""
+def gather_payloads(
+    const uint8_t[::1] data, const uint64_t[:] starts, const uint64_t[:] lengths
+) -> tuple[NDArray[uint8], NDArray[int64]]:
+    """Copy segments of the window: (bytes, offsets). Raises ValueError for one outside it."""
     cdef int64_t count = starts.shape[0]
     cdef uint64_t size = data.shape[0]
     if lengths.shape[0] != count:
@@ -110,9 +123,12 @@ def gather_payloads(const uint8_t[::1] data, const uint64_t[:] starts, const uin
     return out, offsets
 
 
-def gather_arguments(const uint8_t[::1] data, const uint64_t[:] places, bint big_endian):
-    """Copy the contents of arguments of unknown types at `places`: the header's upper half, little-endian, and what
-    follows the name, as (bytes, offsets).
+def gather_arguments(
+    const uint8_t[::1] data, const uint64_t[:] places, bint big_endian
+) -> tuple[NDArray[uint8], NDArray[int64]]:
+    """Copy the contents of arguments of unknown types, at these offsets of the window: (bytes, offsets).
+
+    Each is the header's upper half, little-endian, and what follows the name. Raises ValueError for one outside.
     """
     cdef int64_t count = places.shape[0]
     cdef uint64_t size = data.shape[0]

@@ -1,3 +1,6 @@
+from numpy import uint8
+from numpy.typing import NDArray
+
 from converter.formats.fxt.writing.emit_provider import Provider
 
 #: Results of `Emitter.emit`: OK, or why the event that it stopped at cannot be written.
@@ -9,27 +12,15 @@ BAD_RECORD: int
 #: The event refers to something that only an emission that follows all events before it can register.
 MUST_FOLLOW: int
 
+NO_MEMORY: int
+
 class Emitter:
-    """Makes records of events, with the string and thread records that they need before them."""
-
-    #: Bytes emitted and not yet taken.
-    size: int
-
     def __init__(self, provider: Provider) -> None: ...
-    def put(self, data: bytes) -> None:
-        """Emit whole records as they are."""
-    def take(self) -> memoryview:
-        """Return the output since the last call: a block that nobody changes, reused when the caller releases it."""
-    def name_process(self, koid: int, name: bytes) -> None:
-        """A kernel object record that names a process."""
-    def name_thread(self, thread: int, name: bytes) -> None:
-        """A kernel object record that names a thread."""
-    def declare_threads(self) -> None:
-        """Thread records for all threads that no record has mentioned."""
-    def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]:
-        """Emit events of the batch from number `start` on until a MiB of output is ready: (status, number of the next).
-
-        Only emitters with `follows`, which come after all events before, register strings; others stop with
-        MUST_FOLLOW, and may run at the same time. Releases the GIL. Raises ValueError for events that the batch does
-        not have.
-        """
+    @property
+    def size(self) -> int: ...
+    def take(self) -> memoryview: ...
+    def put(self, data: memoryview | bytes | NDArray[uint8]) -> None: ...
+    def name_process(self, koid: int, name: bytes) -> None: ...
+    def name_thread(self, thread: int, name: bytes) -> None: ...
+    def declare_threads(self) -> None: ...
+    def emit(self, start: int, stop: int, follows: bool) -> tuple[int, int]: ...

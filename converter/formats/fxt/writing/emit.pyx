@@ -5,6 +5,17 @@ A record refers to strings and threads that records before it have registered, a
 emitters emit for one provider at the same time, each a part of a batch: up to what is not registered yet.
 """
 
+# Stub:
+# from converter.formats.fxt.writing.emit_provider import Provider
+#
+# #: Results of `Emitter.emit`: OK, or why the event that it stopped at cannot be written.
+# OK: int
+# TEXT_TOO_LONG: int
+# RECORD_TOO_LARGE: int
+# BAD_COLUMN: int
+# BAD_RECORD: int
+# #: The event refers to something that only an emission that follows all events before it can register.
+# MUST_FOLLOW: int
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -46,6 +57,8 @@ cdef struct Group:
 
 
 cdef class Emitter:
+    """Makes records of events, with the string and thread records that they need before them."""
+
     cdef Provider _provider
     cdef Emission _emission
     cdef int32_t _process
@@ -79,24 +92,26 @@ cdef class Emitter:
         free(self._counts)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Bytes emitted and not yet taken."""
         return self._emission.records.out.used
 
-    def take(self):
-        """Return the output since the last call."""
+    def take(self) -> memoryview:
+        """Return the output since the last call: a block that nobody changes, reused when the caller releases it."""
         return self._provider.blocks.hand_over(&self._emission.records.out)
 
-    def put(self, const uint8_t[::1] data):
+    def put(self, const uint8_t[::1] data) -> None:
+        """Emit whole records as they are."""
         if data.shape[0]:
             if not reserve(&self._emission.records, data.shape[0]):
                 raise MemoryError
             put_bytes(&self._emission.records.out, &data[0], data.shape[0])
 
-    def name_process(self, uint64_t koid, bytes name):
+    def name_process(self, uint64_t koid, bytes name) -> None:
         """A kernel object record that names a process."""
         self._name(OBJECT_PROCESS, koid, 0, name)
 
-    def name_thread(self, int64_t thread, bytes name):
+    def name_thread(self, int64_t thread, bytes name) -> None:
         """A kernel object record that names a thread."""
         cdef const uint64_t* koids = self._provider.threads.koids
         if not 0 <= thread < self._provider.threads.count:
@@ -104,7 +119,7 @@ cdef class Emitter:
         self._name(OBJECT_THREAD, koids[2 * thread + 1], koids[2 * thread], name)
         self._provider.threads.seen[thread] = 1
 
-    def declare_threads(self):
+    def declare_threads(self) -> None:
         """Thread records for all threads that no record has mentioned."""
         cdef Emission* to = &self._emission
         cdef int64_t i
@@ -115,8 +130,13 @@ cdef class Emitter:
                 if not register_thread(to, <int32_t>i, &slot):
                     raise MemoryError
 
-    def emit(self, int64_t start, int64_t stop, bint follows):
-        """Emit events from number `start` on until a block is full: (status, number of the next event)."""
+    def emit(self, int64_t start, int64_t stop, bint follows) -> tuple[int, int]:
+        """Emit events of the batch from number `start` on until a MiB of output is ready: (status, number of the next).
+
+        Only emitters with `follows`, which come after all events before, register strings; others stop with
+        MUST_FOLLOW, and may run at the same time. Releases the GIL. Raises ValueError for events that the batch does
+        not have.
+        """
         cdef int64_t at = start
         cdef int64_t most = FEW if follows else GROUP
         cdef int64_t made

@@ -17,7 +17,7 @@ cdef class Provider(ProgramSet):
     cdef Program* programs
     # Of all emitters, as one writes to what another has written and somebody has stored.
     cdef Blocks blocks
-    # What is known of the events of the batch, of which there are so many.
+    # The columns of the batch's events, and the number of events.
     cdef ColumnView[COLUMNS] events
     cdef object _held
     cdef int64_t count

@@ -3,6 +3,12 @@
 slots.
 """
 
+# Stub:
+# from converter.kernels.programs import ProgramSet
+# from collections.abc import Callable, Sequence
+# from converter.ir.tables import Table
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
@@ -32,6 +38,11 @@ WIDTHS[:] = [0, 4, 1, 1, 2, 4, 4, 8, 8, 8, 1, 8, 1, 1]
 
 
 cdef class Provider(ProgramSet):
+    """The programs of a provider whose records several emitters make, and the contents of its slots.
+
+    What `bind` takes for a codec is an array, None for nulls, (values, offsets) for lists.
+    """
+
     def __cinit__(self, StringTable strings not None, *, bint big_endian):
         self.big_endian = big_endian
         self.blocks = Blocks()
@@ -40,11 +51,16 @@ cdef class Provider(ProgramSet):
         slots_free(&self.strings, &self.threads)
 
     @property
-    def slots_taken(self):
+    def slots_taken(self) -> int:
+        """The number of times a slot was taken from one string for another."""
         return self.strings.taken
 
-    def add_program(self, int shape, codecs, arguments, bint extended):
-        """A program for a class; its number. `arguments` are (type, string id of the name)."""
+    def add_program(self, int shape, codecs: Sequence[int], arguments: Sequence[tuple[int, int]], bint extended) -> int:
+        """A program for an event class; its number.
+
+        `shape` and `codecs` (one a field) are `mapping`'s; `arguments` are (argument type, string id of the name).
+        Raises ValueError where the fields are not those of the shape.
+        """
         cdef Program program
         cdef Program* added
         cdef BoundColumns columns
@@ -89,8 +105,13 @@ cdef class Provider(ProgramSet):
             program.has_lists |= columns.views[i].offsets is not NULL
         return rows
 
-    def bind_tables(self, dict tables, const int32_t[::1] programs, list getters):
-        """Columns of all classes that have rows for the next `emit`: `getters`, by program, make them of a table."""
+    def bind_tables(
+        self,
+        dict tables: dict[int, Table],
+        const int32_t[::1] programs,
+        list getters: list[list[Callable[[Table], Any]]],
+    ) -> None:
+        """`bind` columns of all tables that have rows, by class id: `programs` are by that, `getters` by program."""
         cdef int64_t number
         cdef int32_t program
         for class_id, table in tables.items():
@@ -103,14 +124,14 @@ cdef class Provider(ProgramSet):
                 raise ValueError(f"no program for class {number}")
             self.bind(program, rows, [get(table) for get in getters[program]])
 
-    def add_threads(self, koids):
-        """(process koid, thread koid) of the threads that follow those known."""
+    def add_threads(self, koids: Sequence[tuple[int, int]]) -> None:
+        """Process and thread koid of the threads that follow those known."""
         for pid, tid in koids:
             if not thread_add(&self.threads, pid, tid):
                 raise MemoryError
 
-    def forget_slots(self):
-        """Register again what the next records refer to."""
+    def forget_slots(self) -> None:
+        """Register again what the next records refer to: others have written since, or the file is another."""
         cdef int64_t i
         cdef int j
         for i in range(self._program_count):
@@ -119,8 +140,8 @@ cdef class Provider(ProgramSet):
             self.programs[i].named = False
         slots_forget(&self.strings, &self.threads)
 
-    def begin(self, EventArrays columns not None):
-        """The events of the next batch, whose columns are bound."""
+    def begin(self, EventArrays columns not None) -> None:
+        """The events of the next batch, whose columns are bound: `class_id` are the programs."""
         cdef Events given = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef int64_t i
         cdef int32_t number
@@ -146,7 +167,8 @@ cdef class Provider(ProgramSet):
         self.events[column].data = <const uint8_t*>data
         self.events[column].stride = width
 
-    def release(self):
+    def release(self) -> None:
+        """Let go of the batch and of its columns."""
         ProgramSet.release(self)
         self._held = None
         self.count = 0
@@ -157,8 +179,8 @@ cdef class Provider(ProgramSet):
         return 0
 
 
-def without_program(dict tables not None, const int32_t[::1] programs):
-    """Which classes that have rows have no program yet."""
+def without_program(dict tables not None: dict[int, Table], const int32_t[::1] programs) -> list[int]:
+    """The ids of the classes that have rows and no program yet, which is below 0."""
     cdef list found = []
     cdef int64_t number
     for class_id, table in tables.items():

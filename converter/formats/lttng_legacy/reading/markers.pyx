@@ -8,6 +8,13 @@ from converter.formats.lttng_legacy.payload cimport STEP_ALIGN
 
 
 cdef class MarkerTable:
+    """The markers of a channel, by id.
+
+    A marker is (first step, steps, payload size or -1, largest alignment, class or -1, kind); a step (code, argument).
+    Steps: 0 n bytes, 1 a string, 2 alignment to n bytes. Kinds: 0 plain, 1 with pid and tid at its end, 2 heartbeat, 3
+    heartbeat with all bits of the time. A marker of size -1 without steps is not declared.
+    """
+
     def __init__(self, const int32_t[:, ::1] markers, const int32_t[:, ::1] steps):
         cdef int64_t i
         cdef int64_t total = steps.shape[0]
@@ -45,6 +52,8 @@ cdef class MarkerTable:
 
 
 cdef class ThreadIndex:
+    """Threads by pid and tid: number i is (pids[i], tids[i])."""
+
     def __init__(self, const int32_t[::1] pids, const int32_t[::1] tids):
         cdef int64_t i
         cdef uint64_t size = 16

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Positions of a field in the payloads of a marker, when strings come before it."""
 
+# Stub:
+# from converter.kernels.batches.columns import HeldBuffers
+
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from converter.formats.lttng_legacy.payload cimport STEP_ALIGN, walk
@@ -8,6 +11,8 @@ from converter.kernels.batches.columns cimport HeldBuffers
 
 
 cdef class Payloads(HeldBuffers):
+    """The windows in which a batch's payloads lie, kept alive; a location is ``segment << 32 | offset``."""
+
     def locate(
         self,
         const int64_t[::1] location,
@@ -15,7 +20,11 @@ cdef class Payloads(HeldBuffers):
         const int32_t[:, ::1] steps,
         int64_t[::1] place,
         int64_t[::1] left,
-    ):
+    ) -> None:
+        """Find the position of each payload after `steps` (code, argument), and how many bytes of it are left.
+
+        Nothing is left where the payload ends before. Releases the GIL.
+        """
         cdef int64_t count = location.shape[0]
         cdef int64_t i, segment, offset, at
         cdef const int32_t* program = NULL

@@ -11,29 +11,7 @@ FULL: int
 NEEDS_DATA: int
 
 class Scanner(RecordWalk):
-    """One file being scanned.
-
-    `position` is where the next window must begin or contain; `damaged` counts damaged ranges (the first at
-    `first_damage`), `mismatches` payloads whose stored size is not that of their format, `undeclared` records of ids
-    that nobody declared, `unclosed` blocks that the tracer never closed; `truncated` says that the file ends within
-    one. `resumed` counts positions where events continue after damage, `holes` are the first of them: where the last
-    event before it ends, where the next begins, and the time of the one before. `given_up` is where no more were looked
-    for.
-
-    Args:
-        table: the channel's markers.
-        threads: for markers of kind 1.
-        header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost
-            events and corrupt sub-buffers (-1: none) in it.
-        geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, layout of event headers
-            (0: 32-bit time, 1: 64-bit, 2: compact, 3: version 2), tscbits, shift, truncation, classes of native
-            records and of lost events.
-        holes: positions of the file where reading continues after damage.
-    """
-
     resumed: int
-    @property
-    def holes(self) -> list[tuple[int, int, int]]: ...
     def __init__(
         self,
         table: MarkerTable,
@@ -42,6 +20,8 @@ class Scanner(RecordWalk):
         geometry: Sequence[int],
         holes: int,
     ) -> None: ...
+    @property
+    def holes(self) -> list[tuple[int, int, int]]: ...
     def scan(
         self,
         data: NDArray[uint8],
@@ -52,9 +32,4 @@ class Scanner(RecordWalk):
         thread: NDArray[int32],
         start: NDArray[uint32],
         size: NDArray[uint32],
-    ) -> tuple[int, int]:
-        """Decode the window `data`, which begins at offset `base` of the file, from `position` on.
-
-        Counts of lost events are changed in the window to what each block adds. The thread of a native record is its
-        id. Returns the number of events and DONE, FULL (the columns are) or NEEDS_DATA. Releases the GIL.
-        """
+    ) -> tuple[int, int]: ...

@@ -5,6 +5,11 @@ A scanner walks one file, window by window. It stops where a window ends and goe
 any size take no more memory than a window. After damage it goes on where blocks or events follow each other again.
 """
 
+# Stub:
+# from converter.formats.lttng_legacy.reading.scan_records import RecordWalk
+# from collections.abc import Sequence
+# from converter.formats.lttng_legacy.reading.markers import MarkerTable, ThreadIndex
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 
 from converter.formats.lttng_legacy.headers cimport period
@@ -40,16 +45,46 @@ cdef enum:
 
 
 cdef class Scanner(RecordWalk):
+    """One file being scanned.
+
+    `position` is where the next window must begin or contain; `damaged` counts damaged ranges (the first at
+    `first_damage`), `mismatches` payloads whose stored size is not that of their format, `undeclared` records of ids
+    that nobody declared, `unclosed` blocks that the tracer never closed; `truncated` says that the file ends within
+    one. `resumed` counts positions where events continue after damage, `holes` are the first of them: where the last
+    event before it ends, where the next begins, and the time of the one before. `given_up` is where no more were looked
+    for.
+
+    Args:
+        table: the channel's markers.
+        threads: for markers of kind 1.
+        header: size of a block's header, then the offsets of magic, begin, end, data or lost size, block size, lost
+            events and corrupt sub-buffers (-1: none) in it.
+        geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, layout of event headers
+            (0: 32-bit time, 1: 64-bit, 2: compact, 3: version 2), tscbits, shift, truncation, classes of native
+            records and of lost events.
+        holes: positions of the file where reading continues after damage.
+    """
+
+    # Stub:
+    # resumed: int
+
     cdef ThreadIndex _threads
     cdef int64_t _told[TOLD][3]
     cdef readonly int64_t resumed
 
-    def __init__(self, MarkerTable table not None, ThreadIndex threads, header, geometry, int64_t holes):
+    def __init__(
+        self,
+        MarkerTable table not None,
+        ThreadIndex threads: ThreadIndex | None,
+        header: Sequence[int],
+        geometry: Sequence[int],
+        int64_t holes,
+    ):
         super().__init__(table, header, geometry, holes)
         self._threads = threads
 
     @property
-    def holes(self):
+    def holes(self) -> list[tuple[int, int, int]]:
         return [tuple(self._told[i]) for i in range(min(self.resumed, TOLD))]
 
     def scan(
@@ -62,7 +97,12 @@ cdef class Scanner(RecordWalk):
         int32_t[::1] thread,
         uint32_t[::1] start,
         uint32_t[::1] size,
-    ):
+    ) -> tuple[int, int]:
+        """Decode the window `data`, which begins at offset `base` of the file, from `position` on.
+
+        Counts of lost events are changed in the window to what each block adds. The thread of a native record is its
+        id. Returns the number of events and DONE, FULL (the columns are) or NEEDS_DATA. Releases the GIL.
+        """
         cdef int64_t room = ts.shape[0]
         cdef int64_t length = data.shape[0]
         cdef int64_t count = 0

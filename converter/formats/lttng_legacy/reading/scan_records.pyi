@@ -3,8 +3,6 @@ from collections.abc import Sequence
 from converter.formats.lttng_legacy.reading.markers import MarkerTable
 
 class RecordWalk:
-    """Blocks and records of a file, one after the other; what a scanner makes columns of."""
-
     position: int
     damaged: int
     first_damage: int

@@ -5,6 +5,10 @@ programs that format texts compile to, since most event headers do not say how l
 Sources: block and event headers of LTTV's tracefile.c and the tracer's ltt-tracer.h; see docs/formats/lttng_legacy.md.
 """
 
+# Stub:
+# from collections.abc import Sequence
+# from converter.formats.lttng_legacy.reading.markers import MarkerTable
+
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
@@ -27,7 +31,21 @@ cdef bint _is_hole(const uint8_t* window, int64_t at, int64_t limit) noexcept no
 
 
 cdef class RecordWalk:
-    def __init__(self, MarkerTable table not None, header, geometry, int64_t holes):
+    """Blocks and records of a file, one after the other; what a scanner makes columns of."""
+
+    # Stub:
+    # position: int
+    # damaged: int
+    # first_damage: int
+    # mismatches: int
+    # first_mismatch: int
+    # undeclared: int
+    # unclosed: int
+    # blocks: int
+    # given_up: int
+    # truncated: bool
+
+    def __init__(self, MarkerTable table not None, header: Sequence[int], geometry: Sequence[int], int64_t holes):
         self._table = table
         self._holes_left = holes
         (self._header_size, self._magic_at, self._begin_at, self._end_at, self._data_at, self._size_at, self._lost_at,

@@ -27,6 +27,8 @@ cdef struct Cpu:
 
 
 cdef class CpuState:
+    """The state of each of `n` CPUs, while events are followed in the order of time."""
+
     cdef Cpu* _cpus
     cdef int64_t _cpu_count
     # By thread: the system call that it is in, -1 for none.
@@ -51,7 +53,8 @@ cdef class CpuState:
         free(self._cpus)
         free(self._calls)
 
-    def begin(self, int64_t cpu, int32_t thread):
+    def begin(self, int64_t cpu, int32_t thread) -> None:
+        """A CPU begins with this thread, not with none."""
         if not 0 <= cpu < self._cpu_count:
             raise ValueError(f"CPU {cpu} of {self._cpu_count}")
         self._cpus[cpu].thread = thread
@@ -64,7 +67,14 @@ cdef class CpuState:
         int32_t[::1] thread,
         int32_t[::1] value,
         int64_t threads,
-    ):
+    ) -> None:
+        """Fill in `thread`, and `value` where it follows from events before.
+
+        `roles` are those of the classes: 1 switches (`thread` is the thread that leaves, `value` the one that comes),
+        2 enters and 3 leaves an interrupt (`value` its number), 4 enters and 5 leaves a system call (the same), 6 makes
+        a thread (`value`), which begins in the call of the one that makes it.
+        `threads` is how many there are. Numbers that nothing tells are -1. Releases the GIL.
+        """
         cdef int64_t count = class_id.shape[0]
         cdef int64_t i
         cdef int64_t bad = -1

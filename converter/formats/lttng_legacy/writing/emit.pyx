@@ -8,6 +8,11 @@ not enough version 2 has a header with all bits; version 1.0 gets a heartbeat be
 The programs by which `emit` makes payloads: one operation a column, checked against what it is given.
 """
 
+# Stub:
+# from collections.abc import Mapping, Sequence
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
@@ -35,6 +40,17 @@ TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_SCALAR, TAKES_SCALAR, T
 
 
 cdef class BlockEmitter:
+    """Blocks of several files that are being written.
+
+    Args:
+        strings: of the trace.
+        template: a block's header, but for what differs from block to block.
+        header: offsets of begin, end, data or lost size, block size and lost events (-1: none) in it.
+        geometry: own sizes, big-endian, big-endian ids, block size, alignment, pointer size, tscbits, shift and
+            truncation.
+
+    """
+
     cdef Stream* _streams
     cdef int64_t _count
     cdef StringTable _strings
@@ -43,7 +59,7 @@ cdef class BlockEmitter:
     cdef BlockForm _blocks
     cdef HeaderForm _headers
 
-    def __init__(self, StringTable strings not None, bytes template, header, geometry):
+    def __init__(self, StringTable strings not None, bytes template, header: Sequence[int], geometry: Sequence[int]):
         cdef BlockForm* blocks = &self._blocks
         cdef HeaderForm* headers = &self._headers
         self._strings = strings
@@ -73,7 +89,8 @@ cdef class BlockEmitter:
             free(self._streams[i].out.data)
         free(self._streams)
 
-    def add_stream(self, int form):
+    def add_stream(self, int form) -> int:
+        """A new file, with event headers of this form (see `scan`); its number."""
         cdef Stream* streams
         if not HEADER_32 <= form <= HEADER_2:
             raise ValueError(f"no event header {form}")
@@ -88,13 +105,15 @@ cdef class BlockEmitter:
         self._count += 1
         return self._count - 1
 
-    def begin(self, int64_t stream, uint64_t ts):
+    def begin(self, int64_t stream, uint64_t ts) -> None:
+        """Start a block at this time."""
         if not 0 <= stream < self._count:
             raise ValueError("no such stream")
         if open_block(&self._blocks, &self._streams[stream], ts) != FINE:
             raise MemoryError
 
-    def put(self, int64_t stream, uint64_t ts, uint32_t id, const uint8_t[::1] payload):
+    def put(self, int64_t stream, uint64_t ts, uint32_t id, const uint8_t[::1] payload) -> bool:
+        """Append one event; False when it fits no block."""
         cdef Rows rows
         cdef int status
         if not 0 <= stream < self._count or id >= 65536:
@@ -110,7 +129,13 @@ cdef class BlockEmitter:
             put_bytes(&self._streams[stream].out, &payload[0], payload.shape[0])
         return True
 
-    def emit(self, EventArrays given not None, tables):
+    def emit(self, EventArrays given not None, tables: Mapping[int, MarkerColumns]) -> tuple[int, int]:
+        """Append events, each to its stream, in order; those of classes without columns are left out.
+
+        Returns how many are done and, where that is not all, why: 1 for an event that is larger than a block, 4 for one
+        that its header cannot hold. The columns have `stream`, `pid` and `tid` beside the common ones. ValueError for
+        events without row, stream, time or string. Releases the GIL.
+        """
         cdef Events events = given.common(WITH_CLASS | WITH_ROW)
         cdef const int32_t* stream = <const int32_t*>given.own("stream", 4)
         cdef const int32_t* pid = <const int32_t*>given.own("pid", 4)
@@ -281,13 +306,15 @@ cdef class BlockEmitter:
         stream.corrupt += corrupt
         return status
 
-    def finish(self, int64_t stream, bint shrink):
+    def finish(self, int64_t stream, bint shrink) -> None:
+        """End the open block; with `shrink` the only block of a file takes no more than the pages that it needs."""
         if not 0 <= stream < self._count:
             raise ValueError("no such stream")
         if close_block(&self._blocks, &self._streams[stream], shrink) != FINE:
             raise MemoryError
 
-    def take(self, int64_t stream):
+    def take(self, int64_t stream) -> NDArray[uint8] | None:
+        """All whole blocks so far, None for none."""
         cdef Stream* held
         cdef int64_t size
         if not 0 <= stream < self._count:
@@ -315,6 +342,16 @@ RECORD_ID = OP_ID
 
 
 cdef class MarkerProgram:
+    """The program for the payloads of a marker.
+
+    Operations are (code, bytes, alignment, always big-endian): INTEGER; STRING, with its NUL; RAW bytes; INLINE bits of
+    a compact header; LOST, twice, the counts of the next block's header; RECORD_ID, in place of `id`. With `context` a
+    pid and a tid come at the end, with `sized` the header always says the payload's size.
+    """
+
+    # Stub:
+    # id: int
+
     def __init__(self, int64_t id, const int32_t[:, ::1] operations, int64_t largest, bint context, bint sized):
         cdef int64_t i
         cdef Operation* operation
@@ -351,7 +388,14 @@ cdef class MarkerProgram:
 
 
 cdef class MarkerColumns:
-    def __init__(self, MarkerProgram program not None, columns, int64_t length):
+    """A program and its columns in a batch, one an operation: integers, ids of strings, or (values, offsets)."""
+
+    def __init__(
+        self,
+        MarkerProgram program not None,
+        columns: Sequence[NDArray[int32] | tuple[NDArray[uint8], NDArray[int64]]],
+        int64_t length,
+    ):
         cdef const Operation* operation
         cdef const ColumnView* view
         cdef int64_t i

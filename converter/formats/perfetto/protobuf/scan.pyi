@@ -18,7 +18,6 @@ INTERNED_SIZE: int
 DEFAULTS_START: int
 DEFAULTS_SIZE: int
 COLUMNS: int
-
 #: Bits of FLAGS.
 CLEARED: int
 NEEDS_STATE: int
@@ -31,22 +30,11 @@ FIRST: int
 MACHINE: int
 #: It may have fields without a rule (`rules`), as scanning it, and then its events, has seen.
 FURTHER: int
-
 DAMAGED: int
 
 def scan_packets(
-    data: NDArray[uint8] | memoryview | bytes, begin: int, rows: NDArray[int64]
-) -> tuple[int, int, int]:
-    """Walk the fields of a Trace message (trace.proto), a row per TracePacket into `rows` (shape (n, COLUMNS)).
-
-    Returns the number of rows, the offset of the first byte not walked, and what stopped there: 0 the end of the data
-    or of the rows, 1 a field that the data cuts off, 2 bytes that are no field. Releases the GIL.
-    """
-
+    data: memoryview | bytes | NDArray[uint8], begin: int, rows: NDArray[int64]
+) -> tuple[int, int, int]: ...
 def split_fields(
-    data: NDArray[uint8] | memoryview | bytes, start: int, size: int
-) -> list[tuple[int, int, int, int]]:
-    """The fields of one message: (number, wire type, value or start, size).
-
-    Raises ValueError when the message is damaged.
-    """
+    data: memoryview | bytes | NDArray[uint8], start: int, size: int
+) -> list[tuple[int, int, int, int]]: ...

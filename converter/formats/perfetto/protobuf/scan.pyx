@@ -1,6 +1,38 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Perfetto's framing: TracePackets of a window, and the fields of any message."""
 
+# Stub:
+# #: Columns of a row of `scan_packets`. Starts are offsets in the window.
+# START: int
+# SIZE: int
+# TIMESTAMP: int
+# #: The packet's own timestamp_clock_id, -1 when it has none.
+# CLOCK: int
+# SEQUENCE: int
+# FLAGS: int
+# #: Field number of the packet's data: 0 when it has none, DAMAGED when the packet cannot be read.
+# DATA: int
+# DATA_START: int
+# DATA_SIZE: int
+# INTERNED_START: int
+# INTERNED_SIZE: int
+# DEFAULTS_START: int
+# DEFAULTS_SIZE: int
+# COLUMNS: int
+# #: Bits of FLAGS.
+# CLEARED: int
+# NEEDS_STATE: int
+# TIMED: int
+# INTERNED: int
+# DEFAULTS: int
+# DROPPED: int
+# FIRST: int
+# #: It is of another computer than the one that recorded (machine_id).
+# MACHINE: int
+# #: It may have fields without a rule (`rules`), as scanning it, and then its events, has seen.
+# FURTHER: int
+# DAMAGED: int
+
 from converter.formats.perfetto.protobuf.fields cimport (
     PACKET_ANDROID_LOG, PACKET_FIRST_PACKET_ON_SEQUENCE, PACKET_FTRACE_EVENTS,
     PACKET_GENERIC_KERNEL_TASK_STATE_EVENT, PACKET_INCREMENTAL_STATE_CLEARED, PACKET_INTERNED_DATA,
@@ -148,7 +180,12 @@ cdef void scan_packet(const uint8_t* data, int64_t at, int64_t end, int64_t* row
             note_data(row, field.number)
 
 
-def scan_packets(const uint8_t[::1] data, int64_t begin, int64_t[:, ::1] rows):
+def scan_packets(const uint8_t[::1] data, int64_t begin, int64_t[:, ::1] rows) -> tuple[int, int, int]:
+    """Walk the fields of a Trace message (trace.proto), a row per TracePacket into `rows` (shape (n, COLUMNS)).
+
+    Returns the number of rows, the offset of the first byte not walked, and what stopped there: 0 the end of the data
+    or of the rows, 1 a field that the data cuts off, 2 bytes that are no field. Releases the GIL.
+    """
     cdef int64_t end = data.shape[0]
     cdef int64_t capacity = rows.shape[0]
     cdef int64_t count = 0
@@ -192,7 +229,11 @@ def scan_packets(const uint8_t[::1] data, int64_t begin, int64_t[:, ::1] rows):
     return count, at, stopped
 
 
-def split_fields(const uint8_t[::1] data, int64_t start, int64_t size):
+def split_fields(const uint8_t[::1] data, int64_t start, int64_t size) -> list[tuple[int, int, int, int]]:
+    """The fields of one message: (number, wire type, value or start, size).
+
+    Raises ValueError when the message is damaged.
+    """
     cdef WireField field
     cdef int64_t at = start
     cdef int64_t end = start + size

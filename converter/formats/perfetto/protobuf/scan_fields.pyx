@@ -1,6 +1,19 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Fields of many messages of one type into columns, by a program: which field number goes where, read how."""
 
+# Stub:
+# from collections.abc import Sequence
+#
+# #: The number of field numbers, from 0 on, for which `decode_messages` counts fields.
+# COUNTED: int
+# #: Ways to read a field. VARINT keeps as many low bytes as the column has; SPAN stores (start, size) in two int64.
+# VARINT: int
+# ZIGZAG: int
+# BOOLEAN: int
+# FIXED64: int
+# FIXED32: int
+# SPAN: int
+
 import numpy as np
 
 from converter.formats.perfetto.protobuf.wire cimport (
@@ -176,9 +189,25 @@ cdef inline void store_or_count(
 
 
 def decode_messages(
-    const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, fields, skipped=(),
-    int64_t[::1] undeclared=None, uint32_t listed=0, int64_t[::1] offsets=None
-):
+    const uint8_t[::1] data,
+    const int64_t[:] starts,
+    const int64_t[:] sizes,
+    fields: tuple[Sequence[int], Sequence[int], Sequence[NDArray[Any]]],
+    skipped: Sequence[int] = (),
+    int64_t[::1] undeclared=None,
+    uint32_t listed=0,
+    int64_t[::1] offsets=None,
+) -> tuple[int, NDArray[uint64]]:
+    """Read field ``numbers[k]`` of message i into ``columns[k][i]``, as ``ways[k]``; skip other fields.
+
+    `fields` are `numbers`, `ways` and `columns`. Fields that are not among `skipped` either are counted in
+    `undeclared`, by their numbers; those whose numbers are beyond it together, at 0.
+
+    Columns hold the default values beforehand; of repeated occurrences the last counts (protobuf's rule). SPAN columns
+    have shape (n, 2). Returns the number of damaged messages, whose fields after the damage keep their defaults, and
+    the values of field `listed` of all messages: a repeated varint or 64-bit field, packed or not, whose `offsets` (n +
+    1) are filled. Raises ValueError when a message lies outside the data or columns do not fit. Releases the GIL.
+    """
     cdef int64_t count = starts.shape[0]
     cdef int64_t total = data.shape[0]
     cdef int64_t met[TABLE]
@@ -330,7 +359,13 @@ def lacking(
     const int64_t[::1] sizes,
     const int32_t[::1] keys,
     const uint64_t[::1] wanted,
-):
+) -> tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[uint64]]:
+    """Which messages lack a field of ``wanted[keys[i]]``, and which pair each is of: keys and bits of all pairs.
+
+    The bits say what is lacked: bit n is that of field n. A pair comes again where messages of its key were of another
+    between. A message of which nothing is wanted is not looked at. Raises ValueError when another lies outside the
+    data. Releases the GIL.
+    """
     cdef int64_t count = starts.shape[0]
     cdef int64_t end = data.shape[0]
     cdef int64_t total = wanted.shape[0]
@@ -390,13 +425,15 @@ def lacking(
 
 def decode_repeated(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
-):
+) -> NDArray[uint64]:
+    """A repeated varint or 64-bit field, packed or not: the values of all messages; fills the offsets (n + 1)."""
     return decode_messages(data, starts, sizes, ((), (), ()), (), None, number, offsets)[1]
 
 
 def repeated_spans(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, uint32_t number, int64_t[::1] offsets
-):
+) -> NDArray[int64]:
+    """(start, size) of each occurrence of a length-delimited field, shape (m, 2); fills the offsets (n + 1)."""
     cdef int64_t count = starts.shape[0]
     cdef int64_t i, at, end, found
     cdef int turn

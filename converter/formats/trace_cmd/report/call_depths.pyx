@@ -18,6 +18,8 @@ cdef struct Stack:
 
 
 cdef class CallDepths:
+    """The depth of nested calls on each CPU, as far as names of functions show it, as trace-cmd computes it."""
+
     cdef Stack* _stacks
     cdef int64_t _count
 
@@ -27,7 +29,8 @@ cdef class CallDepths:
             free(self._stacks[i].names)
         free(self._stacks)
 
-    def follow(self, const int32_t[:] cpu, const int32_t[:] caller, const int32_t[:] callee):
+    def follow(self, const int32_t[:] cpu, const int32_t[:] caller, const int32_t[:] callee) -> NDArray[int64]:
+        """The depth of each call, in their order; names are numbers, -1 those that are not known."""
         cdef int64_t count = cpu.shape[0]
         cdef int64_t i
         cdef bint good = True

@@ -8,6 +8,27 @@ compiled to programs. One pass fills the columns; a task's stack tells which exi
 Columns of the values of scanned uftrace records.
 """
 
+# Stub:
+# from converter.formats.uftrace.reading.scan_functions import Streams
+# from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
+# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Reasons why `Scanner.fill` ended: no stream has an event; the columns are full; stream `stream` needs its next
+# #: window; the table of functions needs a symbol's site, or a module's symbols; stream `stream` is damaged at `offset`
+# #: of its window, and ended.
+# DONE: int
+# FULL: int
+# NEED_WINDOW: int
+# NEED_SYMBOL: int
+# DAMAGED: int
+# #: Why a stream is damaged: the file ends within a record; a record without its magic number; a time beyond 63 bits;
+# #: an argument record of a function without specifications; values that exceed their record's end.
+# TRUNCATED: int
+# BAD_MAGIC: int
+# BAD_TIME: int
+# NO_SPECIFICATION: int
+
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, UINT64_MAX, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 
@@ -77,6 +98,19 @@ cdef struct Event:
 
 
 cdef class Scanner(Streams):
+    """Records of task files and events of other streams, merged by time into columns.
+
+    A location is ``segment << 32 | offset``. `rounded` counts the 80-bit floats that a double does not hold exactly.
+    """
+
+    # Stub:
+    # stream: int
+    # reason: int
+    # offset: int
+    # #: The time of the last record before the damage.
+    # time: int
+    # rounded: int
+
     cdef StringTable _strings
     cdef int32_t[CLASSES] _classes
     cdef int32_t _highest_class
@@ -103,6 +137,13 @@ cdef class Scanner(Streams):
         self, StringTable strings not None, FunctionTable functions not None, *, bint big_endian,
         bint close_abandoned, const int32_t[::1] classes,
     ):
+        """`classes`: of entries, exits and unmatched exits without values, of LOST, of records that nothing describes,
+        of user events with data, of watched variables of 1, 2, 4 and 8 bytes, and of entries with their place in the
+        source only.
+
+        With `close_abandoned`, exits are distinguished by the depth of their task: functions that were left without one
+        (longjmp, exec) get an exit at the time of the record that shows it.
+        """
         cdef int64_t i
         if classes.shape[0] != CLASSES:
             raise ValueError(f"{classes.shape[0]} classes")
@@ -121,7 +162,10 @@ cdef class Scanner(Streams):
             raise ValueError(f"class {class_id}")
         self._highest_class = max(self._highest_class, class_id)
 
-    def add_event(self, uint64_t id, int32_t class_id, int32_t name, int32_t category, int32_t words, int32_t width):
+    def add_event(
+        self, uint64_t id, int32_t class_id, int32_t name, int32_t category, int32_t words, int32_t width
+    ) -> None:
+        """An EVENT record with `words` integers of `width` bytes as data; with class -1 it is left out."""
         cdef int64_t at = self._event_count
         if not 0 <= words <= MOST_VALUES or width not in (4, 8):
             raise ValueError(f"{words} words of {width} bytes")
@@ -139,7 +183,11 @@ cdef class Scanner(Streams):
         self._events[at].width = width
         self._event_count += 1
 
-    def close_at(self, int32_t class_id, const int32_t[::1] stream_of_thread):
+    def close_at(self, int32_t class_id, const int32_t[::1] stream_of_thread) -> None:
+        """Ready events of this class are exits of tasks, which close the functions that they are still in.
+
+        `stream_of_thread` has the stream of each thread, -1 for those without one.
+        """
         cdef int64_t i
         for i in range(stream_of_thread.shape[0]):
             if not -1 <= stream_of_thread[i] < self._stream_count or (
@@ -151,7 +199,11 @@ cdef class Scanner(Streams):
 
     def move_estimated(
         self, int32_t class_id, const int32_t[::1] tids, const int32_t[::1] streams, int64_t most
-    ):
+    ) -> None:
+        """Ready events of this class are switches as perf records them, which move exits that have been estimated.
+
+        `streams` has the stream of each task of `tids`, which ascend; functions nest in up to `most`.
+        """
         cdef int64_t i
         cdef Stream* stream
         if tids.shape[0] != streams.shape[0]:
@@ -174,7 +226,14 @@ cdef class Scanner(Streams):
     def fill(
         self, OutputArrays events not None, uint64_t[::1] values, int64_t filled, int64_t value_count,
         int32_t[::1] counts,
-    ):
+    ) -> tuple[int, int, int]:
+        """Fill the columns from `filled` on: (what ended it, places filled, words of `values` filled).
+
+        The columns are ts, class_id, row, thread, cpu, name and category (int32), first (int64), size (uint32). `name`
+        and `category` are ids, -1 for events of other streams. `first` is where an event's words start in `values`, or
+        its location; `size` is that of the payload of an event of another stream. `counts` numbers the rows of each
+        class. Releases the GIL.
+        """
         cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef Columns out
         cdef int status
@@ -542,7 +601,11 @@ cdef class Scanner(Streams):
         return low if low < self._event_count and self._events[low].id == id else -1
 
 
-def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] columns):
+def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] columns) -> None:
+    """Copy the words from ``values[first[i]]`` on to place i of each of `columns` (words x n).
+
+    Raises ValueError for words outside `values`. Releases the GIL.
+    """
     cdef int64_t count = first.shape[0]
     cdef int64_t words = columns.shape[0]
     cdef int64_t i, k

@@ -6,6 +6,9 @@ Sources: linux/perf_event.h (struct perf_event_header, PERF_RECORD_*; with sampl
 time), uftrace's utils/perf.c and utils/extern.c.
 """
 
+# Stub:
+# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.tables.tasks import TaskTable
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
@@ -47,7 +50,14 @@ def scan_perf(
     const int32_t[::1] class_of_type,
     TaskTable tasks,
     OutputArrays events not None,
-):
+) -> tuple[int, int, bool]:
+    """Walk the records of a perf-cpuN.dat into columns: (events, bytes consumed, whether there the data is damaged).
+
+    The columns are ts, class_id, thread, and start and size (uint32). `class_of_type` has an entry for each of the
+    types 0 to 31; records of other types, and of those whose entry is -1, are left out. The payload of a record is the
+    whole record. The thread of a context switch is -1, that of a fork the parent. Stops where the columns are full,
+    where the rest is no whole record, and at damage. Releases the GIL.
+    """
     cdef Events columns = events.common(WITH_CLASS | WITH_THREAD)
     cdef int64_t* ts = columns.ts
     cdef int32_t* class_id = columns.class_id
@@ -101,7 +111,8 @@ def scan_perf(
     return count, at, bool(damaged)
 
 
-def survey_perf(const uint8_t[::1] data, bint big_endian, TaskTable tasks, int64_t[::1] counts):
+def survey_perf(const uint8_t[::1] data, bint big_endian, TaskTable tasks, int64_t[::1] counts) -> tuple[int, bool]:
+    """Collect what the records say about tasks, and count them by type (32): (bytes consumed, damaged)."""
     cdef bint swap = big_endian != HOST_IS_BIG
     cdef int64_t total = data.shape[0]
     cdef int64_t at = 0
@@ -147,7 +158,12 @@ def survey_perf(const uint8_t[::1] data, bint big_endian, TaskTable tasks, int64
 
 def scan_lines(
     const uint8_t[::1] data, bint final, int64_t[::1] ts, uint32_t[::1] start, uint32_t[::1] size
-):
+) -> tuple[int, int, int]:
+    """Split the lines "SECONDS.NANOSECONDS message" of extern.dat: (events, bytes consumed, first line that is none).
+
+    The payload is the message. Comments ("#") and empty lines are left out, as are lines without a time, of which the
+    first's offset is given (-1: none). The last line counts, without its end, if `final`. Releases the GIL.
+    """
     cdef int64_t total = data.shape[0]
     cdef int64_t room = ts.shape[0]
     cdef int64_t at = 0

@@ -7,6 +7,20 @@ Symbols and functions are passed to the table when a record first has an address
 Streams of records and of events that are decoded elsewhere: their windows, and which of them is next.
 """
 
+# Stub:
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which
+# #: int arguments fill by half, and 80-bit floats, which become doubles; texts (a length of 16 bits before them) and
+# #: bytes take two, location and length.
+# UNSIGNED: int
+# SIGNED: int
+# REGISTER: int
+# FLOAT80: int
+# TEXT: int
+# BYTES: int
+
 from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc, realloc
@@ -37,6 +51,15 @@ cdef enum:
 
 
 cdef class FunctionTable:
+    """The functions at the addresses of records, for one `Scanner`; its arrays are kept.
+
+    `module` and `symbol` are those that the scanner lacks (`NEED_SYMBOL`): with symbol -1 the module's symbols.
+    """
+
+    # Stub:
+    # module: int
+    # symbol: int
+
     def __cinit__(self, StringTable strings not None):
         cdef int64_t i
         self._strings = strings
@@ -60,14 +83,16 @@ cdef class FunctionTable:
         free(self.programs)
         free(self.cache)
 
-    def add_module(self):
+    def add_module(self) -> int:
+        """A file with symbols, which `load_module` returns when an address is in it; return its number."""
         self._modules = <Module*>grown(self._modules, self._module_count, sizeof(Module))
         memset(&self._modules[self._module_count], 0, sizeof(Module))
         self._modules[self._module_count].count = UNLOADED
         self._module_count += 1
         return self._module_count - 1
 
-    def load_module(self, int32_t number, const uint64_t[::1] starts, const uint64_t[::1] ends):
+    def load_module(self, int32_t number, const uint64_t[::1] starts, const uint64_t[::1] ends) -> None:
+        """The symbols of a module, ascending."""
         cdef int64_t count = starts.shape[0]
         cdef Module* module
         if ends.shape[0] != count:
@@ -90,7 +115,8 @@ cdef class FunctionTable:
         const uint64_t[::1] ends,
         const uint64_t[::1] bases,
         const int32_t[::1] modules,
-    ):
+    ) -> int:
+        """Mappings, ascending, of modules (-1: of no symbols); its number."""
         cdef int64_t count = starts.shape[0]
         cdef int64_t i
         cdef Space* space
@@ -110,7 +136,10 @@ cdef class FunctionTable:
         self.space_count += 1
         return self.space_count - 1
 
-    def add_program(self, const int32_t[:, ::1] operations, int32_t class_id, int32_t unmatched_class):
+    def add_program(self, const int32_t[:, ::1] operations, int32_t class_id, int32_t unmatched_class) -> int:
+        """Add the program that decodes an argument record (n x 2), and the class of its events (-1: left out); return
+        its number.
+        """
         cdef int64_t count = operations.shape[0]
         cdef int64_t i
         cdef Program* program
@@ -144,7 +173,8 @@ cdef class FunctionTable:
     def set_site(
         self, int32_t module, int64_t symbol, int32_t name, int32_t category, int32_t entry, int32_t leave,
         int32_t source,
-    ):
+    ) -> None:
+        """The names (ids) of a symbol, its programs (-1: none), and its place in the source (an id; -1: unknown)."""
         cdef int32_t* site
         if not 0 <= module < self._module_count or not 0 <= symbol < self._modules[module].count:
             raise ValueError(f"symbol {symbol} of module {module}")
@@ -201,6 +231,8 @@ cdef void* grown(void* array, int64_t count, size_t size) except NULL:
 
 
 cdef class Streams:
+    """Streams by number, as they are added; at equal times the lower number goes first. What `Scanner` is based on."""
+
     def __cinit__(
         self, object strings, FunctionTable functions not None, *, bint big_endian, bint close_abandoned, object classes
     ):
@@ -246,7 +278,8 @@ cdef class Streams:
             raise ValueError(f"segment {segment}")
         return &self._streams[number]
 
-    def add_tasks(self, int32_t thread, const int64_t[::1] times, const int32_t[::1] spaces):
+    def add_tasks(self, int32_t thread, const int64_t[::1] times, const int32_t[::1] spaces) -> int:
+        """A stream of a task file's records; from times[i] on its addresses are those of spaces[i]."""
         cdef Stream* stream
         cdef int64_t i
         if times.shape[0] != spaces.shape[0] or times.shape[0] == 0:
@@ -267,19 +300,22 @@ cdef class Streams:
         self._kept.append((times, spaces))
         return self._stream_count - 1
 
-    def untracked(self):
+    def untracked(self) -> int:
+        """Streams whose depth is no longer followed since it exceeds what memory allows."""
         cdef int32_t i
         if not self._close:
             return 0
         return sum([1 for i in range(self._stream_count) if not self._streams[i].is_ready and not self._streams[i].tracked])
 
-    def add_ready(self, int32_t cpu):
+    def add_ready(self, int32_t cpu) -> int:
+        """A stream of events that are decoded elsewhere; its number."""
         cdef Stream* stream = self._add_stream()
         stream.is_ready = True
         stream.cpu = cpu
         return self._stream_count - 1
 
-    def feed(self, int32_t number, const uint8_t[::1] window, int64_t segment, bint final):
+    def feed(self, int32_t number, const uint8_t[::1] window, int64_t segment, bint final) -> None:
+        """Give a stream of records its next window, which starts where `consumed` said; it is kept."""
         cdef Stream* stream = self._empty(number, False, segment)
         if window.shape[0] > 0x7fffffff:
             raise ValueError("a window of 2 GiB and more")
@@ -296,7 +332,8 @@ cdef class Streams:
             stream.next_ts = 0
         push(&self._heap, number)
 
-    def resume(self, int32_t number, const uint8_t[::1] window, int64_t segment, bint final):
+    def resume(self, int32_t number, const uint8_t[::1] window, int64_t segment, bint final) -> None:
+        """Give a stream its next window, before which records of unknown depth are lost."""
         self.feed(number, window, segment, final)
         self._streams[number].adrift = True
 
@@ -307,7 +344,8 @@ cdef class Streams:
         int64_t count,
         const uint8_t[::1] data,
         int64_t segment,
-    ):
+    ) -> None:
+        """Give an empty stream its next events, whose payloads lie in `data`, the segment. The arrays are kept."""
         cdef Events columns = events.common(WITH_CLASS | WITH_THREAD)
         cdef Stream* stream = self._empty(number, True, segment)
         if not 0 <= count <= columns.count:
@@ -328,12 +366,14 @@ cdef class Streams:
         stream.next_ts = columns.ts[0]
         push(&self._heap, number)
 
-    def consumed(self, int32_t number):
+    def consumed(self, int32_t number) -> int:
+        """Bytes of the stream's window that have become events."""
         if not 0 <= number < self._stream_count:
             raise ValueError(f"stream {number} of {self._stream_count}")
         return self._streams[number].at
 
-    def renumber(self, int32_t number, int64_t segment):
+    def renumber(self, int32_t number, int64_t segment) -> None:
+        """From now on the stream's window is `segment`."""
         if not 0 <= number < self._stream_count or not 0 <= segment < 1 << 31:
             raise ValueError(f"stream {number}, segment {segment}")
         self._streams[number].segment = segment

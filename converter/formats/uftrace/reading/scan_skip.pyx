@@ -28,6 +28,11 @@ cdef struct Frame:
 
 
 cdef class OpenEntries:
+    """The entries of the functions that a task is in, as its records are passed over.
+
+    Only records that nest as calls do are: without values, each exit that of the innermost function.
+    """
+
     cdef Frame* _frames
     cdef int64_t _room
     cdef int64_t _depth
@@ -40,11 +45,16 @@ cdef class OpenEntries:
     def __dealloc__(self):
         free(self._frames)
 
-    def places(self):
+    def places(self) -> list[int]:
+        """Return the offsets of the entries in the file, the outermost first."""
         cdef int64_t i
         return [self._frames[i].place for i in range(self._depth)]
 
-    def follow(self, const uint8_t[::1] window, int64_t start, uint64_t until):
+    def follow(self, const uint8_t[::1] window, int64_t start, uint64_t until) -> int:
+        """Go on with the whole records of a window, which starts at `start` of the file, that are before a time.
+
+        Returns how many bytes these are, -1 where another record is among them.
+        """
         cdef int64_t end = window.shape[0] - window.shape[0] % RECORD_SIZE
         cdef int64_t at = 0
         cdef int64_t number
@@ -96,7 +106,11 @@ cdef inline bint _is_record(const uint8_t* data, int64_t at, uint64_t time, bint
     return time <= ts and ts - time < <uint64_t>1 << LONGEST and (load64(data + at + 8, swap) >> 3) & 7 == MAGIC
 
 
-def find_record(const uint8_t[::1] data, int64_t at, uint64_t time, *, bint big_endian):
+def find_record(const uint8_t[::1] data, int64_t at, uint64_t time, *, bint big_endian) -> int:
+    """The first place from `at` on, in steps of 8 bytes, where four records follow each other, or fewer up to the end.
+
+    Their times rise, the first from `time` on; -1 without such a place.
+    """
     cdef const uint8_t* start = &data[0] if data.shape[0] else NULL
     cdef int64_t end = data.shape[0] - RECORD_SIZE
     cdef bint swap = big_endian != HOST_IS_BIG

@@ -18,40 +18,29 @@ GETS_CPU: Final[int]
 #: Functions of the kernel: shown where their task is in none of its program, if the kernel is shown there.
 KERNEL_CALL: Final[int]
 KERNEL_RETURN: Final[int]
-
 #: Further effects of a function on the stack of its task.
 EXECUTES: Final[int]
 SETS_JUMP: Final[int]
 JUMPS: Final[int]
 FORKS: Final[int]
-
 #: The part of a record that is shown: all; a call as far as its arguments; its end, on the same line.
 WHOLE: Final[int]
 WITH_END: Final[int]
 END: Final[int]
-
 #: Which text a switch has.
 OUT: Final[int]
 OUT_PREEMPTED: Final[int]
 IN: Final[int]
 BOTH: Final[int]
 BOTH_PREEMPTED: Final[int]
-
 #: In place of names.
 NO_NAME: Final[int]
 SWITCHED: Final[int]
 SWITCHED_PREEMPTED: Final[int]
 
 class CallStacks:
-    """The stacks of all tasks.
-
-    `parents` are the threads that forked them, or -1; no stack has more than `most_frames`, and functions more than
-    `levels` deep are not shown.
-    """
-
     #: Batches that were followed.
     batches: int
-
     def __init__(
         self,
         parents: NDArray[int32],
@@ -62,8 +51,7 @@ class CallStacks:
         kernel_outside: bool,
     ) -> None: ...
     @property
-    def settled(self) -> int:
-        """Return the number of batches, from the first, in which no record waits for another."""
+    def settled(self) -> int: ...
     def follow(
         self,
         ts: NDArray[int64],
@@ -73,14 +61,6 @@ class CallStacks:
         name: NDArray[int32],
         does: NDArray[int8],
         lines: NDArray[uint8],
-    ) -> None:
-        """Follow a batch: nanoseconds, what records are, their threads, depths and names, -1 where not known.
-
-        Threads of EXTERNAL records are put in. `does` has what functions do by their names. `lines`, zeros of 16 bytes
-        each, are filled: the part (u1); of the time, from 1 on, the unit (u1), how many (u2) and how many thousandths
-        (u2); the text (i2); levels of indentation (i4); the name (i4).
-        """
-    def end(self) -> None:
-        """Nothing follows."""
-    def remaining(self) -> list[tuple[int, list[int]]]:
-        """The tasks that are still in functions, and the names of these from the outermost on."""
+    ) -> None: ...
+    def end(self) -> None: ...
+    def remaining(self) -> list[tuple[int, list[int]]]: ...

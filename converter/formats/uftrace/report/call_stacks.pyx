@@ -5,6 +5,44 @@ A call waits for the next record that is shown: if that is its end, both are on 
 CPU for its return.
 """
 
+# Stub:
+# from typing import Final
+#
+# #: Kinds of records for the stacks: EVENT and the kinds after it are not shown where their task is in no function.
+# NOTHING: Final[int]
+# CALL: Final[int]
+# RETURN: Final[int]
+# LOST: Final[int]
+# EVENT: Final[int]
+# KERNEL_EVENT: Final[int]
+# #: An event of the task that was at work last.
+# EXTERNAL: Final[int]
+# LEAVES_CPU: Final[int]
+# PREEMPTED: Final[int]
+# GETS_CPU: Final[int]
+# #: Functions of the kernel: shown where their task is in none of its program, if the kernel is shown there.
+# KERNEL_CALL: Final[int]
+# KERNEL_RETURN: Final[int]
+# #: Further effects of a function on the stack of its task.
+# EXECUTES: Final[int]
+# SETS_JUMP: Final[int]
+# JUMPS: Final[int]
+# FORKS: Final[int]
+# #: The part of a record that is shown: all; a call as far as its arguments; its end, on the same line.
+# WHOLE: Final[int]
+# WITH_END: Final[int]
+# END: Final[int]
+# #: Which text a switch has.
+# OUT: Final[int]
+# OUT_PREEMPTED: Final[int]
+# IN: Final[int]
+# BOTH: Final[int]
+# BOTH_PREEMPTED: Final[int]
+# #: In place of names.
+# NO_NAME: Final[int]
+# SWITCHED: Final[int]
+# SWITCHED_PREEMPTED: Final[int]
+
 from libc.stdint cimport int32_t, int64_t, int8_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free, realloc
 
@@ -80,6 +118,16 @@ cdef struct Task:
 
 
 cdef class CallStacks:
+    """The stacks of all tasks.
+
+    `parents` are the threads that forked them, or -1; no stack has more than `most_frames`, and functions more than
+    `levels` deep are not shown.
+    """
+
+    # Stub:
+    # #: Batches that were followed.
+    # batches: int
+
     cdef Task* _tasks
     cdef int64_t _count
     cdef int64_t _most_frames
@@ -124,7 +172,8 @@ cdef class CallStacks:
         free(self._tasks)
 
     @property
-    def settled(self):
+    def settled(self) -> int:
+        """Return the number of batches, from the first, in which no record waits for another."""
         return self._batch if self._waiting else self.batches
 
     def follow(
@@ -136,7 +185,13 @@ cdef class CallStacks:
         const int32_t[::1] name,
         const int8_t[::1] does,
         uint8_t[:, ::1] lines,
-    ):
+    ) -> None:
+        """Follow a batch: nanoseconds, what records are, their threads, depths and names, -1 where not known.
+
+        Threads of EXTERNAL records are put in. `does` has what functions do by their names. `lines`, zeros of 16 bytes
+        each, are filled: the part (u1); of the time, from 1 on, the unit (u1), how many (u2) and how many thousandths
+        (u2); the text (i2); levels of indentation (i4); the name (i4).
+        """
         cdef int64_t count = ts.shape[0]
         cdef int64_t i
         cdef int32_t number
@@ -168,11 +223,13 @@ cdef class CallStacks:
             self._lines = lines
         self.batches += 1
 
-    def end(self):
+    def end(self) -> None:
+        """Nothing follows."""
         self._settle()
         self._lines = None
 
-    def remaining(self):
+    def remaining(self) -> list[tuple[int, list[int]]]:
+        """The tasks that are still in functions, and the names of these from the outermost on."""
         cdef int64_t i, k, first
         cdef Task* task
         found = []

@@ -6,6 +6,39 @@ follow where `more` says so. Each task has a buffer of its own and the stack of 
 exit without a name belongs to.
 """
 
+# Stub:
+# from converter.formats.uftrace.writing.emit_programs import Programs
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Records that a program writes; the columns of a `named` one begin with the ids of name and category. ENTRY: of a
+# #: function, with its arguments; named.
+# ENTRY: int
+# #: EXIT: of the open function, or of the named one, with the value that it returns.
+# EXIT: int
+# #: LOST: a count of 8 bytes, below 2^48, or -1 where nobody knows it.
+# LOST: int
+# #: USER_EVENT: an event without data, numbered by its name.
+# USER_EVENT: int
+# #: EVENT: an event with a number and data, values without gaps.
+# EVENT: int
+# #: RAW: a whole record with what follows it, a multiple of 8 bytes; only its time is written again.
+# RAW: int
+# #: VARIABLE: a watched variable and its value, one number; the name is the variable's, and becomes a symbol.
+# VARIABLE: int
+# #: Operations, rows of (operation, width):
+# #: VALUE: a number of `width` bytes.
+# VALUE: int
+# #: TEXT: its length in two bytes, then the bytes; a column of ids, or (values, offsets).
+# TEXT: int
+# #: BYTES: exactly `width` bytes; (values, offsets).
+# BYTES: int
+# #: Results for the event at which `emit` stopped.
+# OK: int
+# BAD_COLUMN: int
+# TEXT_TOO_LONG: int
+# BAD_VALUE: int
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, UINT64_MAX, uint64_t
@@ -71,6 +104,7 @@ cdef class Emitter(Programs):
     def __cinit__(
         self, StringTable strings not None, uint64_t first_address, uint64_t symbol_size, bytes mark
     ):
+        """Function i has the address ``first_address + symbol_size * i``; `mark` names one that is no slice."""
         self._symbols.item_size = self._events.item_size = sizeof(Symbol)
         self._first_address = first_address
         self._symbol_size = symbol_size
@@ -88,22 +122,22 @@ cdef class Emitter(Programs):
         free_numbers(&self._events)
 
     @property
-    def max_depth(self):
+    def max_depth(self) -> int:
         """Return the largest number of functions open at a time in one task."""
         return self._max_depth
 
     @property
-    def mark(self):
+    def mark(self) -> int:
         """The number of the function that is no slice, -1 where it was not needed."""
         return self._mark
 
     @property
-    def has_functions(self):
+    def has_functions(self) -> bool:
         """Return True if there are functions that are slices."""
         return self._symbols.count > (self._mark >= 0)
 
-    def add_tasks(self, int64_t count):
-        """Extend the table to `count` tasks."""
+    def add_tasks(self, int64_t count) -> None:
+        """Make room for `count` tasks."""
         cdef void* moved
         if count <= self._task_count:
             return
@@ -114,8 +148,11 @@ cdef class Emitter(Programs):
         memset(self._tasks + self._task_count, 0, (count - self._task_count) * sizeof(Task))
         self._task_count = count
 
-    def emit(self, EventArrays columns not None, int64_t start):
-        """Emit events from number `start` on: (status, number of the first that was not emitted)."""
+    def emit(self, EventArrays columns not None, int64_t start) -> tuple[int, int]:
+        """Emit events from number `start` on, each to its task: (status, the first that was not). Releases the GIL.
+
+        `class_id` are the programs; the columns have a `task` beside the common ones.
+        """
         cdef Events events = columns.common(WITH_CLASS | WITH_ROW)
         cdef const int32_t* tasks = <const int32_t*>columns.own("task", 4)
         cdef int64_t at = start
@@ -133,7 +170,7 @@ cdef class Emitter(Programs):
             raise MemoryError
         return status, at
 
-    def put_event(self, int64_t task, uint64_t ts, uint64_t event):
+    def put_event(self, int64_t task, uint64_t ts, uint64_t event) -> None:
         """An event without data."""
         self._check(task)
         if not ensure(&self._tasks[task].out, RECORD_SIZE):
@@ -141,23 +178,23 @@ cdef class Emitter(Programs):
         put_head(&self._tasks[task], ts, TYPE_EVENT, False, self._tasks[task].depth, event)
         self._tasks[task].dirty = True
 
-    def put_mark(self, int64_t task, uint64_t ts):
-        """The entry and exit of the function that is no slice."""
+    def put_mark(self, int64_t task, uint64_t ts) -> None:
+        """The entry and exit of the function that is no slice; a lost record has them before it by itself."""
         self._check(task)
         if not self._put_mark(&self._tasks[task], ts):
             raise MemoryError
 
-    def last_time(self, int64_t task):
+    def last_time(self, int64_t task) -> int:
         """The time of a task's last record, 0 where it has none."""
         self._check(task)
         return self._tasks[task].last
 
-    def dirty(self):
+    def dirty(self) -> list[int]:
         """The tasks with records that were not taken."""
         cdef int64_t i
         return [i for i in range(self._task_count) if self._tasks[i].dirty]
 
-    def take(self, int64_t task):
+    def take(self, int64_t task) -> bytes:
         """The records of a task since the last time."""
         cdef Task* of
         self._check(task)
@@ -170,8 +207,11 @@ cdef class Emitter(Programs):
             memset(&of.out, 0, sizeof(Output))
         return data
 
-    def symbols(self):
-        """All functions: (shown name, name, category, program of entries, program of exits, source), -1: none."""
+    def symbols(self) -> list[tuple[int, int, int, int, int, int]]:
+        """The functions by number: shown name, name, category (-1: of exits without an entry), programs of both, place.
+
+        A program is -1 where the function has no such record, or none with values or a name.
+        """
         cdef int64_t i
         cdef Symbol* items = symbols_of(&self._symbols)
         return [
@@ -182,8 +222,8 @@ cdef class Emitter(Programs):
             for i in range(self._symbols.count)
         ]
 
-    def user_events(self):
-        """All events by name: (name, category)."""
+    def user_events(self) -> list[tuple[int, int]]:
+        """Name and category of the named events by number, which counts from the first id of such."""
         cdef int64_t i
         cdef Symbol* items = symbols_of(&self._events)
         return [(items[i].name, items[i].category) for i in range(self._events.count)]

@@ -7,7 +7,7 @@ from converter.kernels.programs cimport ProgramSet
 
 
 cdef enum:
-    # Records that programs write: see emit.pyi.
+    # Records that programs write: see emit.pyx.
     P_ENTRY = 0
     P_EXIT = 1
     P_LOST = 2

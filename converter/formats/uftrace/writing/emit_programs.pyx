@@ -1,6 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Programs that write the records of event classes: what a record's head is followed by, and the columns it is from."""
 
+# Stub:
+# from collections.abc import Sequence
+# from typing import TypeAlias
+# from converter.kernels.programs import ProgramSet
+#
+# Column: TypeAlias = NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]
+
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from converter.formats.uftrace.arguments.values cimport padded
@@ -20,8 +27,19 @@ TAKES[:] = [TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES]
 
 
 cdef class Programs(ProgramSet):
-    def add_program(self, int32_t record, bint named, operations, int64_t event=0, *, bint placed=False):
-        """A program for a class; its number."""
+    """The programs of event classes, and the columns that they run over: what `Emitter` is based on.
+
+    Columns are arrays of the operations' widths, int32 ids, or (values, offsets) of lists.
+    """
+
+    def add_program(
+        self, int32_t record, bint named, operations: Sequence[tuple[int, int]], int64_t event=0, *, bint placed=False
+    ) -> int:
+        """A program for a class; its number. Raises ValueError for records that cannot be.
+
+        The columns of a `named` one begin with the ids of name and category; of a `placed` one, that of the function's
+        place in the source follows.
+        """
         cdef Program* program
         cdef BoundColumns columns
         cdef Operation* operation

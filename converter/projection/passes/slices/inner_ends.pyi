@@ -1,13 +1,15 @@
 import numpy as np
+from numpy import int32, int64
 from numpy.typing import NDArray
 
 class InnerEnds:
+    def __init__(self) -> None: ...
     def find(
         self,
-        step: NDArray[np.int32],
-        thread: NDArray[np.int32],
-        track: NDArray[np.int32],
-        name: NDArray[np.int32],
-        category: NDArray[np.int32],
+        step: NDArray[int32],
+        thread: NDArray[int32],
+        track: NDArray[int32],
+        name: NDArray[int32],
+        category: NDArray[int32],
         or_unnamed: bool,
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]: ...
+    ) -> tuple[NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp]]: ...

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Slices that the end of an outer one closes, where ends match begins by name."""
 
+# Stub:
+# import numpy as np
+
 import os
 
 import numpy as np
@@ -72,7 +75,7 @@ cdef class InnerEnds:
         const int32_t[::1] name,
         const int32_t[::1] category,
         bint or_unnamed,
-    ):
+    ) -> tuple[NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp]]:
         """Continue with the events of a batch, in order of time.
 
         Args:

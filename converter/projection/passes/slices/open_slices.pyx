@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Slices that are open, by their names: which ends have a name that none of them has."""
 
+# Stub:
+# import numpy as np
+
 import os
 
 import numpy as np
@@ -53,7 +56,16 @@ cdef class OpenSlices:
         const int32_t[::1] name,
         bint by_name,
         bint in_turn=False,
-    ):
+    ) -> NDArray[np.intp]:
+        """Go on with events, of which those of step 1 begin and those of step 2 end a slice of a track and thread.
+
+        An end that finds none of its name ends the innermost slice; where ends are `by_name`, none, and one that has no
+        name is of any. Where they come `in_turn`, each ends the innermost, whatever its name.
+
+        Returns:
+            The places of ends that have another name than the slice that they end.
+
+        """
         cdef int64_t count = step.shape[0]
         cdef int64_t i
         cdef int32_t lane, entry
@@ -100,8 +112,16 @@ cdef class OpenSlices:
         const int32_t[:] class_id,
         const int32_t[:] thread,
         const int32_t[:] track,
-        const int64_t[::1] order,
-    ):
+        const int64_t[::1] order: NDArray[int64] | None,
+    ) -> NDArray[int64]:
+        """Go on with events whose ends have no name and end the innermost slice, but for begins of what stays open.
+
+        Classes have steps; `order` is that of time, None where events are in it.
+
+        Returns:
+            The places of these begins, in order, with which `match` has to go on.
+
+        """
         cdef int64_t count = class_id.shape[0]
         cdef bint is_ordered = order is None
         cdef uint32_t classes = <uint32_t>min(steps.shape[0], INT32_MAX)
@@ -193,10 +213,30 @@ cdef class NamedEnds:
         const int32_t[:] class_id,
         const int32_t[:] row,
         const int32_t[:] thread,
-        const int64_t[::1] order,
-        dict begins,
-        dict ends,
-    ):
+        const int64_t[::1] order: NDArray[int64] | None,
+        dict begins: dict[int, tuple[NDArray[int32], NDArray[int32]]],
+        dict ends: dict[int, tuple[NDArray[int32], NDArray[int32]]],
+    ) -> tuple[int, int]:
+        """Give ends of slices without a name that of the innermost slice of their thread; goes on from batch to batch.
+
+        One with a name ends the innermost slice of that name, or none; one that has a category alone ends the innermost
+        slice if that is its category, too.
+
+        Args:
+            class_id: of each event.
+            row: of each event, among those of its class.
+            thread: of each event.
+            order: that of time, None where the events are in it.
+            begins: ids of names and categories of slices that begin, by class.
+            ends: of slices that end. Their names are replaced.
+
+        Returns:
+            The number of ends that were named, and the position of the first of them.
+
+        Raises:
+            ValueError: a row that its class does not have.
+
+        """
         cdef int64_t count = class_id.shape[0]
         cdef bint is_ordered = order is None
         cdef int32_t classes = max(*begins, *ends, -1, -1) + 1
@@ -308,7 +348,15 @@ cdef class NestedSlices:
         const int64_t[:] ts,
         const int64_t[::1] end,
         const int64_t[::1] order,
-    ):
+    ) -> tuple[NDArray[int32], int, int]:
+        """Go on with events in an order of time. Those of step 1 begin and those of step 2 end a slice of a track and
+        thread; those of step 3 are complete slices until an `end`, which those of step 4 need an event for.
+
+        Returns:
+            Which line beside its track each complete slice nests on, 0 for the track; how many are on one because they
+            cross an end, and how many should be, but are of an earlier batch.
+
+        """
         cdef int64_t count = step.shape[0]
         cdef int64_t i, k
         cdef int32_t lane = -1

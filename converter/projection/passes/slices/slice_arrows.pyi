@@ -1,14 +1,11 @@
-import numpy as np
+from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
 class SliceArrows:
+    def __init__(self) -> None: ...
     def steps(
-        self, id: NDArray[np.uint64], terminates: NDArray[np.uint8], order: NDArray[np.int64]
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-        """Go on with slices that say the id of a flow, in an order of time.
-
-        Returns:
-            What each is to its flow (1 the begin, 2 a step, 3 the end, 0 the end of one that never began), and how many
-            flows of that id have ended before.
-
-        """
+        self,
+        id: NDArray[uint64],
+        terminates: memoryview | bytes | NDArray[uint8],
+        order: NDArray[int64],
+    ) -> tuple[NDArray[uint8], NDArray[int32]]: ...

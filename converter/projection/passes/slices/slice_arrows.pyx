@@ -34,7 +34,16 @@ cdef class SliceArrows:
     def __dealloc__(self):
         free_numbers(&self._flows)
 
-    def steps(self, const uint64_t[::1] id, const uint8_t[::1] terminates, const int64_t[::1] order):
+    def steps(
+        self, const uint64_t[::1] id, const uint8_t[::1] terminates, const int64_t[::1] order
+    ) -> tuple[NDArray[uint8], NDArray[int32]]:
+        """Go on with slices that say the id of a flow, in an order of time.
+
+        Returns:
+            What each is to its flow (1 the begin, 2 a step, 3 the end, 0 the end of one that never began), and how many
+            flows of that id have ended before.
+
+        """
         cdef int64_t count = id.shape[0]
         cdef int64_t i, k
         cdef int32_t number = 0

@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Nesting depth of slices: finds those inside too many others for viewers to show."""
 
+# Stub:
+# from converter.kernels.event_arrays import EventArrays
+
 import os
 
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t, uint32_t
@@ -52,9 +55,25 @@ cdef class SliceDepths:
         free_numbers(&self._lanes)
 
     def beyond(
-        self, const int32_t[::1] steps, const int32_t[::1] of_cpus, EventArrays events not None,
-        const int64_t[::1] order, int64_t most,
-    ):
+        self,
+        const int32_t[::1] steps,
+        const int32_t[::1] of_cpus,
+        EventArrays events not None,
+        const int64_t[::1] order: NDArray[int64] | None,
+        int64_t most,
+    ) -> int:
+        """Go on with events in an order of time, None where they are in it; classes have steps.
+
+        The events have all common columns but `row`, and `end`.
+
+        Those of step 1 begin and those of step 2 end a slice of a track, or of a thread where they are on no track;
+        those of step 3 are complete slices until an `end`. Classes that have a number `of_cpus`, below -1, are on the
+        track of that number of their CPU.
+
+        Returns:
+            How many are inside of `most` others. Viewers drop them, so that they are not around any.
+
+        """
         cdef Events columns = events.common(WITH_CLASS | WITH_THREAD | WITH_CPU | WITH_TRACK)
         cdef const int32_t* class_id = columns.class_id
         cdef const int32_t* thread = columns.thread

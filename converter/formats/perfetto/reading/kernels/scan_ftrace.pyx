@@ -1,6 +1,44 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Bundles of ftrace events (ftrace_event_bundle.proto): from packets to one row an event."""
 
+# Stub:
+# from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
+# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Columns of a row of `scan_bundles`.
+# EVENTS: int
+# SWITCHES: int
+# WAKINGS: int
+# #: -1 when the bundle does not say.
+# CPU: int
+# LOST: int
+# CLOCK: int
+# FTRACE_TIMESTAMP: int
+# BOOT_TIMESTAMP: int
+# COMPACT_START: int
+# COMPACT_SIZE: int
+# #: Number of generic event descriptors.
+# DESCRIPTORS: int
+# #: previous_bundle_end_timestamp, or last_read_event_timestamp; 0 when both are absent.
+# PREVIOUS_END: int
+# #: Not 0 when the bundle cannot be read.
+# DAMAGE: int
+# IN_AN_EVENT: int
+# #: Not 0 when the bundle, or an event that was read of it, may have fields without a rule (`rules`).
+# FURTHER: int
+# BUNDLE_COLUMNS: int
+# #: Keys of events that are no FtraceEvent: what compact_sched holds, and a bundle's lost events. `start` of the last
+# #: is how many there were.
+# KEY_COMPACT_SWITCH: int
+# KEY_COMPACT_WAKING: int
+# KEY_LOST: int
+# KEY_LOST_COUNTED: int
+# #: Key of an event whose field number is beyond all that are assigned; its payload is the whole FtraceEvent.
+# KEY_UNKNOWN: int
+# #: The number of keys.
+# KEYS: int
+
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
 from converter.formats.perfetto.protobuf.fields cimport (
     BUNDLE_BOOT_TIMESTAMP, BUNDLE_COMPACT_SCHED, BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES,
@@ -146,7 +184,11 @@ cdef void scan_bundle(
 def scan_bundles(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t[:, ::1] rows,
     NamingEvents naming=None,
-):
+) -> None:
+    """Count what each FtraceEventBundle holds, a row each (shape (n, BUNDLE_COLUMNS)); `naming` notes names of tasks.
+
+    Raises ValueError when a bundle lies outside the data. Releases the GIL.
+    """
     cdef int64_t i
     cdef bint names = naming is not None
     cdef int64_t count = starts.shape[0]
@@ -173,6 +215,8 @@ cdef struct CpuState:
 
 
 cdef class CpuStates:
+    """The task that each CPU runs, as the switches seen so far say: what compact_sched leaves out."""
+
     cdef CpuState _states[MAX_CPUS]
 
     def __cinit__(self):
@@ -456,8 +500,17 @@ def fill_bundles(
     CpuStates cpus,
     StringTable strings,
     OutputArrays events not None,
-    compact,
-):
+    compact: tuple[NDArray[int64], NDArray[int64]],
+) -> int:
+    """Fill in the events of bundles, those of each merged by time, at equal times in the order event, waking, switch.
+
+    The columns are ts, cpu, tid, key and bundle (int32), flags (32 bits), start and size (int64); `compact` are
+    `switches` and `wakings`. `rows` are what `scan_bundles` returned; a row's LOST adds an event of key KEY_LOST before
+    its bundle's. An event's payload is ``data[start:start + size]``; of compact ones `start` is a row of `switches`
+    (shape (n, 7): prev_pid, prev_prio, prev_comm, prev_state, next_pid, next_prio, next_comm) or of `wakings` (shape
+    (n, 4): pid, target_cpu, prio, comm), comms being string ids. Unknown previous tasks are pid -1, prio 0 and no comm.
+    Returns the number of events. Raises ValueError when the columns are too short. Releases the GIL.
+    """
     cdef Output out
     cdef Events columns = events.common(WITH_CPU)
     cdef int64_t[:, ::1] switches

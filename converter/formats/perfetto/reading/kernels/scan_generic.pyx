@@ -1,6 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Events that describe themselves (GenericFtraceEvent): the class of each by its shape, and values by their index."""
 
+# Stub:
+# from converter.kernels.tables.strings import StringTable
+
 from converter.formats.perfetto.protobuf.fields cimport (
     GENERIC_EVENT_NAME, GENERIC_FIELD, GENERIC_FIELD_INT_VALUE, GENERIC_FIELD_NAME,
     GENERIC_FIELD_STR_VALUE, GENERIC_FIELD_UINT_VALUE,
@@ -86,7 +89,12 @@ cdef int shape_of(const uint8_t* data, int64_t at, int64_t end, Output* text) no
 
 def generic_signatures(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, StringTable signatures, int32_t[::1] ids
-):
+) -> None:
+    """Which class each GenericFtraceEvent (generic.proto) is of: the id in `signatures` of its shape.
+
+    A shape is the event's name, then for each field a byte "s", "i", "u" or "-" (no value) and its name, all
+    NUL-terminated. Messages that are damaged, or whose names hold a NUL, have the id of "". Releases the GIL.
+    """
     cdef int64_t count = starts.shape[0]
     cdef int64_t i
     cdef Output text
@@ -116,7 +124,8 @@ def generic_signatures(
 
 def generic_values(
     const uint8_t[::1] data, const int64_t[:] starts, const int64_t[:] sizes, int64_t index, int64_t[:, ::1] values
-):
+) -> None:
+    """Value of field `index` of each GenericFtraceEvent: (number, 0), or a string's (start, size); shape (n, 2)."""
     cdef int64_t count = starts.shape[0]
     cdef int64_t i, at, end, seen
     cdef int64_t name, name_size

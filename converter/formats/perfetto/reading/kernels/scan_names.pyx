@@ -1,6 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Names that kernel events give to tasks, found while passing over bundles, without decoding other events."""
 
+# Stub:
+# from collections.abc import Sequence
+# from converter.kernels.tables.strings import StringTable
+# from converter.kernels.tables.task_names import TaskNames
+
 from libc.stdlib cimport calloc
 
 from converter.formats.perfetto.protobuf.fields cimport (
@@ -10,6 +15,11 @@ from converter.formats.perfetto.protobuf.fields cimport (
 
 
 cdef class NamingEvents:
+    """Which kernel events name tasks and in which fields, and what those of a trace name them."""
+
+    # Stub:
+    # #: The names, as strings of the table that was given.
+    # names: TaskNames
 
     def __cinit__(self, StringTable strings not None):
         self.names = TaskNames()
@@ -22,7 +32,17 @@ cdef class NamingEvents:
     def __dealloc__(self):
         free(self._of_event)
 
-    def add(self, uint32_t event, places):
+    def add(self, uint32_t event, places: Sequence[tuple[int, int]]) -> None:
+        """Have events of a field number of FtraceEvent name one or two tasks.
+
+        Args:
+            event: the number, which has not been added before.
+            places: the numbers of the fields with a task's tid and name, for each task.
+
+        Raises:
+            ValueError: it has been added, is beyond all that there are, or names another number of tasks.
+
+        """
         cdef Naming* naming
         cdef int i
         if event >= NAMING_EVENTS or not 0 < len(places) <= MOST_NAMED or self._of_event[event]:
@@ -39,7 +59,8 @@ cdef class NamingEvents:
         self._count += 1
         self._of_event[event] = self._count
 
-    def check(self):
+    def check(self) -> None:
+        """Raise MemoryError if there was no room for a name."""
         self.names.check()
 
 

@@ -1,6 +1,17 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Fields of messages that have no rule in a table."""
 
+# Stub:
+# #: The number of field numbers, from 0 on, that have an entry each in a table; the number of higher ones that a
+# #: message may name.
+# NUMBERS: int
+# HIGH_NUMBERS: int
+# #: Entries of a table for a field, where they are not 0: it is read, or only if it is length-delimited, or it is a
+# #: message of the table, counted from here.
+# READ: int
+# READ_AS_BYTES: int
+# MESSAGE: int
+
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_word
@@ -81,7 +92,13 @@ def fields_without_rule(
     const uint8_t[:] messages,
     const uint8_t[:, ::1] low,
     const int32_t[:, :, ::1] high,
-):
+) -> NDArray[uint64]:
+    """``message << 32 | number`` of each field of some messages, and of those in them, that the table has no rule for.
+
+    `low` has a row a message, of what is said of each number below ``NUMBERS``; that of number 0, which no field has,
+    is said of all higher ones that `high` does not name, as (number, what is said). Damage ends a message. Raises
+    ValueError when a message lies outside the data or the table is none. Releases the GIL.
+    """
     cdef int64_t count = starts.shape[0]
     cdef int64_t total = data.shape[0]
     cdef int64_t i

@@ -4,6 +4,10 @@
 Numbers by key: what sequences interned, and the indices of threads and tracks by their identity in the file.
 """
 
+# Stub:
+# from collections.abc import Container
+# from converter.kernels.tables.strings import StringTable
+
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
@@ -42,8 +46,14 @@ cdef inline bint is_text(uint32_t number) noexcept nogil:
 
 
 cdef class Sequences:
+    """The state of packet sequences in one pass over a trace: interned data, defaults, clocks and counters."""
 
-    def __cinit__(self, StringTable strings, StringTable messages, *_):
+    # Stub:
+    # #: Messages of interned data or defaults that could not be read to their ends.
+    # damaged: int
+
+    def __cinit__(self, StringTable strings, StringTable messages, *_: object):
+        """`messages` takes the interned messages that are no texts."""
         self._strings = strings
         self._messages = messages
         self._sequence_of = KeyMap()
@@ -79,7 +89,8 @@ cdef class Sequences:
         sequence.scope = self._scopes
         return sequence
 
-    def set_clock(self, uint32_t sequence, uint32_t clock, int64_t value, int64_t multiplier, bint incremental):
+    def set_clock(self, uint32_t sequence, uint32_t clock, int64_t value, int64_t multiplier, bint incremental) -> None:
+        """A sequence's clock (0: all sequences'): its reading in ns, ns a unit, whether timestamps are increments."""
         cdef int32_t index = self._clock_of.find(clock, sequence, -1)
         cdef ClockState* state
         if index < 0:
@@ -93,7 +104,10 @@ cdef class Sequences:
         state.multiplier = multiplier
         state.incremental = incremental
 
-    def set_thread(self, uint32_t sequence, int32_t pid, int32_t tid, int64_t reference_us):
+    def set_thread(self, uint32_t sequence, int32_t pid, int32_t tid, int64_t reference_us) -> None:
+        """Set the values of a ThreadDescriptor: the thread of a sequence's events without a track, and when its times
+        start.
+        """
         cdef Sequence* state = self._sequence(sequence)
         if state is NULL:
             raise MemoryError
@@ -101,7 +115,8 @@ cdef class Sequences:
         state.thread = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
         state.time_us = reference_us
 
-    def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental, bint is_thread_time):
+    def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental, bint is_thread_time) -> None:
+        """A counter track whose values are multiples of a unit, or increments, or times of events on another track."""
         cdef CounterUnit* unit
         if reserve(&self._counters, sizeof(CounterUnit)) < 0:
             raise MemoryError
@@ -112,10 +127,12 @@ cdef class Sequences:
         unit.is_thread_time = is_thread_time
         self._counters.size += sizeof(CounterUnit)
 
-    def interned_text(self, uint32_t scope, uint32_t field, uint64_t iid):
+    def interned_text(self, uint32_t scope, uint32_t field, uint64_t iid) -> int:
+        """Id of an interned string in `strings`, or of another interned message in `messages`; -1 when unknown."""
         return self._interned.find(iid, <uint64_t>scope << 16 | field, -1)
 
-    def prune(self):
+    def prune(self) -> None:
+        """Forget what sequences interned before their state was last cleared, once there is much of it."""
         cdef int64_t i
         if len(self._interned) < PRUNE_ABOVE or len(self._interned) < 2 * self._kept:
             return
@@ -336,6 +353,7 @@ cdef inline uint64_t mix(uint64_t key, uint64_t space) noexcept nogil:
 
 
 cdef class KeyMap:
+    """Numbers by (key, space), both of 64 bits: identities of a file to indices of the trace's tables."""
 
     def __cinit__(self):
         self._mask = 255
@@ -390,17 +408,20 @@ cdef class KeyMap:
         free(old)
         return 0
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._count
 
-    def get(self, uint64_t key, uint64_t space, int32_t absent):
+    def get(self, uint64_t key, uint64_t space, int32_t absent) -> int:
+        """The value of a key, `absent` when there is none."""
         return self.find(key, space, absent)
 
-    def set(self, uint64_t key, uint64_t space, int32_t value):
+    def set(self, uint64_t key, uint64_t space, int32_t value) -> None:
+        """Set the value of a key."""
         if self.put(key, space, value) < 0:
             raise MemoryError("no room for more keys")
 
-    def keep(self, spaces, int shift):
+    def keep(self, spaces: Container[int], int shift) -> None:
+        """Forget the keys whose space, shifted right by `shift`, is not in `spaces`."""
         cdef uint64_t i
         cdef KeyEntry* old = self._entries
         cdef uint64_t old_size = self._mask + 1
@@ -420,7 +441,11 @@ cdef class KeyMap:
         if failed:
             raise MemoryError("no room for more keys")
 
-    def map_tids(self, const int32_t[:] tids, int32_t[::1] out):
+    def map_tids(self, const int32_t[:] tids, int32_t[::1] out) -> list[int]:
+        """Values of (tid, space 0) into `out`, -1 for negative tids; returns the tids that have none, each once.
+
+        Where it returns any, `out` is -2 there. Raises ValueError when the columns differ in length.
+        """
         cdef int64_t i
         cdef int32_t found
         cdef int32_t last = -1
@@ -447,7 +472,11 @@ cdef class KeyMap:
         # Each run of one has added it.
         return list(dict.fromkeys(missing))
 
-    def map_places(self, const uint64_t[:] keys, const uint8_t[:] spaces, int32_t[::1] out):
+    def map_places(self, const uint64_t[:] keys, const uint8_t[:] spaces, int32_t[::1] out) -> list[tuple[int, int]]:
+        """Values of (key, space) into `out`; returns the keys that have none, each once.
+
+        Raises ValueError when the columns differ in length.
+        """
         cdef int64_t i
         cdef int32_t found
         cdef bint complete = True

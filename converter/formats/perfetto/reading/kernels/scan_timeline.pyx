@@ -1,6 +1,23 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Track events (track_event.proto), read under the state of their sequences."""
 
+# Stub:
+# from converter.formats.perfetto.reading.kernels.scan_sequences import Sequences
+# from typing import NamedTuple
+# from converter.kernels.tables.strings import StringTable
+#
+# class TrackEvents(NamedTuple):
+#     packet: NDArray[int32]
+#     signature: NDArray[int32]
+#     name: NDArray[int32]
+#     category: NDArray[int32]
+#     place: NDArray[uint64]
+#     space: NDArray[uint8]
+#     first_word: NDArray[int64]
+#     words: NDArray[uint64]
+#     flows: NDArray[uint64]
+#     remainder: NDArray[uint8]
+
 from collections import namedtuple
 
 import numpy as np
@@ -93,6 +110,18 @@ cdef inline uint64_t thread_of(
 
 @final
 cdef class Timeline(Sequences):
+    """Track events, read under the state of their sequences. One for each pass over a trace.
+
+    A signature is two bytes, TrackEvent.type and the phase of a LegacyEvent (0: none; the type counts), then 9 bytes an
+    argument: a code, the id of its name, and the id of the name of its type (both little-endian uint32). Codes and
+    their words: ``b`` bool, ``u`` ``i`` integers, ``d`` double, ``p`` pointer, ``s`` string, ``n`` no value (none),
+    ``N`` nested annotation and ``y`` proto value (a span of the window each); and of other fields than annotations:
+    ``v`` ``V`` counter value (int, double), ``F`` ``T`` flows and terminating flows (a span of `flows`), ``L`` a
+    LegacyEvent field whose number replaces the name's id, ``c`` correlation id, ``S`` its name, ``w`` call stack
+    weight, ``K`` an interned call stack (iid), ``k`` an inline one (a span of the window), ``X`` remainder (a span of
+    `remainder`).
+    """
+
     cdef StringTable _signatures
     # Outputs.
     cdef Vector _packet
@@ -110,6 +139,7 @@ cdef class Timeline(Sequences):
     cdef EventParts _parts
 
     def __cinit__(self, StringTable strings, StringTable messages, StringTable signatures):
+        """`signatures` takes one string for each signature."""
         self._signatures = signatures
 
     def __dealloc__(self):
@@ -506,7 +536,13 @@ cdef class Timeline(Sequences):
         int64_t[::1] clock,
         int64_t[::1] scope,
         uint8_t[::1] unread,
-    ):
+    ) -> None:
+        """Go through packets `begin` to `end` of `proto_scan.scan_packets`' rows.
+
+        Fills in each packet's time in ns of its clock, that clock's id (-1: the trace's), the scope of its interned
+        data, and whether it is a track event that cannot be read: damaged, or without the state that it needs.
+        Releases the GIL.
+        """
         cdef int64_t total = data.shape[0]
         cdef int64_t i
         cdef int column
@@ -537,7 +573,8 @@ cdef class Timeline(Sequences):
         if state < 0:
             raise MemoryError("no room for more of the trace's state")
 
-    def take(self):
+    def take(self) -> TrackEvents:
+        """The events read since the last call."""
         return TrackEvents(
             taken(&self._packet, np.int32),
             taken(&self._signature, np.int32),

@@ -5,6 +5,68 @@ Kernel events are gathered in a bundle for each CPU and batch of them; any other
 the interned texts that it is the first to use.
 """
 
+# Stub:
+# from converter.kernels.programs import ProgramSet
+# from collections.abc import Sequence
+# from typing import TypeAlias
+# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.tables.strings import StringTable
+#
+# #: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.
+# U8: int
+# U16: int
+# U32: int
+# U64: int
+# I8: int
+# I16: int
+# I32: int
+# I64: int
+# #: Numbers in 4 and 8 bytes.
+# FIXED32: int
+# FIXED64: int
+# #: A string or bytes: ids (int32), or (values uint8, offsets int64).
+# TEXT: int
+# #: Bytes without tag and size: (values, offsets).
+# RAW: int
+# #: The step's own bytes; takes no column.
+# LITERAL: int
+# #: Begin and end of a message; take no columns.
+# OPEN: int
+# CLOSE: int
+# #: A string by its number in a table of interned texts (0 categories, 1 event names, 2 annotation names, 3 strings),
+# #: given as ids; given as (values, offsets), in place, under the inline tag. Empty ones are left out except in table
+# #: 3.
+# INTERNED: int
+# #: The string whose id is in place of the inline tag, interned; takes no column.
+# NAME: int
+# #: The uuid of the event's track, if it has any; takes no column.
+# PLACE: int
+# #: The steps that belong to it for each element of a list: offsets (int64).
+# EACH: int
+# #: The steps of one of its options: (tags int16, rows int32). Each option is an OPTION with steps of its own.
+# UNION: int
+# OPTION: int
+# #: The steps that belong to it where there is a value: uint8.
+# OPTIONAL: int
+# #: As U64; values are noted for `take_symbols`.
+# SYMBOL: int
+# #: The common_flags of a kernel event (uint32), which the bundle says where there are any.
+# FLAGS: int
+# #: The kind of a program's output: packets with a TrackEvent, FtraceEvents, events lost before a bundle, packets as
+# #: they are, packets of any other sort (time, sequence and the program's fields).
+# FRAME_TRACK: int
+# FRAME_FTRACE: int
+# FRAME_LOST: int
+# FRAME_RAW: int
+# FRAME_RECORD: int
+# OK: int
+# BAD_COLUMN: int
+# BAD_CPU: int
+# TOO_LARGE: int
+# #: A result of `Emitter.emit`: the next event is the first to use a text.
+# NEW_TEXT: int
+# #: A step: (kind, tag, inline tag, table, number of steps after it that belong to it, bytes).
+# Step: TypeAlias = tuple[int, int, int, int, int, bytes]
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
@@ -57,6 +119,13 @@ WIDTHS[:] = [1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 8
 
 
 cdef class PacketSequence(ProgramSet):
+    """A sequence of packets: what its packets refer to, and how they are made of events.
+
+    For each batch: `bind` columns to the programs of its classes, `begin`, have emitters emit all events, and `release`
+    the columns. `bind` takes a column for each step that takes any, in order. Only `Emitter.emit` and
+    `Emitter.emit_bundles` may be at work on several threads.
+    """
+
     cdef uint64_t _sequence
     cdef Interning _interning
     cdef Program* _programs
@@ -74,6 +143,11 @@ cdef class PacketSequence(ProgramSet):
     cdef const int32_t[::1] _order
 
     def __cinit__(self, StringTable strings not None, uint32_t sequence, *, uint32_t writer=0, uint32_t writers=1):
+        """`writer` is the number of this emitter among `writers` that write an output together, each the events of some
+        batches.
+
+        Interned texts have numbers that no other writer uses.
+        """
         if not writer < writers:
             raise ValueError(f"no writer {writer} of {writers}")
         self._interning.last = <uint64_t>writer + 1
@@ -89,7 +163,8 @@ cdef class PacketSequence(ProgramSet):
         free(self._track_uuids)
         free(self._addresses.slots)
 
-    def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids):
+    def set_threads(self, const int64_t[:] tids, const uint64_t[:] uuids) -> None:
+        """Set the names of threads: by tid in kernel events, by the uuid of their track elsewhere."""
         cdef int64_t i
         cdef int64_t count = tids.shape[0]
         cdef void* moved
@@ -108,7 +183,8 @@ cdef class PacketSequence(ProgramSet):
             self._tids[i] = tids[i]
             self._thread_uuids[i] = uuids[i]
 
-    def set_tracks(self, const uint64_t[:] uuids):
+    def set_tracks(self, const uint64_t[:] uuids) -> None:
+        """The uuids of tracks."""
         cdef int64_t i
         cdef void* moved = realloc(self._track_uuids, (uuids.shape[0] + 1) * 8)
         if moved is NULL:
@@ -120,7 +196,11 @@ cdef class PacketSequence(ProgramSet):
 
     # Programs
 
-    def add_program(self, int frame, steps, int middle=0):
+    def add_program(self, int frame, steps: Sequence[Step], int middle=0) -> int:
+        """A program; its number. Of a record that is two packets `middle` is the first step of the second.
+
+        Raises ValueError when the steps make no program.
+        """
         cdef Program* program
         cdef BoundColumns columns
         if not 0 <= frame <= fRECORD:
@@ -219,15 +299,15 @@ cdef class PacketSequence(ProgramSet):
         self._columns_of_events = self._order = None
         ProgramSet.release(self)
 
-    def take_symbols(self):
-        """The values of symbol fields that were bound for the first time since the last call."""
+    def take_symbols(self) -> list[int]:
+        """The values of symbol columns that were bound for the first time since the last call; zero is none."""
         values, self._new_symbols = self._new_symbols, []
         return values
 
     # Events
 
-    def begin(self, EventArrays columns not None):
-        """The events that are emitted from now on."""
+    def begin(self, EventArrays columns not None) -> None:
+        """The events that are emitted from now on: `class_id` are the programs."""
         cdef Events events = columns.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU | WITH_TRACK)
         cdef int64_t i
         cdef uint32_t highest = 0
@@ -240,8 +320,11 @@ cdef class PacketSequence(ProgramSet):
         self._columns_of_events, self._events = columns, events
         self._order = None
 
-    def group(self):
-        """(status, where each CPU's events of the kernel begin and end by CPU, number of an event)."""
+    def group(self) -> tuple[int, list[tuple[int, int]], int]:
+        """Put the kernel's events in the order of their CPUs: (OK, from where to where each CPU's are in it, any).
+
+        Without a valid CPU: (BAD_CPU, any, number of the event).
+        """
         cdef const int32_t* program = self._events.class_id
         cdef const int32_t* cpu = self._events.cpu
         cdef int64_t count
@@ -273,6 +356,8 @@ cdef class PacketSequence(ProgramSet):
 
 
 cdef class Emitter:
+    """Emits packets of a sequence into a buffer: one for each thread."""
+
     cdef PacketSequence _of
     cdef Emission _to
     cdef Blocks _blocks
@@ -287,21 +372,28 @@ cdef class Emitter:
         free_interned(&self._to.interned)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Bytes since the last `take`."""
         return self._to.messages.out.used
 
-    def take(self):
-        """Return the output since the last call."""
+    def take(self) -> memoryview:
+        """Return the output since the last call: a block that nobody changes, reused when the caller releases it."""
         return self._blocks.hand_over(&self._to.messages.out)
 
-    def put(self, const uint8_t[::1] data):
+    def put(self, const uint8_t[::1] data) -> None:
+        """Append bytes."""
         if data.shape[0]:
             if not ensure(&self._to.messages.out, data.shape[0], 2 * BLOCK):
                 raise MemoryError
             put_bytes(&self._to.messages.out, &data[0], data.shape[0])
 
-    def emit(self, int64_t start, int64_t stop, bint follows):
-        """Emit events that are no kernel's until a block is full: (status, number of the next)."""
+    def emit(self, int64_t start, int64_t stop, bint follows) -> tuple[int, int]:
+        """Emit events other than the kernel's from number `start` on until a block is full: (status, the next one).
+
+        If they follow all that were emitted (`follows`), they register the texts that they are the first to use;
+        otherwise emitting ends before such an event with NEW_TEXT. On statuses other than OK the next one cannot be
+        emitted. Releases the GIL.
+        """
         cdef PacketSequence of = self._of
         cdef const int64_t* ts = of._events.ts
         cdef const int32_t* program = of._events.class_id
@@ -338,8 +430,12 @@ cdef class Emitter:
             raise MemoryError
         return status, at
 
-    def emit_bundles(self, int64_t start, int64_t stop):
-        """Emit bundles that begin with some kernel events, numbers in the order of `group`: (status, the next)."""
+    def emit_bundles(self, int64_t start, int64_t stop) -> tuple[int, int]:
+        """Emit bundles that begin with some of the kernel's events, as `emit`: (status, the next event).
+
+        Numbers of events are in the order of `group`; when a status is not OK, that of the event itself. The first
+        event must be one that a bundle begins with. The last bundle may have events from `stop` on. Releases the GIL.
+        """
         cdef PacketSequence of = self._of
         cdef int64_t at = start
         cdef KernelEvents events

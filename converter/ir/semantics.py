@@ -1,4 +1,4 @@
-"""What the events of a source mean where formats differ, stated by the source itself.
+"""The meaning of a source's events where formats differ, stated by the source itself.
 
 A format's reader states these rules once for its traces. A target states in its capabilities the rules that its viewers
 follow, and the projection compares the two: neither knows which other formats there are.
@@ -16,7 +16,7 @@ from converter.ir.kinds import Kind
 
 @unique
 class EndMatching(Enum):
-    """How viewers find the slice that an end closes, among those open on a thread or track."""
+    """The rule by which viewers find the slice that an end closes, among those open on a thread or track."""
 
     #: The innermost with the end's name; the innermost of all where none has it or the end has no name.
     NAME_OR_INNERMOST = "name or innermost"

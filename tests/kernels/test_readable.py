@@ -40,7 +40,7 @@ def code_of(text: str) -> str:
 
 
 def functions(code: str) -> Iterator[tuple[str, int]]:
-    """Yield the first line of each function that has a body, and its number of lines."""
+    """Yield the first line of each function that has a body, and its number of lines with code."""
     lines = code.split("\n")
     for number, line in enumerate(lines):
         head = _HEAD.match(line)
@@ -53,13 +53,13 @@ def functions(code: str) -> Iterator[tuple[str, int]]:
             end += 1
         if not lines[end].rstrip().endswith(":"):
             continue
-        last = end
+        count = end - number + 1
         for further in range(end + 1, len(lines)):
             if lines[further].strip():
                 if len(lines[further]) - len(lines[further].lstrip()) <= len(head[1]):
                     break
-                last = further
-        yield line.strip(), last - number + 1
+                count += 1
+        yield line.strip(), count
 
 
 @pytest.mark.parametrize("path", _SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

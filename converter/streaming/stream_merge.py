@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from converter.ir.events import Batch, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.order import Merge
-from converter.kernels.event_arrays import OutputArrays
 
 #: The number of events of a batch. Larger batches allocate more and no longer fit the caches, smaller ones mean more
 #: calls.

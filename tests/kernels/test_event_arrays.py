@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from converter.formats.ctf.writing.emit import Emitter
-from converter.kernels.event_arrays import EventArrays, OutputArrays
+from converter.kernels.batches.event_arrays import EventArrays, OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 

@@ -4,7 +4,7 @@ from typing import TypeVar
 from numpy import int32, int64, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 
 _First = TypeVar("_First", int64, int32)
 _Second = TypeVar("_Second", uint32, int32)

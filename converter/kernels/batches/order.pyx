@@ -8,14 +8,14 @@ backwards comes out as it is; at equal times the stream of the lower number goes
 # Stub:
 # from collections.abc import Sequence
 # from typing import TypeVar
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 #
 # _First = TypeVar("_First", int64, int32)
 # _Second = TypeVar("_Second", uint32, int32)
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 
 
 cdef struct Stream:

@@ -22,7 +22,7 @@ from converter.formats.ctf.streams.scan import Scanner
 from converter.formats.ctf.streams.scan_columns import decode
 from converter.formats.ctf.streams.scan_programs import OPERATIONS, Program
 from converter.ir.trace import Trace
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures" / "ctf"

@@ -14,7 +14,7 @@ from converter.formats.fxt.record_types import EventType
 from converter.formats.fxt.writing.emit import BAD_COLUMN, Emitter
 from converter.formats.fxt.writing.emit_provider import Provider
 from converter.ir.tables import Table
-from converter.kernels.event_arrays import EventArrays, OutputArrays
+from converter.kernels.batches.event_arrays import EventArrays, OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 BLOB_CODECS = [codec for _, codec in BLOB.fields]

@@ -3,7 +3,7 @@ from collections.abc import Mapping
 from numpy import int32, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 
 DONE: int
 INCOMPLETE: int

@@ -8,7 +8,7 @@ after it.
 
 # Stub:
 # from collections.abc import Mapping
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
@@ -25,7 +25,7 @@ from converter.formats.aix.entries.scan_records cimport (
 )
 from converter.formats.aix.entries.scan_tasks cimport Owner, note_process
 from converter.formats.aix.entries.words cimport ENTRY_BAD, ENTRY_OK, ENTRY_SHORT, Entry, big32, big64, read_entry
-from converter.kernels.event_arrays cimport (
+from converter.kernels.batches.event_arrays cimport (
     Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK,
 )
 from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, free_numbers

@@ -18,8 +18,8 @@ from converter.formats.aix.reading.native_classes import Entries, EntryTable, Ga
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.gather import Segments
-from converter.kernels.event_arrays import OutputArrays
 from converter.streaming.stream_merge import MergedEvents, StreamMerge, WindowColumns
 
 #: Entries of a window that are decoded at a time; windows of small entries take several rounds.

@@ -4,8 +4,8 @@ from typing import Any
 from numpy import uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
-from converter.kernels.programs import ProgramSet
+from converter.kernels.batches.event_arrays import EventArrays
+from converter.kernels.batches.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 OK: int

@@ -6,9 +6,9 @@ are followed by it, as its kernel would write it.
 """
 
 # Stub:
-# from converter.kernels.programs import ProgramSet
+# from converter.kernels.batches.programs import ProgramSet
 # from collections.abc import Sequence
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -27,10 +27,12 @@ from converter.kernels.batches.column_view cimport (
     Takes, TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.batches.event_arrays cimport (
+    EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK,
+)
 from converter.kernels.io.byte_order cimport HOST_IS_LITTLE
 from converter.kernels.io.output cimport Output, ensure, put32, put64, put_bytes
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 # The input that each node takes.

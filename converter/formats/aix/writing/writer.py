@@ -34,8 +34,8 @@ from converter.formats.aix.writing.user_templates import class_template, place_o
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Process, Thread, Trace, Track
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
-from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 
 _REASONS: Final = {

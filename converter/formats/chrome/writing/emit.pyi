@@ -2,7 +2,7 @@ from numpy import int64, uint8
 from numpy.typing import NDArray
 
 from converter.formats.chrome.writing.emit_programs import Program
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: The number of bytes that must follow the texts of threads.

@@ -6,7 +6,7 @@ Every row is checked against the length of its column.
 
 # Stub:
 # from converter.formats.chrome.writing.emit_programs import Program
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: The number of bytes that must follow the texts of threads.
@@ -34,7 +34,7 @@ from converter.kernels.batches.column_view cimport (
 )
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.text.decimal cimport write_digits, write_integer
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks, Output, append, ensure, put8
 from converter.kernels.tables.strings cimport StringTable
 

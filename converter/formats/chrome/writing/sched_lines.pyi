@@ -3,7 +3,7 @@ from typing import Any
 from numpy import int64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 class LineColumns:

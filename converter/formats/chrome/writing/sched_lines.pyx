@@ -5,7 +5,7 @@ The importers of Perfetto and Catapult take a line apart at its spaces.
 """
 
 # Stub:
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 
 from libc.stdint cimport INT32_MAX, INT32_MIN, INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from converter.kernels.batches.column_view cimport TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, text_of
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.text.decimal cimport write_digits, write_integer, write_last_digits
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks, Output, append, ensure
 from converter.kernels.tables.strings cimport StringTable
 

@@ -23,7 +23,7 @@ from converter.ir.columns import Column, ListColumn, constant_column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind, Role
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 if TYPE_CHECKING:

@@ -33,8 +33,8 @@ from converter.ir.kinds import Kind
 from converter.ir.semantics import FlowBinding
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import mark
-from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,

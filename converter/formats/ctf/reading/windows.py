@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf.streams.stream_types import RecordType
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 
 #: Events of one window.
 ROOM: Final = 1 << 16

@@ -24,7 +24,7 @@ from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
 from converter.formats.ctf.streams.special_fields import empty_program, header_program
 from converter.formats.ctf.streams.stream_files import StreamFile
 from converter.formats.ctf.streams.stream_types import StreamType
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.limits import allowed, changed_limits, limit
 from converter.storage.source import Source
 

@@ -2,7 +2,7 @@ from numpy import uint8
 from numpy.typing import NDArray
 
 from converter.formats.ctf.streams.scan_programs import Program
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 
 DONE: int
 """The window ends, and no record is cut by its end."""

@@ -8,7 +8,7 @@ as the largest alignment of the stream divides: so a record's fields are aligned
 
 # Stub:
 # from converter.formats.ctf.streams.scan_programs import Program
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 #
 # DONE: int
 # """The window ends, and no record is cut by its end."""
@@ -48,7 +48,7 @@ from converter.formats.ctf.streams.scan_positions cimport (
 from converter.formats.ctf.streams.scan_programs cimport (
     BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
 )
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS
 from converter.kernels.tables.strings cimport StringTable
 
 # The reason why `Scanner.scan` stopped.

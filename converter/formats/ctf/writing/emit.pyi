@@ -1,8 +1,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from converter.kernels.event_arrays import EventArrays
-from converter.kernels.programs import ProgramSet
+from converter.kernels.batches.event_arrays import EventArrays
+from converter.kernels.batches.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 OP_SCALAR: int

@@ -7,9 +7,9 @@ starts at whole bytes. Packets have LTTng's header and context, events its large
 """
 
 # Stub:
-# from converter.kernels.programs import ProgramSet
+# from converter.kernels.batches.programs import ProgramSet
 # from collections.abc import Sequence
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -24,8 +24,8 @@ from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW, WITH_THREAD, WITH_TRACK
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.batches.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:

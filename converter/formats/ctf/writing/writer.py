@@ -37,8 +37,8 @@ from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
-from converter.kernels.event_arrays import EventArrays
 from converter.limits import allowed, limit
 from converter.projection.domain.syscalls import syscall_names
 from converter.projection.losses import LossReport

@@ -14,8 +14,8 @@ from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_page
 from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.gather import Segments
-from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 from converter.storage.pool.workers import Work, Workers, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns

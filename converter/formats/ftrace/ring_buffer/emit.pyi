@@ -4,7 +4,7 @@ from typing import Any
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a record's program; rows are (operation, offset, width, room, terminated), one for each column:

@@ -11,7 +11,7 @@ each column. `PageEmitter.emit` runs the programs row by row in stream order int
 
 # Stub:
 # from collections.abc import Mapping, Sequence
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Operations of a record's program; rows are (operation, offset, width, room, terminated), one for each column:
@@ -46,7 +46,7 @@ from converter.formats.ftrace.ring_buffer.scan cimport PageCursor, open_page
 from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.batches.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
 from converter.kernels.tables.strings cimport StringTable
 
 INTEGER = OP_INTEGER

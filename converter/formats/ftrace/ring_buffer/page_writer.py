@@ -14,7 +14,7 @@ from converter.formats.ftrace.ring_buffer.compression import decompressor
 from converter.formats.ftrace.ring_buffer.emit import PageEmitter, RecordColumns
 from converter.formats.ftrace.ring_buffer.page_data import PageSpool, SpooledPages
 from converter.ir.distinct_values import values_of
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: A chunk has at least ten pages, as many as trace-cmd puts in one (lib/trace-cmd, PAGES_IN_CHUNK), and this size.

@@ -9,13 +9,13 @@ The kernel's symbol list (/proc/kallsyms): ``address type name[\\t[module]]`` li
 """
 
 # Stub:
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.tasks import TaskTable
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.tasks cimport TaskTable
 

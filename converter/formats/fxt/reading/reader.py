@@ -33,7 +33,7 @@ from converter.formats.fxt.record_types import RecordType
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 

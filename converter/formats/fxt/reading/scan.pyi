@@ -1,7 +1,7 @@
 from numpy import int32, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Results of `Scanner.scan` about the end of a window.

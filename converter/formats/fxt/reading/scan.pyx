@@ -12,7 +12,7 @@ The prescan of an FXT file: its providers and the rates of their clocks.
 """
 
 # Stub:
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Results of `Scanner.scan` about the end of a window.
@@ -41,7 +41,7 @@ from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
 from converter.kernels.tables.strings cimport StringTable
 

@@ -7,7 +7,7 @@ from converter.formats.fxt.writing.emit_programs cimport Program
 from converter.formats.fxt.writing.emit_slots cimport StringSlots, ThreadSlots
 from converter.kernels.batches.column_view cimport ColumnView
 from converter.kernels.io.output cimport Blocks
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.programs cimport ProgramSet
 
 
 cdef class Provider(ProgramSet):

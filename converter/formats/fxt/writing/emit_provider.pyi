@@ -5,8 +5,8 @@ from numpy import int32
 from numpy.typing import NDArray
 
 from converter.ir.tables import Table
-from converter.kernels.event_arrays import EventArrays
-from converter.kernels.programs import ProgramSet
+from converter.kernels.batches.event_arrays import EventArrays
+from converter.kernels.batches.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 class Provider(ProgramSet):

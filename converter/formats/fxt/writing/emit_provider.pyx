@@ -4,10 +4,10 @@ slots.
 """
 
 # Stub:
-# from converter.kernels.programs import ProgramSet
+# from converter.kernels.batches.programs import ProgramSet
 # from collections.abc import Callable, Sequence
 # from converter.ir.tables import Table
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t
@@ -22,9 +22,9 @@ from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, Takes,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.output cimport Blocks
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 # The input that each codec takes, and the bytes of its elements.

@@ -40,8 +40,8 @@ from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.kinds import Kind
 from converter.ir.tables import ConvertedColumn, WholeColumn
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
-from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,

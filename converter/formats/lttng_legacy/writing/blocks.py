@@ -26,7 +26,7 @@ from converter.formats.lttng_legacy.writing.emit import (
 )
 from converter.ir.columns import Column, ListColumn
 from converter.ir.events import Batch
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.storage.sink import Sink
 

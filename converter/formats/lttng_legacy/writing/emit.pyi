@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 INTEGER: int

@@ -10,7 +10,7 @@ The programs by which `emit` makes payloads: one operation a column, checked aga
 
 # Stub:
 # from collections.abc import Mapping, Sequence
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
@@ -29,7 +29,7 @@ from converter.kernels.batches.column_view cimport (
     ColumnView, Takes, TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, bits_of, put_number, text_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, HOST_IS_LITTLE
 from converter.kernels.io.output cimport Output, ensure, put8, put32, put64, put_bytes
 from converter.kernels.tables.strings cimport StringTable

@@ -39,8 +39,8 @@ from converter.formats.perfetto.reading.tracks import TrackTables
 from converter.ir.columns import Column
 from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.union import looked_up
-from converter.kernels.event_arrays import OutputArrays
 
 
 def _is_symbol(field_class: FieldClass) -> bool:

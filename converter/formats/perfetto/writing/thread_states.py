@@ -21,7 +21,7 @@ from converter.formats.perfetto.writing.kernels.emit import Emitter, PacketSeque
 from converter.ir.events import Batch, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.trace import Trace
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 
 #: Columns of states: start, end, and the contents of their events.
 _TS, _END, _TID, _CPU, _STATE = range(5)

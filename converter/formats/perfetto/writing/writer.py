@@ -37,8 +37,8 @@ from converter.formats.perfetto.writing.tracks import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up, mark
-from converter.kernels.event_arrays import EventArrays
 from converter.projection.domain.linux_tracepoints import MEANINGS
 from converter.storage.pool.workers import Work, Workers
 from converter.storage.sink import Sink

@@ -19,7 +19,7 @@ from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_page
 from converter.formats.ftrace.ring_buffer.timestamps import Timestamps
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.ir.trace import Narrowed
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 
 #: Bytes of pages before a time that are also read: they determine the state at that time.

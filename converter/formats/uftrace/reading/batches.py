@@ -32,8 +32,8 @@ from converter.formats.uftrace.reading.windows import Windows
 from converter.formats.uftrace.symbols.symbol_files import Module
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays, OutputArrays
 from converter.kernels.batches.gather import Segments
-from converter.kernels.event_arrays import EventArrays, OutputArrays
 from converter.limits import limit
 
 if TYPE_CHECKING:

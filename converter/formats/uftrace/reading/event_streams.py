@@ -22,7 +22,7 @@ from converter.formats.uftrace.reading.scan_events import scan_lines, scan_perf,
 from converter.formats.uftrace.reading.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK
 

@@ -2,7 +2,7 @@ from numpy import int32, int64, uint64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Reasons why `Scanner.fill` ended: no stream has an event; the columns are full; stream `stream` needs its next

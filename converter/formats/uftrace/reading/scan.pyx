@@ -11,7 +11,7 @@ Columns of the values of scanned uftrace records.
 # Stub:
 # from converter.formats.uftrace.reading.scan_functions import Streams
 # from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Reasons why `Scanner.fill` ended: no stream has an event; the columns are full; stream `stream` needs its next
@@ -44,7 +44,7 @@ from converter.formats.uftrace.reading.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
     SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.strings cimport StringTable
 

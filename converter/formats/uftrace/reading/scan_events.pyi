@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
 
 def scan_perf(

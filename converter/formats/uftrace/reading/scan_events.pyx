@@ -7,13 +7,13 @@ time), uftrace's utils/perf.c and utils/extern.c.
 """
 
 # Stub:
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.tasks import TaskTable
 
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.tasks cimport PROCESS_OF, THREAD_OF, TaskTable
 

@@ -3,7 +3,7 @@ from typing import Any
 from numpy import int32, int64, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which

@@ -8,7 +8,7 @@ Streams of records and of events that are decoded elsewhere: their windows, and 
 """
 
 # Stub:
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Operations of a program (operation, size in bytes): integers and floats take a word, as do whole registers, which
@@ -33,7 +33,7 @@ from converter.formats.uftrace.reading.scan_addresses cimport (
     CACHE_SIZE, Cached, locate, Module, Site, Space, UNLOADED,
 )
 from converter.formats.uftrace.reading.scan_streams cimport clipped, push, RECORD_SIZE, Stream
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_THREAD
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.tables.strings cimport StringTable
 

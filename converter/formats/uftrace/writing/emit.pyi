@@ -1,5 +1,5 @@
 from converter.formats.uftrace.writing.emit_programs import Programs
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Records that a program writes; the columns of a `named` one begin with the ids of name and category. ENTRY: of a

@@ -8,7 +8,7 @@ exit without a name belongs to.
 
 # Stub:
 # from converter.formats.uftrace.writing.emit_programs import Programs
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Records that a program writes; the columns of a `named` one begin with the ids of name and category. ENTRY: of a
@@ -47,7 +47,7 @@ from libc.string cimport memset
 
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, store64
 from converter.kernels.batches.column_view cimport bits_of, id_of, text_of
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW
 from converter.kernels.tables.numbers cimport Numbers, free_numbers
 from converter.kernels.io.output cimport Output, ensure, put16, put_bytes, put_zeros
 from converter.kernels.tables.strings cimport StringTable

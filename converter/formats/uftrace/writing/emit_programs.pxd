@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from converter.kernels.batches.column_view cimport ColumnView
 from converter.kernels.io.output cimport Output
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.programs cimport ProgramSet
 
 
 cdef enum:

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 from numpy import int64
 from numpy.typing import NDArray
 
-from converter.kernels.programs import ProgramSet
+from converter.kernels.batches.programs import ProgramSet
 
 Column: TypeAlias = NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]
 

@@ -4,7 +4,7 @@
 # Stub:
 # from collections.abc import Sequence
 # from typing import TypeAlias
-# from converter.kernels.programs import ProgramSet
+# from converter.kernels.batches.programs import ProgramSet
 #
 # Column: TypeAlias = NDArray[Any] | tuple[NDArray[Any], NDArray[int64]]
 

@@ -52,8 +52,8 @@ from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
-from converter.kernels.event_arrays import EventArrays
 from converter.storage.sink import Sink
 
 _REASONS: Final = {

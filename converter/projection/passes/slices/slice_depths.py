@@ -11,7 +11,7 @@ import numpy as np
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.projection.losses import Aspect, LossKind, LossReport
 from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.slice_nesting import SliceDepths

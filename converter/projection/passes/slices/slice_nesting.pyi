@@ -1,7 +1,7 @@
 from numpy import int32, int64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 
 class SliceDepths:
     def __init__(self) -> None: ...

@@ -2,7 +2,7 @@
 """Nesting depth of slices: finds those inside too many others for viewers to show."""
 
 # Stub:
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 
 import os
 
@@ -11,7 +11,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from converter.kernels.batches.places cimport are_within
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_THREAD, WITH_TRACK
+from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_THREAD, WITH_TRACK
 from converter.kernels.tables.numbers cimport Numbers, free_numbers
 from converter.projection.passes.slices.recent_stacks cimport RECENT, RecentLane, recent_lane
 from converter.projection.passes.slices.turns cimport Turning, Turns, free_turning, keep_open, turns_of

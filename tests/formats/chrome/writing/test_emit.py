@@ -10,7 +10,7 @@ from converter.formats.chrome.writing import emit_programs as op
 from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
 from converter.formats.chrome.writing.emit_programs import Program
 from converter.ir.tables import Table
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 NO_TEXTS = (np.zeros(TEXT_PADDING, np.uint8), np.zeros(1, np.int64))

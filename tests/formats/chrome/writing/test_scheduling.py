@@ -24,7 +24,7 @@ from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass, Label, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 from converter.storage.opening import open_source

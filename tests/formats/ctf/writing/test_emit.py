@@ -22,7 +22,7 @@ from converter.formats.ctf.writing.emit import (
     WRONG_LENGTH,
     Emitter,
 )
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 
 

@@ -47,7 +47,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.limits import limited
 from converter.projection.project import project

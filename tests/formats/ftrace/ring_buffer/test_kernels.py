@@ -10,9 +10,9 @@ from support.trace_cmd_files import Kernel
 
 from converter.formats.ftrace.ring_buffer.page_prescan import Surveyor
 from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_pages, scan_symbols
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.order import Merge, group_by_class
-from converter.kernels.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 from converter.kernels.tables.tasks import TaskTable
 

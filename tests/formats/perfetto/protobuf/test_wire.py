@@ -30,7 +30,7 @@ from converter.formats.perfetto.writing.kernels.emit import (
     Emitter,
     PacketSequence,
 )
-from converter.kernels.event_arrays import EventArrays, OutputArrays
+from converter.kernels.batches.event_arrays import EventArrays, OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 

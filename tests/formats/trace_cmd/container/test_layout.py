@@ -29,7 +29,7 @@ from converter.ir.columns import list_of_bytes
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.linux_tracepoints import meaning
 from converter.storage.opening import open_source

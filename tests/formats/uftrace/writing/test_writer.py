@@ -31,7 +31,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, BytesClass, FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 from converter.projection.project import project
 from converter.storage.outputs import open_sink

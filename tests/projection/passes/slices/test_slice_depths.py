@@ -9,7 +9,7 @@ from support.trace_processor_versions import Feature, shows
 import converter
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.kernels.event_arrays import EventArrays
+from converter.kernels.batches.event_arrays import EventArrays
 from converter.projection.losses import LossClass
 from converter.projection.passes.slices.slice_nesting import SliceDepths
 

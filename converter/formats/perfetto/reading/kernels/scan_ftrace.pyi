@@ -2,7 +2,7 @@ from numpy import int64, uint8
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
-from converter.kernels.event_arrays import OutputArrays
+from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 
 #: Columns of a row of `scan_bundles`.

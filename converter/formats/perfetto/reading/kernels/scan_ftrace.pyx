@@ -3,7 +3,7 @@
 
 # Stub:
 # from converter.formats.perfetto.reading.kernels.scan_names import NamingEvents
-# from converter.kernels.event_arrays import OutputArrays
+# from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Columns of a row of `scan_bundles`.
@@ -52,7 +52,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
 )
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
-from converter.kernels.event_arrays cimport Events, OutputArrays, WITH_CPU
+from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CPU
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -4,8 +4,8 @@ from typing import Any, TypeAlias
 from numpy import int64, uint8, uint64
 from numpy.typing import NDArray
 
-from converter.kernels.event_arrays import EventArrays
-from converter.kernels.programs import ProgramSet
+from converter.kernels.batches.event_arrays import EventArrays
+from converter.kernels.batches.programs import ProgramSet
 from converter.kernels.tables.strings import StringTable
 
 #: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.

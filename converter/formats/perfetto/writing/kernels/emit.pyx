@@ -6,10 +6,10 @@ the interned texts that it is the first to use.
 """
 
 # Stub:
-# from converter.kernels.programs import ProgramSet
+# from converter.kernels.batches.programs import ProgramSet
 # from collections.abc import Sequence
 # from typing import TypeAlias
-# from converter.kernels.event_arrays import EventArrays
+# from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
 # #: Steps that write a number as a varint: columns of that type. With `table` 1 zeros are left out. A tag of 0 is none.
@@ -92,10 +92,12 @@ from converter.kernels.batches.column_view cimport (
     Takes, bits_of,
 )
 from converter.kernels.batches.columns cimport BoundColumns
-from converter.kernels.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK
+from converter.kernels.batches.event_arrays cimport (
+    EventArrays, Events, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD, WITH_TRACK,
+)
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.io.output cimport Blocks, ensure, put_bytes
-from converter.kernels.programs cimport ProgramSet
+from converter.kernels.batches.programs cimport ProgramSet
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:

@@ -17,7 +17,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
 )
 from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
-from converter.kernels.event_arrays cimport Events
+from converter.kernels.batches.event_arrays cimport Events
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:

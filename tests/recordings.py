@@ -8,6 +8,9 @@ Meanwhile programs run that make as many tasks as are asked for, in turn
     threads     threads of a process that are all there at the same time, and wake each other
     messaging   processes that write to each other (``perf bench sched messaging``, where there is perf)
 
+With ``--guest CPUS`` the tasks run in a virtual machine that has that many CPUs, and nothing is recorded on this one:
+qemu boots a kernel that apt downloads, or the one given with ``--kernel``. No root is needed for that.
+
 The report of each recording is that of trace-cmd 3.4, where that is on PATH, byte for byte. Each conversion ends well
 and writes the same each time, in a process of its own, every other one with memory that is filled when it is freed.
 """
@@ -28,9 +31,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from support import guest  # noqa: E402 - the path is set above
+
 TRACING = Path("/sys/kernel/tracing")
 EVENTS = ("sched", "irq", "task", "signal")
 #: KiB of memory for the events of each CPU: what does not fit is overwritten, the oldest first.
@@ -135,15 +143,48 @@ def record(path: Path, load: Callable[[int], None], tasks: int) -> None:
         subprocess.run(extract, check=True, timeout=_SECONDS, capture_output=True)
 
 
-def tasks_of(path: Path) -> int:
-    """How many tasks a recording names in its events."""
-    sys.path[:0] = [str(ROOT)]
+def guests(
+    folder: Path, options: argparse.Namespace
+) -> list[tuple[Path, Callable[[Path], None] | None]]:
+    """Recordings of virtual machines; none, and the reason on standard output, where something is missing."""
+    try:
+        if missing := guest.missing_programs():
+            raise guest.MissingError(missing)
+        kernel = options.kernel or guest.downloaded_kernel(ROOT / "build" / "kernels")
+    except guest.MissingError as error:
+        sys.stdout.write(f"guests were skipped: {error}\n")
+        return []
+    return [
+        (
+            folder / f"guest-{cpus}-{tasks}.dat",
+            partial(
+                guest.record,
+                kernel=kernel,
+                accelerator=options.accel or guest.default_accelerator(),
+                cpus=cpus,
+                tasks=tasks,
+                events=EVENTS,
+                buffer=BUFFER,
+            ),
+        )
+        for cpus in options.guest
+        for tasks in options.tasks
+    ]
+
+
+def contents_of(path: Path) -> str:
+    """The number of events in a recording, and of tasks and CPUs that they name."""
+    import numpy as np
+
     import converter
 
+    count = 0
+    cpus: set[int] = set()
     with converter.open_trace(path) as trace:
-        for _ in trace.batches():
-            pass
-        return len(trace.threads)
+        for batch in trace.batches():
+            count += len(batch.cpu)
+            cpus.update(np.unique(batch.cpu).tolist())
+        return f"{count:,} events, {len(trace.threads):,} tasks, {len(cpus - {-1}):,} CPUs"
 
 
 def command(*arguments: object) -> list[str]:
@@ -249,6 +290,13 @@ def main() -> int:
     parser.add_argument("--format", action="append", help="convert to this only")
     parser.add_argument("--times", type=int, default=3, help="how often each is converted")
     parser.add_argument("--keep", type=Path, help="a folder that keeps all recordings")
+    parser.add_argument(
+        "--guest", type=int, nargs="+", metavar="CPUS", help="record in virtual machines instead"
+    )
+    parser.add_argument("--kernel", type=Path, help="the guests' kernel, as in /boot/vmlinuz")
+    parser.add_argument(
+        "--accel", choices=["kvm", "tcg"], help="kvm by default where /dev/kvm can be opened"
+    )
     parser.add_argument("recording", nargs="*", type=Path, help="check these, and record nothing")
     options = parser.parse_args()
     # Whoever ends the command does not leave its instance of tracefs behind.
@@ -257,25 +305,31 @@ def main() -> int:
     kept = options.keep or ROOT / "build" / "recordings"
     kept.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
-    made = [
-        (kept / f"{name}-{tasks}.dat", LOADS[name], tasks)
-        for tasks in options.tasks
-        for name in options.load or LOADS
-    ]
-    for path, load, tasks in [(path, None, 0) for path in options.recording] or made:
-        if load is not None:
-            record(path, load, tasks)
+    made: list[tuple[Path, Callable[[Path], None] | None]]
+    if options.recording:
+        made = [(path, None) for path in options.recording]
+    elif options.guest:
+        made = guests(kept, options)
+    else:
+        made = [
+            (kept / f"{name}-{tasks}.dat", partial(record, load=LOADS[name], tasks=tasks))
+            for tasks in options.tasks
+            for name in options.load or LOADS
+        ]
+    for path, maker in made:
+        if maker is not None:
+            maker(path)
         start = time.monotonic()
         faults = check(path, targets, options.times)
         failed += faults
         sys.stdout.write(
-            f"{path.name}: {path.stat().st_size:,} bytes, {tasks_of(path):,} tasks,"
+            f"{path.name}: {path.stat().st_size:,} bytes, {contents_of(path)},"
             f" {len(targets)} formats {options.times} times, {len(faults)} findings"
             f" ({time.monotonic() - start:.0f} s)\n"
         )
         sys.stdout.writelines(f"{fault}\n" for fault in faults)
         sys.stdout.flush()
-        if load is not None and not faults and not options.keep:
+        if maker is not None and not faults and not options.keep:
             path.unlink()
     if reporter() is None:
         sys.stdout.write("reports were not compared: there is no trace-cmd 3.4 on PATH\n")

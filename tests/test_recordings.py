@@ -1,10 +1,13 @@
 """What judges recordings of many tasks, on one that is there; to record, the command needs root and trace-cmd."""
 
+import argparse
+import hashlib
 import sys
 from pathlib import Path
 
 import pytest
 import recordings
+from support import guest
 
 SMALL = Path(__file__).parents[1] / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 
@@ -60,3 +63,62 @@ def test_the_instance_is_not_compared_after_lost_events():
         for instance in (b"traceconv7: ", b"")
     ]
     assert shown[0] == shown[1] == [lost[:-1], b"a-1", b"traceconv7: b-2"]
+
+
+def test_guests_are_skipped_where_a_program_is_missing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(guest.shutil, "which", lambda name: None if "qemu" in name else name)
+    assert recordings.guests(tmp_path, argparse.Namespace()) == []
+    told = "qemu-system-x86_64 not found (apt-get install qemu-system-x86)"
+    assert capsys.readouterr().out == f"guests were skipped: {told}\n"
+
+
+def test_guests_are_skipped_where_apt_knows_no_kernel(monkeypatch, tmp_path, capsys):
+    for name in (*guest.PROGRAMS, "apt-cache", "apt-get", "dpkg-deb"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert recordings.guests(tmp_path, argparse.Namespace(kernel=None)) == []
+    assert capsys.readouterr().out.startswith("guests were skipped: apt knows none of linux-image-")
+
+
+@pytest.fixture
+def qemu(monkeypatch, tmp_path):
+    """Return a function that puts a program on PATH in place of qemu; it sends some bytes and prints a text."""
+
+    def put(sent, printed):
+        program = tmp_path / "qemu-system-x86_64"
+        program.write_text(
+            f"#!{sys.executable}\nimport sys, pathlib\n"
+            f"pathlib.Path(sys.argv[-1].removeprefix('file:')).write_bytes({sent!r})\n"
+            f"print({printed!r})\n"
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+        monkeypatch.setattr(guest, "initial_ramdisk", lambda *_: None)
+        return tmp_path / "guest.dat"
+
+    return put
+
+
+def recorded(path):
+    guest.record(path, Path("vmlinuz"), "tcg", 2, 16, ("sched",), 64)
+
+
+def test_what_a_guest_sends_is_kept(qemu):
+    path = qemu(b"sent", f"traceconv: 4 bytes {hashlib.sha256(b'sent').hexdigest()}\r")
+    recorded(path)
+    assert path.read_bytes() == b"sent"
+
+
+@pytest.mark.parametrize(
+    ("printed", "fault"),
+    [
+        ("Kernel panic", "the guest recorded nothing: Kernel panic"),
+        (f"traceconv: 5 bytes {'0' * 64}", "the guest recorded 5 bytes, and sent 4 others"),
+    ],
+)
+def test_guests_that_fail_are_noticed(printed, fault, qemu):
+    path = qemu(b"sent", printed)
+    with pytest.raises(RuntimeError, match=fault):
+        recorded(path)
+    assert not path.exists()

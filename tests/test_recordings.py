@@ -122,3 +122,19 @@ def test_guests_that_fail_are_noticed(printed, fault, qemu):
     with pytest.raises(RuntimeError, match=fault):
         recorded(path)
     assert not path.exists()
+
+
+def test_the_kernel_of_the_distribution_is_downloaded_once(monkeypatch, tmp_path):
+    depends = "echo '  Depends: linux-image-6.8.0-31-generic'"
+    scripts = {
+        "apt-cache": f'[ "$2" != linux-image-virtual ] || {depends}',
+        "apt-get": f'echo "$@" >>{tmp_path}/asked; : >kernel.deb',
+        "dpkg-deb": '/bin/mkdir -p "$3/boot"; : >"$3/boot/vmlinuz-6.8.0-31-generic"',
+    }
+    for name, script in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    kernels = {guest.downloaded_kernel(tmp_path / "kernels") for _ in range(2)}
+    assert [kernel.name for kernel in kernels] == ["vmlinuz-6.8.0-31-generic"]
+    assert (tmp_path / "asked").read_text() == "download linux-image-6.8.0-31-generic\n"

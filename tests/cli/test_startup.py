@@ -151,8 +151,8 @@ def test_what_needs_no_trace_loads_next_to_nothing(arguments, expected, packages
         ("ctf/perf_ctf", "out.json", "ctf chrome", "", "json"),
         ("uftrace/rich", "out.json", "uftrace ftrace chrome", "", "json"),
         ("chrome/features.json", "out.fxt", "chrome fxt", "", "json hashlib"),
-        ("chrome/features.json", "out.pftrace", "chrome perfetto", "perfetto", "json hashlib"),
-        ("perfetto/kernel_typed.pftrace", "out.fxt", "perfetto fxt", "perfetto", "json hashlib"),
+        ("chrome/features.json", "out.pftrace", "chrome perfetto", "", "json hashlib"),
+        ("perfetto/kernel_typed.pftrace", "out.fxt", "perfetto fxt", "", "json hashlib"),
         ("uftrace/rich", "out.ctf", "uftrace ftrace ctf", "zstandard", "json hashlib"),
     ],
 )

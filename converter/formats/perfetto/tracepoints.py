@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache
 from typing import Final
 
@@ -9,7 +10,6 @@ from converter.formats.perfetto.layout import FtraceField
 from converter.formats.perfetto.protobuf.descriptors import (
     ProgramField,
     typed_event,
-    typed_event_numbers,
     typed_events_by_name,
 )
 from converter.formats.perfetto.protobuf.messages import message_order
@@ -115,14 +115,14 @@ PREFIXED_SYSTEMS: Final = frozenset(
 def _system_starts() -> list[tuple[int, str]]:
     first_events = {event: system for system, event in SYSTEMS}
     order = message_order()
-    starts = []
-    for number in typed_event_numbers():
-        event = typed_event(number)
-        assert event is not None
-        system = first_events.get(event.field_name)
-        if system is not None:
-            starts.append((order[event.message], system))
-    return sorted(starts)
+    events = typed_events_by_name()
+    return sorted(
+        [
+            (order[events[name].message], first_events[name])
+            for name in first_events
+            if name in events
+        ]
+    )
 
 
 def tracepoint_of(number: int) -> tuple[str, str] | None:
@@ -145,11 +145,14 @@ def tracepoint_of(number: int) -> tuple[str, str] | None:
 @cache
 def number_of_tracepoint() -> dict[tuple[str, str], int]:
     """Return the field number in FtraceEvent of each (system, event) with a typed event: the inverse for a writer."""
-    result = {}
-    for number in typed_event_numbers():
-        tracepoint = tracepoint_of(number)
-        if tracepoint is not None:
-            result[tracepoint] = number
+    starts, systems = zip(*_system_starts(), strict=True)
+    order, result = message_order(), {}
+    for name, event in typed_events_by_name().items():
+        after = bisect_right(starts, order[event.message])
+        system = systems[after - 1] if after else ""
+        # The systems of these events are part of their names.
+        own = name.removeprefix(f"{system}_") if system in PREFIXED_SYSTEMS else name
+        result[system, own] = event.number
     return result
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from converter.errors import TraceError
 from converter.formats.ftrace.event_format.syntax import (
+    FORMAT_HEAD,
     EventFormat,
     FormatSyntaxError,
     parse_event_format,
-    peek_event_format,
 )
 from converter.formats.ftrace.layout import SectionId
 from converter.formats.ftrace.mapping import PID_FIELD, TYPE_FIELD
@@ -119,17 +119,16 @@ class EventFormats:
     def _add_group(self, system: str, data: bytes, at: int, count: int, order: str) -> int:
         """Add `count` formats that start at offset `at`; return their end."""
         size_at = struct.Struct(f"{order}Q").unpack_from
-        texts, types, last = self._texts, self._types, len(data)
+        texts, types, last, match = self._texts, self._types, len(data), FORMAT_HEAD.match
         for _ in range(count):
             end = at + 8 + size_at(data, at)[0]
             at += 8
             if end > last:
                 raise struct.error
-            try:
-                name, type_id = peek_event_format(data, at, end if end - at < _HEAD else at + _HEAD)
-            except FormatSyntaxError:
-                pass  # A text without a number cannot describe any event; the section keeps it.
-            else:
+            head = match(data, at, end if end - at < _HEAD else at + _HEAD)
+            # A text without name and number cannot describe any event; the section keeps it.
+            if head is not None and (name := head[1].strip()):
+                type_id = int(head[2])
                 texts[type_id] = system, data, at, end
                 types[system, name] = type_id
             at = end

@@ -160,7 +160,7 @@ class HeaderPage(NamedTuple):
         return self.data_offset + self.data_size
 
 
-_HEAD = re.compile(rb"\s*+name:([^\n]*+)\n\s*+ID:[ \t]*+([0-9]{1,10})\b")
+FORMAT_HEAD = re.compile(rb"\s*+name:([^\n]*+)\n\s*+ID:[ \t]*+([0-9]{1,10})\b")
 _FIELD = re.compile(
     rb"field(?:[ \t]+special)?[ \t]*:([^;]*);"
     rb"\s*offset:\s*([0-9]{1,9})\s*;"
@@ -181,7 +181,7 @@ def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tu
 
     Raises `FormatSyntaxError` where the text does not start with both.
     """
-    head = _HEAD.match(text, start, end)
+    head = FORMAT_HEAD.match(text, start, end)
     if head is None or not (name := head[1].strip()):
         raise FormatSyntaxError("an event format starts with 'name:' and 'ID:'")
     return name, int(head[2])

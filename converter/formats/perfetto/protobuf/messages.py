@@ -1,17 +1,16 @@
-"""The declarations of the `perfetto` package's messages: the output of protobuf's compiler, read without protobuf.
+"""The declarations of Perfetto's messages, and the encoding of messages for metadata.
 
-The package's module passes a serialized FileDescriptorProto (google/protobuf/descriptor.proto) to protobuf, which
-builds classes of some 900 messages from it. Here it is read from the compiled module; messages are parsed on demand.
+`schemas/perfetto/messages.txt` has all messages and enumerations, made from the `perfetto` package when they change:
+reading its 900 messages takes longer than a small conversion. They are parsed on demand.
 """
 
 from __future__ import annotations
 
+import pkgutil
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +18,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.protobuf.scan import split_fields
 
-_MODULE: Final = "perfetto.protos.perfetto.trace.perfetto_trace_pb2"
 _PACKAGE: Final = ".perfetto.protos."
-#: FileDescriptorProto.name, its first field, of the only file, which has all messages.
-_FILE_NAME: Final = b"perfetto_trace.proto"
-_FILE_NAME_END: Final = 64
 
 # google.protobuf.FieldDescriptorProto.Type.
 DOUBLE, FLOAT, INT64, UINT64, INT32, FIXED64, FIXED32, BOOL, STRING = range(1, 10)
@@ -60,18 +55,22 @@ class MessageType:
 
 
 @cache
-def _file() -> NDArray[np.uint8]:
-    """Return the FileDescriptorProto."""
-    spec = find_spec(_MODULE)
-    loader = None if spec is None else spec.loader
-    if loader is not None and hasattr(loader, "get_code"):
-        code = loader.get_code(_MODULE)
-        for constant in code.co_consts if code is not None else ():
-            if isinstance(constant, bytes) and _FILE_NAME in constant[:_FILE_NAME_END]:
-                return np.frombuffer(constant, np.uint8)
-    # Not compiled in the usual way: protobuf always has it.
-    serialized: bytes = import_module(_MODULE).DESCRIPTOR.serialized_pb
-    return np.frombuffer(serialized, np.uint8)
+def _declarations() -> str:
+    """Return the text of all declarations, one a line."""
+    data = pkgutil.get_data("converter.schemas", "perfetto/messages.txt")
+    assert data is not None
+    return data.decode("utf-8")
+
+
+def _declaration(kind: str, name: str) -> list[str] | None:
+    """Return the fields or values of a message or enumeration such as "Outer.Inner"; None if there is none."""
+    text = _declarations()
+    head = f"\n{kind} {name}\t"
+    start = text.find(head)
+    if start < 0:
+        return None
+    start += len(head)
+    return text[start : text.index("\n", start)].split("\t")[:-1]
 
 
 def _text(data: NDArray[np.uint8], start: int, size: int) -> str:
@@ -79,53 +78,17 @@ def _text(data: NDArray[np.uint8], start: int, size: int) -> str:
 
 
 @cache
-def _top_level() -> dict[str, tuple[int, int]]:
-    """Return the range of each top-level message in the file, in the order of the file."""
-    return _named(0, len(_file()), 4)
-
-
-@cache
-def _enumerations() -> dict[str, tuple[int, int]]:
-    """Return the range of each enumeration that is not in a message."""
-    return _named(0, len(_file()), 5)
-
-
-def _named(start: int, size: int, wanted: int) -> dict[str, tuple[int, int]]:
-    """Return the declarations in the field `wanted` of a declaration, by name."""
-    data = _file()
-    found = {}
-    for number, _, at, length in split_fields(data, start, size):
-        if number == wanted:
-            for inner, _, name, name_size in split_fields(data, at, length):
-                if inner == 1:
-                    found[_text(data, name, name_size)] = (at, length)
-                    break
-    return found
-
-
-@cache
-def _span(name: str, *, enumeration: bool = False) -> tuple[int, int] | None:
-    """Return the range of a declaration such as "Outer.Inner"; None if there is none."""
-    outer, _, inner = name.rpartition(".")
-    if not outer:
-        return (_enumerations() if enumeration else _top_level()).get(name)
-    span = _span(outer)
-    return None if span is None else _named(*span, 4 if enumeration else 3).get(inner)
-
-
-@cache
 def message_type(name: str) -> MessageType | None:
-    """Return the declaration of a message such as "AndroidLogPacket.LogEvent"; None if the package has none."""
-    span = _span(name)
-    if span is None:
+    """Return the declaration of a message such as "AndroidLogPacket.LogEvent"; None if there is none."""
+    declared = _declaration("message", name)
+    if declared is None:
         return None
-    data = _file()
-    fields = tuple(
-        parse_field(data, start, size)
-        for number, _, start, size in split_fields(data, *span)
-        if number == 2
-    )
-    return MessageType(name, fields)
+    fields = []
+    for field in declared:
+        number, field_name, kind, repeated, type_name = field.split(" ")
+        type_name = "" if type_name == "-" else type_name
+        fields.append(FieldType(field_name, int(number), int(kind), repeated == "1", type_name))
+    return MessageType(name, tuple(fields))
 
 
 def parse_field(data: NDArray[np.uint8], start: int, size: int) -> FieldType:
@@ -155,27 +118,16 @@ def parse_field(data: NDArray[np.uint8], start: int, size: int) -> FieldType:
 @cache
 def enumeration(name: str) -> tuple[tuple[str, int], ...]:
     """Return names and numbers of an enumeration, in their order."""
-    span = _span(name, enumeration=True)
-    if span is None:
-        return ()
-    data = _file()
-    values = []
-    for field, _, start, size in split_fields(data, *span):
-        if field == 2:
-            text, number = "", 0
-            for inner, _, value, length in split_fields(data, start, size):
-                if inner == 1:
-                    text = _text(data, value, length)
-                elif inner == 2:
-                    number = value - (1 << 64) if value >> 63 else value
-            values.append((text, number))
-    return tuple(values)
+    values = [value.split(" ") for value in _declaration("enum", name) or ()]
+    return tuple([(text, int(number)) for number, text in values])
 
 
 @cache
 def message_order() -> dict[str, int]:
     """Return the position of each top-level message in the package's file: messages of a source file are adjacent."""
-    return {name: position for position, name in enumerate(_top_level())}
+    heads = [line.partition("\t")[0] for line in _declarations().split("\nmessage ")[1:]]
+    top_level = [name for name in heads if "." not in name]
+    return dict(zip(top_level, range(len(top_level)), strict=True))
 
 
 # Encoding

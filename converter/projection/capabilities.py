@@ -14,7 +14,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
-from converter.projection.engine.pieces import Piece, Place, Thunk
+from converter.projection.engine.partitions import Partition, Place, Thunk
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from converter.ir.tables import ComputedColumn
     from converter.ir.trace import Trace, Track, TrackScope
 
-#: Rewrites a piece of a kind that the format holds, before its fields are fitted, or makes another kind of it.
-Adapter = Callable[[Piece, "Projection"], Piece]
+#: Rewrites a partition of a kind that the format holds, before its fields are fitted, or makes another kind of it.
+Adapter = Callable[[Partition, "Projection"], Partition]
 #: Splits a partition of a kind that the format holds, before its fields are fitted.
-Splitter = Callable[[Piece, "Projection"], list[Piece]]
-#: Makes simpler pieces of one of a kind that the format does not have; None where there is nothing simpler.
-Lowering = Callable[[Piece, "Projection"], list[Piece] | None]
+Splitter = Callable[[Partition, "Projection"], list[Partition]]
+#: Makes simpler partitions of one of a kind that the format does not have; None where there is nothing simpler.
+Lowering = Callable[[Partition, "Projection"], list[Partition] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Capabilities:
     flows_fork: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.
     lowerings: Mapping[Kind, Lowering] = field(default_factory=dict)
-    #: Last say of the format's mapping on pieces of a kind, for its conventions (weights of idle threads).
+    #: Last say of the format's mapping on partitions of a kind, for its conventions (weights of idle threads).
     adapters: Mapping[Kind, Adapter] = field(default_factory=dict)
     #: Rules that split partitions of a kind, before the adapters run: for formats whose event classes contain what the
     #: source stores elsewhere.
@@ -208,15 +208,15 @@ class Projection(Protocol):
         self,
         kind: LossKind,
         what: str,
-        piece: Piece,
+        partition: Partition,
         count: int | None = None,
         loss_class: LossClass | None = None,
         aspect: Aspect | None = None,
     ) -> None:
-        """Count a loss at the rows of `piece` (at `count` of them when given)."""
+        """Count a loss at the rows of `partition` (at `count` of them when given)."""
 
-    def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
-        """Count losses that are the same of all events of a class, at the rows of `piece`."""
+    def lose_planned(self, losses: PlannedLosses, partition: Partition) -> None:
+        """Count losses that are the same of all events of a class, at the rows of `partition`."""
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Return True if events of a class that passes `test` have occurred so far, including this batch."""
@@ -227,10 +227,10 @@ class Projection(Protocol):
     def constant(self, text: str | bytes, length: int) -> NDArray[np.int32]:
         """A string column of one value."""
 
-    def threads_of(self, piece: Piece) -> NDArray[np.int32]:
+    def threads_of(self, partition: Partition) -> NDArray[np.int32]:
         """The thread of each row, an index into the target's threads."""
 
-    def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
+    def cpus_of(self, partition: Partition) -> NDArray[np.int32]:
         """The CPU of each row."""
 
     def track(self, number: int) -> Track:
@@ -257,13 +257,15 @@ class Projection(Protocol):
         For conditions that mostly match no row; if one does match, the class is projected by the rules in that batch.
         """
 
-    def is_on_threads(self, piece: Piece) -> bool:
+    def is_on_threads(self, partition: Partition) -> bool:
         """Return True if all rows are known to be on threads without reading the column."""
 
-    def lazy_cpus_of(self, piece: Piece) -> Place:
+    def lazy_cpus_of(self, partition: Partition) -> Place:
         """The CPU of each row, found on demand where the batch says it."""
 
-    def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
+    def place_on_cpu_track(
+        self, name: str, partition: Partition, cpus: Thunk | Place
+    ) -> dict[str, Any]:
         """Return keyword arguments for `rewritten` that put rows on the track "`name` Cpu N" of a CPU."""
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import CONTEXT_ROLES, Piece
+from converter.projection.engine.partitions import CONTEXT_ROLES, Partition
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)
@@ -37,47 +37,47 @@ NAMED_BY_EVENT = frozenset(
 )
 
 
-def lower_to_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_to_instant(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower any event to an instant with all its fields as arguments, named after its class.
 
     If the format has tracepoints but no instants, it becomes one of those; return None if it has neither.
     """
     kinds = projection.capabilities.kinds
-    kind = piece.event_class.kind
+    kind = partition.event_class.kind
     if Kind.INSTANT in kinds and kind is not Kind.INSTANT:
-        return [as_instant(piece, projection)]
+        return [as_instant(partition, projection)]
     if Kind.TYPED in kinds and kind is not Kind.TYPED:
-        return [as_typed(piece)]
+        return [as_typed(partition)]
     return None
 
 
-def as_instant(piece: Piece, projection: Projection) -> Piece:
+def as_instant(partition: Partition, projection: Projection) -> Partition:
     """Return an instant with all fields as arguments, named as the event is, or else after its class."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     if event_class.kind in NAMED_BY_EVENT and event_class.index_of(Role.NAME) is not None:
-        return piece.as_kind(
+        return partition.as_kind(
             Kind.INSTANT, roles={Role.NAME: Role.NAME, Role.CATEGORY: Role.CATEGORY}
         )
     name = event_class.name or event_class.kind.name.lower()
-    leading = [(NAME, projection.constant(name, len(piece)))]
+    leading = [(NAME, projection.constant(name, len(partition)))]
     if event_class.category:
-        leading.append((CATEGORY, projection.constant(event_class.category, len(piece))))
-    return piece.as_kind(Kind.INSTANT, leading)
+        leading.append((CATEGORY, projection.constant(event_class.category, len(partition))))
+    return partition.as_kind(Kind.INSTANT, leading)
 
 
-def as_typed(piece: Piece) -> Piece:
+def as_typed(partition: Partition) -> Partition:
     """Return a tracepoint with all fields as arguments, named after its class."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     fields = tuple(
         field if field.role in CONTEXT_ROLES else replace(field, role=Role.NONE)
         for field in event_class.fields
     )
-    return piece.rewritten(
+    return partition.rewritten(
         replace(
             event_class,
             kind=Kind.TYPED,
             name=event_class.name or event_class.kind.name.lower(),
             fields=fields,
         ),
-        piece.lazy_columns(),
+        partition.lazy_columns(),
     )

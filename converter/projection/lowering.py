@@ -14,19 +14,19 @@ from converter.ir.kinds import Kind
 from converter.projection.capabilities import Lowering, Projection
 from converter.projection.domain.atrace import lower_mark
 from converter.projection.domain.linux_timeline import LINUX_LOWERINGS, superseded
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.placing import is_absent
 from converter.projection.instants import as_instant, as_typed, lower_to_instant
 
 
-def lower_message(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_message(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to an instant, which the message's flow is bound to if there are flows, else to the tracepoint
     that it was.
     """
     kinds = projection.capabilities.kinds
     if Kind.TYPED in kinds and Kind.FLOW_BEGIN not in kinds:
-        return [as_typed(piece)]
-    return lower_to_instant(piece, projection)
+        return [as_typed(partition)]
+    return lower_to_instant(partition, projection)
 
 
 #: The rule for each kind; others become instants.
@@ -38,29 +38,29 @@ LOWERINGS: Mapping[Kind, Lowering] = {
 }
 
 
-def lowering_for(piece: Piece, projection: Projection) -> Lowering | None:
+def lowering_for(partition: Partition, projection: Projection) -> Lowering | None:
     """Return the rule that a partition of the source needs though the format has its kind, or None."""
-    if superseded(piece, projection):
+    if superseded(partition, projection):
         return lower_to_instant
-    return lower_program_event if _is_of_program(piece, projection) else None
+    return lower_program_event if _is_of_program(partition, projection) else None
 
 
-def lower_program_event(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_program_event(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to an instant named by provider and tracepoint: the latter alone may be as short as "end"."""
-    named = replace(piece.event_class, name=class_label(piece.event_class))
-    return [as_instant(piece.rewritten(named, piece.lazy_columns()), projection)]
+    named = replace(partition.event_class, name=class_label(partition.event_class))
+    return [as_instant(partition.rewritten(named, partition.lazy_columns()), projection)]
 
 
-def _is_of_program(piece: Piece, projection: Projection) -> bool:
+def _is_of_program(partition: Partition, projection: Projection) -> bool:
     """Return True for tracepoints of programs, if the format's viewers take tracepoints for those of a kernel."""
-    if piece.event_class.kind is not Kind.TYPED or not projection.capabilities.program_instants:
+    if partition.event_class.kind is not Kind.TYPED or not projection.capabilities.program_instants:
         return False
-    if piece.event_class in projection.source.of_programs:
+    if partition.event_class in projection.source.of_programs:
         return True
-    return is_absent(piece.batch.cpu if piece.cpu is None else piece.cpu)
+    return is_absent(partition.batch.cpu if partition.cpu is None else partition.cpu)
 
 
-def native_records(piece: Piece, projection: Projection) -> str:
+def native_records(partition: Partition, projection: Projection) -> str:
     """Return a report's name for records that only their own format has."""
     what = f"native records of {projection.source.format}"
-    return f"{what} ({piece.event_class.name})" if piece.event_class.name else what
+    return f"{what} ({partition.event_class.name})" if partition.event_class.name else what

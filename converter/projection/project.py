@@ -2,7 +2,7 @@
 
 Pure: the source is not changed, and the losses follow from the capabilities alone. Rewrites that depend on other events
 come first (`preparation`). Then a batch is split into partitions, one per class; each is projected by the rules
-(`piece_projection`), or by the cached plan of its class (`class_plans`); then all are assembled again.
+(`partition_projection`), or by the cached plan of its class (`class_plans`); then all are assembled again.
 """
 
 from __future__ import annotations
@@ -24,8 +24,15 @@ from converter.projection.domain.symbol_names import addresses_by_style, address
 from converter.projection.domain.task_states import TaskStates
 from converter.projection.engine.assembly import assemble
 from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, TracingRun
-from converter.projection.engine.piece_projection import PieceProjection
-from converter.projection.engine.pieces import ByClass, Derived, Everywhere, Piece, Place, Thunk
+from converter.projection.engine.partition_projection import PartitionProjection
+from converter.projection.engine.partitions import (
+    ByClass,
+    Derived,
+    Everywhere,
+    Partition,
+    Place,
+    Thunk,
+)
 from converter.projection.engine.placing import Placing, is_absent
 from converter.projection.engine.planned import ClassPlan, occurring, placed_parts
 from converter.projection.engine.rows import Places, cpus_of, threads_of
@@ -133,7 +140,9 @@ class Projector:
         if not source.names_from_events:
             self._task_names = LearnedNames(source)
         self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report)
-        self._held = PieceProjection(self, self._placing, self._support, self._metadata.bookkeeping)
+        self._held = PartitionProjection(
+            self, self._placing, self._support, self._metadata.bookkeeping
+        )
         self._metadata.follow()
         self._tables.follow()
 
@@ -143,32 +152,32 @@ class Projector:
         self,
         kind: LossKind,
         what: str,
-        piece: Piece,
+        partition: Partition,
         count: int | None = None,
         loss_class: LossClass | None = None,
         aspect: Aspect | None = None,
     ) -> None:
-        """Count a loss at the rows of `piece` (at `count` of them if given)."""
+        """Count a loss at the rows of `partition` (at `count` of them if given)."""
         if count is None:
-            count = len(piece)
+            count = len(partition)
         if self._tracing_run is not None:
             self._tracing_run.lose(((kind, what, loss_class, aspect),), count)
         if count:
-            first_ts, kinds = self._first_of(piece)
+            first_ts, kinds = self._first_of(partition)
             self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
 
-    def lose_planned(self, losses: PlannedLosses, piece: Piece) -> None:
-        """Count losses that are the same for all events of a class, at the rows of `piece`."""
+    def lose_planned(self, losses: PlannedLosses, partition: Partition) -> None:
+        """Count losses that are the same for all events of a class, at the rows of `partition`."""
         if self._tracing_run is not None:
-            self._tracing_run.lose(losses, len(piece))
-        if len(piece):
-            self.report.add_planned(losses, len(piece), *self._first_of(piece))
+            self._tracing_run.lose(losses, len(partition))
+        if len(partition):
+            self.report.add_planned(losses, len(partition), *self._first_of(partition))
 
-    def _first_of(self, piece: Piece) -> tuple[int, frozenset[Kind]]:
+    def _first_of(self, partition: Partition) -> tuple[int, frozenset[Kind]]:
         """Return the time of the first row, and the kinds that it has in the source and in the partition."""
-        first = piece.first
-        own = self.source.event_classes[piece.batch.class_id[first]]
-        return int(piece.batch.ts[first]), frozenset((own.kind, piece.event_class.kind))
+        first = partition.first
+        own = self.source.event_classes[partition.batch.class_id[first]]
+        return int(partition.batch.ts[first]), frozenset((own.kind, partition.event_class.kind))
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Return True if events of a class that passes `test` have occurred so far, including this batch."""
@@ -194,13 +203,13 @@ class Projector:
             id = self._constants[text] = np.int32(self.source.strings.intern(text))
         return constant_column(id, length)
 
-    def threads_of(self, piece: Piece) -> NDArray[np.int32]:
+    def threads_of(self, partition: Partition) -> NDArray[np.int32]:
         """Return the thread of each row, an index into the target's threads."""
-        return threads_of(piece)
+        return threads_of(partition)
 
-    def cpus_of(self, piece: Piece) -> NDArray[np.int32]:
+    def cpus_of(self, partition: Partition) -> NDArray[np.int32]:
         """Return the CPU of each row."""
-        return cpus_of(piece)
+        return cpus_of(partition)
 
     def by_value(self, of: Hashable, number: Callable[[int], int]) -> ByValue:
         """Return a cache of numbers by value, shared by all callers with the same key `of`."""
@@ -214,13 +223,15 @@ class Projector:
             return self._tracing_run.is_nowhere(condition)
         return not np.asarray(condition()).any()
 
-    def is_on_threads(self, piece: Piece) -> bool:
+    def is_on_threads(self, partition: Partition) -> bool:
         """Return True if all rows are known to be on threads without reading the column."""
-        return self._placing.is_on_threads(piece)
+        return self._placing.is_on_threads(partition)
 
-    def lazy_cpus_of(self, piece: Piece) -> Place:
+    def lazy_cpus_of(self, partition: Partition) -> Place:
         """Return the CPU of each row, found on demand if it is in the batch."""
-        return ComputedColumn(cpus_of, (), piece) if piece.on_cpu is None else piece.on_cpu
+        return (
+            ComputedColumn(cpus_of, (), partition) if partition.on_cpu is None else partition.on_cpu
+        )
 
     def track(self, number: int) -> Track:
         """Return a track that rows are on, which the target may not keep."""
@@ -244,7 +255,9 @@ class Projector:
             return self._tables.task_of_tid(tids)
         return self._tables.thread_of_tid(tids)
 
-    def place_on_cpu_track(self, name: str, piece: Piece, cpus: Thunk | Place) -> dict[str, Any]:
+    def place_on_cpu_track(
+        self, name: str, partition: Partition, cpus: Thunk | Place
+    ) -> dict[str, Any]:
         """Return keyword arguments for `rewritten` that put rows on the track "`name` Cpu N" of a CPU."""
 
         def track(cpu: int) -> int:
@@ -252,7 +265,7 @@ class Projector:
                 return self._tables.synthetic_track(Track(name))
             return self._tables.synthetic_track(Track(f"{name} Cpu {cpu}", TrackScope.CPU, cpu))
 
-        return {"track": Everywhere(ByValue(track), (cpus,), piece)}
+        return {"track": Everywhere(ByValue(track), (cpus,), partition)}
 
     def place_on_track(self, name: str, scope: TrackScope, owners: NDArray[Any]) -> dict[str, Any]:
         """Return keyword arguments for `rewritten` that put rows on the track called `name` of each owner."""
@@ -310,8 +323,8 @@ class Projector:
         if self._task_states is not None:
             placed += [
                 (0, self._class_ids(part.event_class), part)
-                for piece in self._task_states.pieces(batch)
-                for part in self._held.project(piece)
+                for partition in self._task_states.partitions(batch)
+                for part in self._held.project(partition)
             ]
         batch = assemble(batch, placed, self.source.strings)
         if self.capabilities.buffers and not is_absent(batch.track):
@@ -335,18 +348,18 @@ class Projector:
         table = batch.tables[number]
         event_class = self.source.event_classes[number]
         places = Places(batch.union, number)
-        piece = Piece(batch, event_class, table, places, derived=self._derived)
+        partition = Partition(batch, event_class, table, places, derived=self._derived)
         key = number, self._placing.begin_class(number)
         if key not in plans and len(table) >= FEWEST_ROWS:
-            self._tracing_run = TracingRun(piece, Places(batch.union, number))
-            piece = self._tracing_run.piece
+            self._tracing_run = TracingRun(partition, Places(batch.union, number))
+            partition = self._tracing_run.partition
         parts = [
             (self._class_ids(part.event_class), part)
-            for one in self._placing.in_buffers(piece)
+            for one in self._placing.in_buffers(partition)
             for part in self._held.project(one)
         ]
         if self._addresses(event_class):
-            self._lose_names(piece, (part.event_class for _, part in parts))
+            self._lose_names(partition, (part.event_class for _, part in parts))
         tracing_run, self._tracing_run = self._tracing_run, None
         if tracing_run is not None and not tracing_run.guard_failed:
             plans[key] = tracing_run.plan(parts, self.report)
@@ -386,13 +399,15 @@ class Projector:
             track=self._tables.renumber_tracks(batch.track),
         )
 
-    def _lose_names(self, piece: Piece, held: Iterable[EventClass]) -> None:
+    def _lose_names(self, partition: Partition, held: Iterable[EventClass]) -> None:
         """Count functions that the source's symbols name and that become plain numbers, as the format has
         no symbols.
         """
-        addresses = self._addresses(piece.event_class)
+        addresses = self._addresses(partition.event_class)
         by_style = self.capabilities.symbols
-        lost = names_lost(piece.event_class, addresses, held, by_style=by_style)
+        lost = names_lost(partition.event_class, addresses, held, by_style=by_style)
         if lost:
-            what = f"names of functions in {', '.join(lost)} of {class_label(piece.event_class)}"
-            self.lose(LossKind.DROPPED, what, piece)
+            what = (
+                f"names of functions in {', '.join(lost)} of {class_label(partition.event_class)}"
+            )
+            self.lose(LossKind.DROPPED, what, partition)

@@ -31,33 +31,33 @@ from converter.ir.semantics import EndMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import argument_role, with_linux_state
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossKind
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
 
 
-def narrowed(piece: Piece, projection: Projection) -> Piece:
+def narrowed(partition: Partition, projection: Projection) -> Partition:
     """Convert values that JSON cannot express without a declaration.
 
     Unsigned integers of less than 64 bits become signed ones, addresses hexadecimal, lists of mixed types JSON text.
     """
-    piece = mixed_lists_as_json(piece, projection)
-    own = piece.event_class
+    partition = mixed_lists_as_json(partition, projection)
+    own = partition.event_class
     for field in own.fields:
         # In a trace that was read from JSON it was not shown, either.
         if isinstance(field.type, NullClass) and not projection.is_own:
             what = f"{field.name!r} of {class_label(own)}, which has no value"
-            projection.lose(LossKind.UNSHOWN, what, piece)
-    narrow = piece.derive((narrowed,), lambda: _narrowed_class(own))
+            projection.lose(LossKind.UNSHOWN, what, partition)
+    narrow = partition.derive((narrowed,), lambda: _narrowed_class(own))
     if narrow is own:
-        return piece
+        return partition
     columns = [
-        ComputedColumn(_signed, (column,), piece) if is_signed else column
+        ComputedColumn(_signed, (column,), partition) if is_signed else column
         for column, is_signed in zip(
-            piece.lazy_columns(), _become_signed(own.fields, narrow.fields), strict=True
+            partition.lazy_columns(), _become_signed(own.fields, narrow.fields), strict=True
         )
     ]
-    return piece.rewritten(narrow, columns)
+    return partition.rewritten(narrow, columns)
 
 
 def _narrowed_class(event_class: EventClass) -> EventClass:
@@ -83,20 +83,20 @@ def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bo
         yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
 
 
-def _as_switch(piece: Piece, projection: Projection) -> Piece:
+def _as_switch(partition: Partition, projection: Projection) -> Partition:
     """Give switches a Linux state number, as viewers show it."""
-    cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(piece),), piece)
+    cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(partition),), partition)
     if not projection.is_nowhere(cpus):
         count = int(np.count_nonzero(np.asarray(cpus())))
-        projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", piece, count)
-    return narrowed(with_linux_state(piece), projection)
+        projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", partition, count)
+    return narrowed(with_linux_state(partition), projection)
 
 
-def _are_none(_piece: Piece, cpus: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_none(_partition: Partition, cpus: NDArray[Any]) -> NDArray[np.bool_]:
     return cpus < 0
 
 
-def _signed(_piece: Piece, column: NDArray[Any]) -> NDArray[np.int64]:
+def _signed(_partition: Partition, column: NDArray[Any]) -> NDArray[np.int64]:
     return column.astype(np.int64)
 
 

@@ -17,34 +17,34 @@ from converter.ir.field_classes import (
 )
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import JSON_TEXT
 
 
-def mixed_lists_as_json(piece: Piece, projection: Projection) -> Piece:
+def mixed_lists_as_json(partition: Partition, projection: Projection) -> Partition:
     """Return the partition with its mixed lists as JSON text."""
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     mixed = [index for index, field in enumerate(fields) if _has_mixed(field.type)]
     if not mixed:
-        return piece
-    columns: list[Any] = piece.lazy_columns()
+        return partition
+    columns: list[Any] = partition.lazy_columns()
     changed: list[Field] = list(fields)
     for index in mixed:
         field = fields[index]
-        what = f"declared type of {field.name!r} of {class_label(piece.event_class)}"
-        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
+        what = f"declared type of {field.name!r} of {class_label(partition.event_class)}"
+        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.TYPES)
         changed[index] = replace(field, type=_as_json(field.type))
-        columns[index] = _thunk(piece, index, projection.source.strings)
-    event_class = piece.derive(
-        ("mixed lists",), lambda: replace(piece.event_class, fields=tuple(changed))
+        columns[index] = _thunk(partition, index, projection.source.strings)
+    event_class = partition.derive(
+        ("mixed lists",), lambda: replace(partition.event_class, fields=tuple(changed))
     )
-    return piece.rewritten(event_class, columns)
+    return partition.rewritten(event_class, columns)
 
 
-def _thunk(piece: Piece, index: int, strings: StringTable) -> Any:
-    declared = piece.event_class.fields[index].type
-    return lambda: _texts(piece.table.column(index), declared, strings)
+def _thunk(partition: Partition, index: int, strings: StringTable) -> Any:
+    declared = partition.event_class.fields[index].type
+    return lambda: _texts(partition.table.column(index), declared, strings)
 
 
 def _has_mixed(field_class: FieldClass) -> bool:

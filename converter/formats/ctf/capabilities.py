@@ -17,7 +17,7 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.domain.lost_events import COUNT, counted
 from converter.projection.domain.sched_conventions import with_linux_state
 from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossClass, LossKind
 
 #: Packets count the events that were lost. If their number is unknown, there is a gap in the numbers of packets.
@@ -116,12 +116,12 @@ def packets_field(event_class: EventClass) -> int | None:
 # Adapters
 
 
-def _split_lost(piece: Piece, projection: Projection) -> list[Piece]:
+def _split_lost(partition: Partition, projection: Projection) -> list[Partition]:
     """Split lost events into those whose number is known and lost packets."""
-    counts = piece.integers(Role.COUNT)
+    counts = partition.integers(Role.COUNT)
     if counts is None:
-        return [_as_packets(piece, projection)]
-    known, unknown = piece.split(counts >= 0)
+        return [_as_packets(partition, projection)]
+    known, unknown = partition.split(counts >= 0)
     parts = [] if unknown is None else [_as_packets(unknown, projection)]
     if known is not None:
         index = packets_field(known.event_class)
@@ -132,40 +132,48 @@ def _split_lost(piece: Piece, projection: Projection) -> list[Piece]:
     return parts
 
 
-def _as_packets(piece: Piece, projection: Projection) -> Piece:
+def _as_packets(partition: Partition, projection: Projection) -> Partition:
     """Turn gaps of unknown size into missing packets: as many as the source says, or one."""
-    index = packets_field(piece.event_class)
+    index = packets_field(partition.event_class)
     if index is None:
-        projection.lose(LossKind.LOWERED, _GAP, piece)
-        return piece.with_argument(_PACKETS, constant_column(np.uint64(1), len(piece)))
-    columns = piece.lazy_columns()
-    said = np.asarray(piece.table.column(index))
+        projection.lose(LossKind.LOWERED, _GAP, partition)
+        return partition.with_argument(_PACKETS, constant_column(np.uint64(1), len(partition)))
+    columns = partition.lazy_columns()
+    said = np.asarray(partition.table.column(index))
     columns[index] = np.clip(said, 1, _MOST_PACKETS)
     changed = int(np.count_nonzero(columns[index] != said))
     what = f"numbers of lost packets outside 1 to {_MOST_PACKETS:,}"
-    projection.lose(LossKind.CHANGED, what, piece, changed)
-    return piece.rewritten(piece.event_class, columns)
+    projection.lose(LossKind.CHANGED, what, partition, changed)
+    return partition.rewritten(partition.event_class, columns)
 
 
-def _renamed(piece: Piece, point: tuple[str, str], projection: Projection) -> Piece:
+def _renamed(partition: Partition, point: tuple[str, str], projection: Projection) -> Partition:
     """Rename events to LTTng's name, including those that have all of its fields only after conversion."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     category, name = point
     if (event_class.category, event_class.name) == point:
-        return piece
+        return partition
     if any((event_class.category, event_class.name)):
         what = f"name of the events {class_label(event_class)}: {name}"
-        projection.lose(LossKind.CHANGED, what, piece, None, LossClass.KEPT, Aspect.RENAMED_CLASSES)
+        projection.lose(
+            LossKind.CHANGED, what, partition, None, LossClass.KEPT, Aspect.RENAMED_CLASSES
+        )
 
     def renamed() -> EventClass:
         return replace(event_class, category=category, name=name)
 
-    return piece.rewritten(piece.derive(("called", name), renamed), piece.lazy_columns())
+    return partition.rewritten(
+        partition.derive(("called", name), renamed), partition.lazy_columns()
+    )
 
 
-def _adapt_scheduling(piece: Piece, projection: Projection) -> Piece:
+def _adapt_scheduling(partition: Partition, projection: Projection) -> Partition:
     """Add the task names that LTTng's event has, and the state of the task that is switched out in Linux's numbers."""
-    support = _support(piece.event_class)
+    support = _support(partition.event_class)
     if support.event is not None:
-        piece = _renamed(with_tasks(piece, projection), support.event, projection)
-    return with_linux_state(piece) if piece.event_class.kind is Kind.SCHED_SWITCH else piece
+        partition = _renamed(with_tasks(partition, projection), support.event, projection)
+    return (
+        with_linux_state(partition)
+        if partition.event_class.kind is Kind.SCHED_SWITCH
+        else partition
+    )

@@ -33,7 +33,7 @@ from converter.projection.domain.lost_events import counted
 from converter.projection.domain.sched_conventions import with_linux_state
 from converter.projection.domain.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
 from converter.projection.engine.fitting import index_of
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import cut_utf8, plain_identifier
 from converter.projection.engine.types import converts
 from converter.projection.instants import as_typed
@@ -230,8 +230,8 @@ def _named_support(event_class: EventClass) -> KindSupport | None:
     )
 
 
-def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
-    return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
+def _lower_to_typed(partition: Partition, _: Projection) -> list[Partition] | None:
+    return None if partition.event_class.kind is Kind.TYPED else [as_typed(partition)]
 
 
 #: Events that only a kernel's format could hold, but that lack what it needs. They are not timeline events, so
@@ -241,9 +241,9 @@ _TYPED_LOWERINGS: dict[Kind, Lowering] = {
 }
 
 
-def adapt_typed(piece: Piece, projection: Projection) -> Piece:
+def adapt_typed(partition: Partition, projection: Projection) -> Partition:
     """Give classes without a system one, and a name that the reader does not mistake for an event that it knows."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     name = identifier(event_class.name)
     known = None
     if event_class.category:
@@ -255,19 +255,19 @@ def adapt_typed(piece: Piece, projection: Projection) -> Piece:
     if meaning(category, name).kind is not Kind.TYPED:
         name += "_event"
     if (category, name) == (event_class.category, event_class.name):
-        return piece
+        return partition
     if event_class.category or name != event_class.name:
         what = f"name of the events {class_label(event_class)}: {category}:{name}"
         # For the kernel's events it is the name that the kernel's own tools have.
         loss_class, aspect = None, Aspect.RENAMED_CLASSES
         if known is not None:
             loss_class, aspect = LossClass.DETAIL, Aspect.CLASS_NAMES
-        projection.lose(LossKind.CHANGED, what, piece, None, loss_class, aspect)
+        projection.lose(LossKind.CHANGED, what, partition, None, loss_class, aspect)
 
     def renamed() -> EventClass:
         return replace(event_class, name=name, category=category)
 
-    return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
+    return partition.rewritten(partition.derive(("named",), renamed), partition.lazy_columns())
 
 
 def _recorder(trace: Trace) -> str:
@@ -277,41 +277,43 @@ def _recorder(trace: Trace) -> str:
     return SYSTEM if name in ("", "none", _TRACER) else identifier(name)
 
 
-def _adapt(piece: Piece, projection: Projection) -> Piece:
+def _adapt(partition: Partition, projection: Projection) -> Partition:
     """Convert tasks, states and arguments to the kernel's encoding; cut texts to the arrays that its event has."""
-    kind = piece.event_class.kind
+    kind = partition.event_class.kind
     if kind in NAMED_KINDS:
-        piece = with_tasks(piece, projection, UNKNOWN_NAME)
+        partition = with_tasks(partition, projection, UNKNOWN_NAME)
     if kind is Kind.SCHED_SWITCH:
-        piece = with_linux_state(_on_thread_of(piece, Role.PREV_TID, projection))
+        partition = with_linux_state(_on_thread_of(partition, Role.PREV_TID, projection))
     elif kind is Kind.SYSCALL_ENTRY:
-        piece = _with_six_arguments(piece, projection)
+        partition = _with_six_arguments(partition, projection)
     elif kind is Kind.MARK:
-        _lose_address_zero(piece, projection)
+        _lose_address_zero(partition, projection)
     elif kind is not Kind.TYPED:
-        piece = _on_thread_of(piece, Role.WAKER_TID, projection)
-    point = point_of(piece.event_class)
+        partition = _on_thread_of(partition, Role.WAKER_TID, projection)
+    point = point_of(partition.event_class)
     if point is None:
-        return adapt_typed(piece, projection) if kind is Kind.TYPED else piece
+        return adapt_typed(partition, projection) if kind is Kind.TYPED else partition
     sizes = _array_sizes(point)
-    columns = piece.lazy_columns()
+    columns = partition.lazy_columns()
     for part, size in sizes:
-        index = index_of(part, piece.event_class.fields)
-        if index is not None and isinstance(piece.event_class.fields[index].type, StringClass):
-            columns[index] = _cut(piece, projection, index, size)
-    return piece.rewritten(piece.event_class, columns) if sizes else piece
+        index = index_of(part, partition.event_class.fields)
+        if index is not None and isinstance(partition.event_class.fields[index].type, StringClass):
+            columns[index] = _cut(partition, projection, index, size)
+    return partition.rewritten(partition.event_class, columns) if sizes else partition
 
 
-def _lose_address_zero(piece: Piece, projection: Projection) -> None:
+def _lose_address_zero(partition: Partition, projection: Projection) -> None:
     """Report that new files name the address 0, which events of trace_marker have (`new_contents`)."""
-    index = next((i for i, one in enumerate(piece.event_class.fields) if one.name == "ip"), None)
+    index = next(
+        (i for i, one in enumerate(partition.event_class.fields) if one.name == "ip"), None
+    )
     if index is None or projection.is_own:
         return
-    column = piece.table.column(index)
+    column = partition.table.column(index)
     if isinstance(column, np.ndarray):
-        what = f"address 0 of {class_label(piece.event_class)}: it is called tracing_mark_write"
+        what = f"address 0 of {class_label(partition.event_class)}: it is called tracing_mark_write"
         count = int(np.count_nonzero(column == 0))
-        projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
+        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
 
 
 @cache
@@ -328,18 +330,20 @@ def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
     ]
 
 
-def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callable[[], Column]:
-    field = piece.event_class.fields[index]
+def _cut(
+    partition: Partition, projection: Projection, index: int, size: int
+) -> Callable[[], Column]:
+    field = partition.event_class.fields[index]
 
     def cut() -> Column:
         strings = projection.source.strings
-        ids = string_ids(piece.table.column(index), strings)
+        ids = string_ids(partition.table.column(index), strings)
         long = strings.unfit(ids, size - 1, False)
         if not len(long):
             return ids
         rows = np.isin(ids, long)
-        what = f"{field.name!r} of {class_label(piece.event_class)} to {size - 1} bytes"
-        projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(rows)))
+        what = f"{field.name!r} of {class_label(partition.event_class)} to {size - 1} bytes"
+        projection.lose(LossKind.TRUNCATED, what, partition, int(np.count_nonzero(rows)))
         shorter = {id: strings.intern(cut_utf8(strings[id], size - 1)) for id in long.tolist()}
         result = ids.copy()
         result[rows] = [shorter[id] for id in ids[rows].tolist()]
@@ -348,48 +352,48 @@ def _cut(piece: Piece, projection: Projection, index: int, size: int) -> Callabl
     return cut
 
 
-def _with_six_arguments(piece: Piece, projection: Projection) -> Piece:
+def _with_six_arguments(partition: Partition, projection: Projection) -> Partition:
     """Convert arguments of system calls to an array of six, the maximum number."""
-    index = piece.event_class.index_of(Role.SYSCALL_ARGUMENTS)
+    index = partition.event_class.index_of(Role.SYSCALL_ARGUMENTS)
     if index is None:
-        return piece
-    field = piece.event_class.fields[index]
+        return partition
+    field = partition.event_class.fields[index]
     if not isinstance(field.type, ArrayClass) or field.type.length == _SYSCALL_ARGUMENTS:
-        return piece
+        return partition
     element = field.type.element
     if not isinstance(element, IntegerClass):
-        return piece
+        return partition
 
     def six() -> Column:
-        column = piece.table.column(index)
+        column = partition.table.column(index)
         assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
         lengths = np.diff(column.offsets)
         beyond = int(np.count_nonzero(lengths > _SYSCALL_ARGUMENTS))
-        projection.lose(LossKind.TRUNCATED, "arguments of system calls to 6", piece, beyond)
+        projection.lose(LossKind.TRUNCATED, "arguments of system calls to 6", partition, beyond)
         numbers = np.arange(_SYSCALL_ARGUMENTS)
         there = numbers < lengths[:, None]
         values = np.zeros(there.shape, column.values.dtype)
         values[there] = column.values[(column.offsets[:-1, None] + numbers)[there]]
-        offsets = np.arange(len(piece) + 1, dtype=np.int64) * _SYSCALL_ARGUMENTS
+        offsets = np.arange(len(partition) + 1, dtype=np.int64) * _SYSCALL_ARGUMENTS
         return ListColumn(offsets, values.reshape(-1))
 
     def declared() -> EventClass:
-        fields = list(piece.event_class.fields)
+        fields = list(partition.event_class.fields)
         fields[index] = replace(field, type=ArrayClass(element, _SYSCALL_ARGUMENTS))
-        return replace(piece.event_class, fields=tuple(fields))
+        return replace(partition.event_class, fields=tuple(fields))
 
-    columns = piece.lazy_columns()
+    columns = partition.lazy_columns()
     columns[index] = six
-    return piece.rewritten(piece.derive(("six arguments",), declared), columns)
+    return partition.rewritten(partition.derive(("six arguments",), declared), columns)
 
 
-def _on_thread_of(piece: Piece, role: Role, projection: Projection) -> Piece:
+def _on_thread_of(partition: Partition, role: Role, projection: Projection) -> Partition:
     """Move events to the recording thread: for a switch the task that leaves the CPU, for a wakeup the waker."""
-    tids = piece.integers(role)
-    threads = projection.threads_of(piece)
+    tids = partition.integers(role)
+    threads = projection.threads_of(partition)
     missing = threads < 0
     if tids is None or not missing.any():
-        return piece
+        return partition
     moved = threads.astype(np.int32)
     moved[missing] = projection.task_of_tid(tids[missing])
-    return piece.moved(thread=moved)
+    return partition.moved(thread=moved)

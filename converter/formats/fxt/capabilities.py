@@ -34,7 +34,7 @@ from converter.projection.domain.sched_conventions import (
     adapt_sched_wakeup,
     argument_role,
 )
-from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.engine.partitions import Partition, Thunk
 from converter.projection.engine.texts import cut_utf8
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
@@ -44,77 +44,79 @@ from converter.projection.timeline_fields import BINDS
 #: Formats whose flows can end at either the enclosing or the next slice.
 
 
-def _adapt_native(piece: Piece, projection: Projection) -> Piece:
+def _adapt_native(partition: Partition, projection: Projection) -> Partition:
     """Drop native records of other formats."""
     if projection.is_own:
-        return piece
-    what = native_records(piece, projection)
-    projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
-    return piece.select(np.zeros(0, np.int32))
+        return partition
+    what = native_records(partition, projection)
+    projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
+    return partition.select(np.zeros(0, np.int32))
 
 
-def _adapt_log(piece: Piece, projection: Projection) -> Piece:
+def _adapt_log(partition: Partition, projection: Projection) -> Partition:
     """Turn logs of other formats into instants with the same arguments: viewers skip log records ("Log Record")."""
     if projection.is_own:
-        return piece
-    what = f"{class_label(piece.event_class)} as instant"
-    projection.lose(LossKind.LOWERED, what, piece, aspect=Aspect.FORMS)
-    return as_instant(piece, projection)
+        return partition
+    what = f"{class_label(partition.event_class)} as instant"
+    projection.lose(LossKind.LOWERED, what, partition, aspect=Aspect.FORMS)
+    return as_instant(partition, projection)
 
 
-def _adapt_sample(piece: Piece, projection: Projection) -> Piece:
+def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     """Keep the first 255 frames, the most that a record holds ("Backtrace Record")."""
-    return _with_lists_cut(piece, projection, Role.FRAMES, "frames of samples")
+    return _with_lists_cut(partition, projection, Role.FRAMES, "frames of samples")
 
 
-def _adapt_flow_end(piece: Piece, projection: Projection) -> Piece:
+def _adapt_flow_end(partition: Partition, projection: Projection) -> Partition:
     """Report flows that end at the next slice: FXT's end at the enclosing one.
 
     Flows of Chrome JSON and Perfetto end at the next slice, unless the event says otherwise.
     """
     of_next = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
-    if of_next and BINDS not in piece.event_class.fields:
+    if of_next and BINDS not in partition.event_class.fields:
         what = "arrows to the next slice: they end at the one around"
-        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.FLOWS)
-    return piece
+        projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.FLOWS)
+    return partition
 
 
-def _adapt_module(piece: Piece, projection: Projection) -> Piece:
+def _adapt_module(partition: Partition, projection: Projection) -> Partition:
     """Cut names and build IDs to 255 bytes, the most that a record holds ("Module Record")."""
     strings = projection.source.strings
-    names = piece.texts(Role.NAME, strings)
+    names = partition.texts(Role.NAME, strings)
     if names is not None:
         cut = map_distinct(
             names, lambda id: strings.intern(cut_utf8(strings[id], MAX_PROFILER_LENGTH))
         ).astype(np.int32)
         what = f"names of modules to {MAX_PROFILER_LENGTH} bytes"
-        projection.lose(LossKind.TRUNCATED, what, piece, int(np.count_nonzero(cut != names)))
-        piece = _with_column(piece, Role.NAME, cut)
-    return _with_lists_cut(piece, projection, Role.BUILD_ID, "build ids of modules")
+        projection.lose(LossKind.TRUNCATED, what, partition, int(np.count_nonzero(cut != names)))
+        partition = _with_column(partition, Role.NAME, cut)
+    return _with_lists_cut(partition, projection, Role.BUILD_ID, "build ids of modules")
 
 
-def _with_lists_cut(piece: Piece, projection: Projection, role: Role, what: str) -> Piece:
-    column = piece.column(role)
+def _with_lists_cut(
+    partition: Partition, projection: Projection, role: Role, what: str
+) -> Partition:
+    column = partition.column(role)
     if not isinstance(column, ListColumn):
-        return piece
+        return partition
     lengths = np.diff(column.offsets)
     count = int(np.count_nonzero(lengths > MAX_PROFILER_LENGTH))
     if not count:
-        return piece
-    projection.lose(LossKind.TRUNCATED, f"{what} to {MAX_PROFILER_LENGTH}", piece, count)
+        return partition
+    projection.lose(LossKind.TRUNCATED, f"{what} to {MAX_PROFILER_LENGTH}", partition, count)
     kept = np.minimum(lengths, MAX_PROFILER_LENGTH)
     offsets = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(kept, out=offsets[1:])
     inner = np.arange(offsets[-1]) + np.repeat(column.offsets[:-1] - offsets[:-1], kept)
-    return _with_column(piece, role, ListColumn(offsets, take(column.values, inner)))
+    return _with_column(partition, role, ListColumn(offsets, take(column.values, inner)))
 
 
-def _with_column(piece: Piece, role: Role, column: Column) -> Piece:
-    columns: list[Column | Thunk] = piece.lazy_columns()
-    index = piece.event_class.index_of(role)
+def _with_column(partition: Partition, role: Role, column: Column) -> Partition:
+    columns: list[Column | Thunk] = partition.lazy_columns()
+    index = partition.event_class.index_of(role)
     assert index is not None
     columns[index] = column
-    return piece.rewritten(piece.event_class, columns)
+    return partition.rewritten(partition.event_class, columns)
 
 
 _ADAPTERS: Final[Mapping[Kind, Adapter]] = {

@@ -27,7 +27,7 @@ from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.sched_conventions import with_linux_state
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import plain_identifier
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
@@ -112,86 +112,86 @@ def _support(meaning: MarkerMeaning) -> KindSupport:
     )
 
 
-def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
-    return None if piece.event_class.kind is Kind.TYPED else [as_typed(piece)]
+def _lower_to_typed(partition: Partition, _: Projection) -> list[Partition] | None:
+    return None if partition.event_class.kind is Kind.TYPED else [as_typed(partition)]
 
 
-def _adapt_typed(piece: Piece, projection: Projection) -> Piece:
+def _adapt_typed(partition: Partition, projection: Projection) -> Partition:
     """Rename events whose name the reader would take for a known event."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     category, name = plain_identifier(event_class.category), plain_identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
-        return piece
+        return partition
     what = f"name of the events {class_label(event_class)}: {category}:{name}_event"
-    projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_CLASSES)
+    projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.RENAMED_CLASSES)
 
     def renamed() -> EventClass:
         return replace(event_class, name=f"{name}_event")
 
-    return piece.rewritten(piece.derive(("named",), renamed), piece.lazy_columns())
+    return partition.rewritten(partition.derive(("named",), renamed), partition.lazy_columns())
 
 
-def _adapt_switch(piece: Piece, projection: Projection) -> Piece:
+def _adapt_switch(partition: Partition, projection: Projection) -> Partition:
     """Convert to the scheduler's own states, on the thread that leaves the CPU."""
-    piece = with_linux_state(piece)
-    tids = piece.integers(Role.PREV_TID)
-    threads = projection.threads_of(piece)
+    partition = with_linux_state(partition)
+    tids = partition.integers(Role.PREV_TID)
+    threads = projection.threads_of(partition)
     missing = threads < 0
     if tids is None or not missing.any():
-        return piece
+        return partition
     found = projection.thread_of_tid(tids)
-    return piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
+    return partition.moved(thread=np.where(missing, found, threads).astype(np.int32))
 
 
 _COUNTED: Final = counted(MOST_LOST)
 _GAP: Final = "gaps of unknown size are written as a corrupt sub-buffer"
 
 
-def _with_corrupt(piece: Piece, projection: Projection) -> Piece:
+def _with_corrupt(partition: Partition, projection: Projection) -> Partition:
     """Report gaps of unknown size as corrupt sub-buffers, unless the source already does."""
-    piece = _COUNTED(piece, projection)
-    if CORRUPT in piece.event_class.fields or not len(piece):
-        return piece
-    counts = piece.integers(Role.COUNT)
+    partition = _COUNTED(partition, projection)
+    if CORRUPT in partition.event_class.fields or not len(partition):
+        return partition
+    counts = partition.integers(Role.COUNT)
     assert counts is not None, "all have counts now"
     unknown = counts < 0
-    projection.lose(LossKind.LOWERED, _GAP, piece, int(np.count_nonzero(unknown)))
-    return piece.with_argument(CORRUPT, unknown.astype(np.uint32))
+    projection.lose(LossKind.LOWERED, _GAP, partition, int(np.count_nonzero(unknown)))
+    return partition.with_argument(CORRUPT, unknown.astype(np.uint32))
 
 
-def _round_values(piece: Piece, projection: Projection) -> Piece:
+def _round_values(partition: Partition, projection: Projection) -> Partition:
     """Round values of counters to integers, the only numbers of markers."""
     floats = [
         index
-        for index, field in enumerate(piece.event_class.fields)
+        for index, field in enumerate(partition.event_class.fields)
         if field.role is Role.VALUE and isinstance(field.type, FloatClass)
     ]
     if not floats:
-        return piece
+        return partition
 
     def integer_class() -> EventClass:
-        fields = list(piece.event_class.fields)
+        fields = list(partition.event_class.fields)
         for index in floats:
             fields[index] = replace(fields[index], type=IntegerClass(64, True))
-        return replace(piece.event_class, fields=tuple(fields))
+        return replace(partition.event_class, fields=tuple(fields))
 
-    columns = piece.lazy_columns()
+    columns = partition.lazy_columns()
     for index in floats:
-        columns[index] = _rounded(piece, index, projection)
-    what = f"values of {piece.event_class.kind.name.lower()} as integers"
-    projection.lose(LossKind.RETYPED, what, piece)
-    return piece.rewritten(piece.derive(("rounded values",), integer_class), columns)
+        columns[index] = _rounded(partition, index, projection)
+    what = f"values of {partition.event_class.kind.name.lower()} as integers"
+    projection.lose(LossKind.RETYPED, what, partition)
+    return partition.rewritten(partition.derive(("rounded values",), integer_class), columns)
 
 
-def _rounded(piece: Piece, index: int, projection: Projection) -> Callable[[], Column]:
+def _rounded(partition: Partition, index: int, projection: Projection) -> Callable[[], Column]:
     def rounded() -> Column:
-        column = piece.table.column(index)
+        column = partition.table.column(index)
         assert isinstance(column, np.ndarray)
         limit = float(1 << 63)
         nearest = np.rint(np.nan_to_num(column.astype(np.float64)))
         held = np.where(np.abs(nearest) < limit, nearest, 0)
         changed = int(np.count_nonzero(held != column))
-        projection.lose(LossKind.CHANGED, "values of counters as integers", piece, changed)
+        projection.lose(LossKind.CHANGED, "values of counters as integers", partition, changed)
         return held.astype(np.int64)
 
     return rounded

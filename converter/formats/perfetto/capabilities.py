@@ -40,7 +40,7 @@ from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 
 #: Values of debug annotations. `keep_lists` decides about arrays.
 _ARGUMENTS: Final = Capabilities(
@@ -68,9 +68,9 @@ _LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
 _COUNTED: Final = counted()
 
 
-def _lost(piece: Piece, projection: Projection) -> Piece:
+def _lost(partition: Partition, projection: Projection) -> Partition:
     """Adapt lost events: the record has no count if the class has none."""
-    return piece if piece.integers(Role.COUNT) is None else _COUNTED(piece, projection)
+    return partition if partition.integers(Role.COUNT) is None else _COUNTED(partition, projection)
 
 
 def _lost_support(event_class: EventClass) -> KindSupport:
@@ -139,8 +139,8 @@ _COUNTER: Final = KindSupport(
 )
 
 
-def _fitted(piece: Piece, projection: Projection) -> Piece:
-    return as_parts(keep_lists(as_pointers(piece, projection), projection), projection)
+def _fitted(partition: Partition, projection: Projection) -> Partition:
+    return as_parts(keep_lists(as_pointers(partition, projection), projection), projection)
 
 
 @cache
@@ -192,8 +192,8 @@ def capabilities(variant: str) -> Capabilities:
     adapters |= dict.fromkeys(NAMED_KINDS, kernel_adapter(as_scheduled))
     for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
         adapters[kind] = _fitted
-    adapters[Kind.COUNTER] = lambda piece, projection: _fitted(
-        place_counters(piece, projection), projection
+    adapters[Kind.COUNTER] = lambda partition, projection: _fitted(
+        place_counters(partition, projection), projection
     )
     adapters[Kind.LOG] = as_log_entries
     adapters[Kind.SAMPLE] = with_frames

@@ -37,7 +37,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import counted
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import as_typed
 from converter.projection.losses import Aspect, LossKind
 
@@ -145,44 +145,46 @@ def _instant_support(event_class: EventClass) -> KindSupport | None:
     return None
 
 
-def _lower_to_typed(piece: Piece, _: Projection) -> list[Piece] | None:
-    return [as_typed(piece)]
+def _lower_to_typed(partition: Partition, _: Projection) -> list[Partition] | None:
+    return [as_typed(partition)]
 
 
-def _adapt_end(piece: Piece, projection: Projection) -> Piece:
+def _adapt_end(partition: Partition, projection: Projection) -> Partition:
     """Give an end both name and category or neither, and remove its CPU, which its begin has."""
-    piece = _without_text(piece, projection)
-    cpus = projection.cpus_of(piece)
+    partition = _without_text(partition, projection)
+    cpus = projection.cpus_of(partition)
     on_cpus = int(np.count_nonzero(cpus >= 0))
     if on_cpus:
         projection.lose(
-            LossKind.DROPPED, f"CPU of {class_label(piece.event_class)}", piece, on_cpus
+            LossKind.DROPPED, f"CPU of {class_label(partition.event_class)}", partition, on_cpus
         )
-        piece = piece.moved(cpu=np.broadcast_to(np.int32(-1), cpus.shape))
-    fields = piece.event_class.fields
+        partition = partition.moved(cpu=np.broadcast_to(np.int32(-1), cpus.shape))
+    fields = partition.event_class.fields
     named, categorized = NAME in fields, CATEGORY in fields
     if named != categorized:
         what = "which fields slice_end lacked: they are zero or empty"
-        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
+        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.LAYOUT)
         index = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
         missing = CATEGORY if named else NAME
 
         def completed() -> EventClass:
-            return replace(piece.event_class, fields=(*fields[:index], missing, *fields[index:]))
+            return replace(
+                partition.event_class, fields=(*fields[:index], missing, *fields[index:])
+            )
 
-        columns = piece.lazy_columns()
-        columns.insert(index, projection.constant("", len(piece)))
-        piece = piece.rewritten(piece.derive(("named end",), completed), columns)
-    return with_room(piece, projection)
+        columns = partition.lazy_columns()
+        columns.insert(index, projection.constant("", len(partition)))
+        partition = partition.rewritten(partition.derive(("named end",), completed), columns)
+    return with_room(partition, projection)
 
 
-def _without_text(piece: Piece, projection: Projection) -> Piece:
+def _without_text(partition: Partition, projection: Projection) -> Partition:
     """Remove the text of a return value, unless uftrace recorded it: only then uftrace shows the same text."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     kept = recorded_fields(event_class.kind, event_class.fields)
     if kept == event_class.fields or projection.is_own:
-        return piece
+        return partition
     text = event_class.fields[-1]
-    projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", piece)
-    new_class = piece.derive(("values alone",), lambda: replace(event_class, fields=kept))
-    return piece.rewritten(new_class, piece.lazy_columns()[:-1])
+    projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", partition)
+    new_class = partition.derive(("values alone",), lambda: replace(event_class, fields=kept))
+    return partition.rewritten(new_class, partition.lazy_columns()[:-1])

@@ -14,7 +14,7 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
 from converter.projection.losses import LossKind
 
@@ -52,15 +52,15 @@ class _Markers(NamedTuple):
         return _Markers(*(column[rows] for column in self))
 
 
-def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_mark(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower messages of atrace to slices, counters and instants; any other becomes a log message, or else
     an instant.
     """
-    index = piece.event_class.index_of(Role.MESSAGE)
-    if index is None or not isinstance(piece.event_class.fields[index].type, StringClass):
-        return _text(piece, projection)
+    index = partition.event_class.index_of(Role.MESSAGE)
+    if index is None or not isinstance(partition.event_class.fields[index].type, StringClass):
+        return _text(partition, projection)
     strings = projection.source.strings
-    column = piece.table.column(index)
+    column = partition.table.column(index)
     if isinstance(column, ListColumn):
         assert isinstance(column.values, np.ndarray)
         markers = _Markers(*parse_marker_texts(strings, column.values, column.offsets))
@@ -70,10 +70,10 @@ def lower_mark(piece: Piece, projection: Projection) -> list[Piece] | None:
         messages, inverse = distinct(column)
         markers = _Markers(*parse_marker_ids(strings, messages)).take(inverse)
     _name_ends(markers, projection.open_slices)
-    parts: list[Piece] = []
+    parts: list[Partition] = []
     for phase in np.flatnonzero(np.bincount(markers.phase)).tolist():
         rows = np.flatnonzero(markers.phase == phase)
-        part = piece.select(rows) if len(rows) < len(piece) else piece
+        part = partition.select(rows) if len(rows) < len(partition) else partition
         if phase == 0 or not _is_held(KIND_OF_PHASE[chr(phase)], projection):
             parts += _text(part, projection) or []
         else:
@@ -123,20 +123,20 @@ def _is_held(kind: Kind, projection: Projection) -> bool:
     return kind in kinds
 
 
-def _text(piece: Piece, projection: Projection) -> list[Piece] | None:
-    if Kind.LOG in projection.capabilities.kinds and piece.column(Role.MESSAGE) is not None:
-        return [piece.as_kind(Kind.LOG, roles={Role.MESSAGE: Role.MESSAGE})]
-    return lower_to_instant(piece, projection)
+def _text(partition: Partition, projection: Projection) -> list[Partition] | None:
+    if Kind.LOG in projection.capabilities.kinds and partition.column(Role.MESSAGE) is not None:
+        return [partition.as_kind(Kind.LOG, roles={Role.MESSAGE: Role.MESSAGE})]
+    return lower_to_instant(partition, projection)
 
 
-def _part(piece: Piece, phase: str, markers: _Markers, projection: Projection) -> Piece:
+def _part(partition: Partition, phase: str, markers: _Markers, projection: Projection) -> Partition:
     """Return the rows of one letter as events of its kind. The process is that of the thread; any other is lost."""
     kind = KIND_OF_PHASE[phase]
-    threads = projection.threads_of(piece)
+    threads = projection.threads_of(partition)
     leading: list[tuple[Field, Any]] = []
     if phase != "E" or markers.name.any():
         leading.append((NAME, markers.name))
-    leading.append((CATEGORY, projection.constant(_ATRACE, len(piece))))
+    leading.append((CATEGORY, projection.constant(_ATRACE, len(partition))))
     if kind is Kind.COUNTER:
         leading.append((_VALUE, markers.value))
         # A counter belongs to the process that the message names: its main thread has that number.
@@ -148,6 +148,6 @@ def _part(piece: Piece, phase: str, markers: _Markers, projection: Projection) -
         leading.append((_TRACK, markers.track))
     other = (markers.tgid >= 0) & (markers.tgid != projection.pids_of(threads))
     projection.lose(
-        LossKind.DROPPED, "process ids in markers of other processes", piece, int(other.sum())
+        LossKind.DROPPED, "process ids in markers of other processes", partition, int(other.sum())
     )
-    return piece.as_kind(kind, leading, without=frozenset({Role.MESSAGE}), thread=threads)
+    return partition.as_kind(kind, leading, without=frozenset({Role.MESSAGE}), thread=threads)

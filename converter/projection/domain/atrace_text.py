@@ -20,7 +20,7 @@ from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, S
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Lowering, Projection
 from converter.projection.domain.markers import join_texts
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import lower_to_instant
 from converter.projection.losses import LossKind
 
@@ -34,42 +34,42 @@ _ENDS = b"\0\n"
 _SEPARATORS = b"\0\n|"
 
 
-def lower_slice_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_slice_begin(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``B|pid|name``."""
-    return [_text(piece, projection, b"B|", _name(piece, _ENDS))]
+    return [_text(partition, projection, b"B|", _name(partition, _ENDS))]
 
 
-def lower_slice_end(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_slice_end(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``E|pid``: it ends the innermost slice of its thread, so its name stays an argument.
 
     That may be a slice of one of the source's own markers, which are separate from the slices of the timeline.
     """
     if projection.occurs(_is_mark):
         what = "ends of slices on threads with marks: they end the innermost of both"
-        projection.lose(LossKind.CHANGED, what, piece)
-    return [_text(piece, projection, b"E|", [], without=frozenset())]
+        projection.lose(LossKind.CHANGED, what, partition)
+    return [_text(partition, projection, b"E|", [], without=frozenset())]
 
 
-def lower_instant(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_instant(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``I|pid|name``."""
-    return [_text(piece, projection, b"I|", _name(piece, _ENDS))]
+    return [_text(partition, projection, b"I|", _name(partition, _ENDS))]
 
 
-def lower_async_begin(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_async_begin(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``S|pid|name|cookie``."""
-    return _asynchronous(piece, projection, b"S|")
+    return _asynchronous(partition, projection, b"S|")
 
 
-def lower_async_end(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_async_end(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``F|pid|name|cookie``."""
-    return _asynchronous(piece, projection, b"F|")
+    return _asynchronous(partition, projection, b"F|")
 
 
-def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_counter(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``C|pid|name|value`` for each of the counter's values, under the counter's name and, if
     several, its own.
     """
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     numbers = (IntegerClass, FloatClass, BooleanClass)
     series = [
         index
@@ -77,26 +77,28 @@ def lower_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
         if field.role is Role.VALUE and isinstance(field.type, numbers)
     ]
     if not series:
-        return lower_to_instant(piece, projection) or lower_instant(piece, projection)
+        return lower_to_instant(partition, projection) or lower_instant(partition, projection)
     parts = []
     for after, index in enumerate(series):
-        name = _name(piece, _SEPARATORS)
+        name = _name(partition, _SEPARATORS)
         if len(series) > 1:
             own = fields[index].name.encode("utf-8", "surrogateescape")
             name.append(b" " + own.translate(bytes.maketrans(_SEPARATORS, b"___")))
-        value = _integer_values(piece, piece.table.column(index), projection)
+        value = _integer_values(partition, partition.table.column(index), projection)
         # All other fields go with the first value.
         rest = frozenset({Role.NAME, Role.VALUE}) if after == 0 else frozenset(Role)
-        part = _text(piece, projection, b"C|", [*name, b"|", value], without=rest)
+        part = _text(partition, projection, b"C|", [*name, b"|", value], without=rest)
         if after:
-            part = part.rewritten(part.event_class, part.lazy_columns(), after=piece.after + after)
+            part = part.rewritten(
+                part.event_class, part.lazy_columns(), after=partition.after + after
+            )
         parts.append(part)
     return parts
 
 
-def lower_log(piece: Piece, _: Projection) -> list[Piece] | None:
+def lower_log(partition: Partition, _: Projection) -> list[Partition] | None:
     """Lower to the message as it is."""
-    return [piece.as_kind(Kind.MARK, roles={Role.MESSAGE: Role.MESSAGE})]
+    return [partition.as_kind(Kind.MARK, roles={Role.MESSAGE: Role.MESSAGE})]
 
 
 #: For `Capabilities.lowerings` of formats with MARK but without the timeline's kinds.
@@ -116,31 +118,31 @@ def _is_mark(event_class: EventClass) -> bool:
     return event_class.kind is Kind.MARK
 
 
-def _asynchronous(piece: Piece, projection: Projection, letter: bytes) -> list[Piece]:
-    name = _name(piece, _SEPARATORS)
-    cookie = _cookie(piece, projection)
+def _asynchronous(partition: Partition, projection: Projection, letter: bytes) -> list[Partition]:
+    name = _name(partition, _SEPARATORS)
+    cookie = _cookie(partition, projection)
     named = frozenset({Role.NAME, Role.ID})
-    return [_text(piece, projection, letter, [*name, b"|", cookie], without=named)]
+    return [_text(partition, projection, letter, [*name, b"|", cookie], without=named)]
 
 
 def _text(
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
     letter: bytes,
     parts: list[Part],
     *,
     without: frozenset[Role] = frozenset({Role.NAME}),
-) -> Piece:
+) -> Partition:
     """Return the partition as markers whose message consists of the letter, the process and the fields."""
-    pids = np.maximum(projection.pids_of(projection.threads_of(piece)), 0)
+    pids = np.maximum(projection.pids_of(projection.threads_of(partition)), 0)
     joined = [letter, np.ascontiguousarray(pids), *([b"|", *parts] if parts else [])]
 
     def message() -> Column:
-        offsets, characters, changed = join_texts(len(piece), joined, projection.source.strings)
-        projection.lose(LossKind.CHANGED, "separators in names of markers", piece, changed)
+        offsets, characters, changed = join_texts(len(partition), joined, projection.source.strings)
+        projection.lose(LossKind.CHANGED, "separators in names of markers", partition, changed)
         return ListColumn(offsets, characters)
 
-    return piece.as_kind(Kind.MARK, [(_message(projection), message)], without=without)
+    return partition.as_kind(Kind.MARK, [(_message(projection), message)], without=without)
 
 
 def _message(projection: Projection) -> Field:
@@ -150,13 +152,13 @@ def _message(projection: Projection) -> Field:
     return next((field for field in fields if field.role is Role.MESSAGE), _MESSAGE)
 
 
-def _name(piece: Piece, forbidden: bytes) -> list[Part]:
+def _name(partition: Partition, forbidden: bytes) -> list[Part]:
     """Return the event's name, without the characters that would end it."""
-    index = piece.event_class.index_of(Role.NAME)
+    index = partition.event_class.index_of(Role.NAME)
     if index is None:
-        name = piece.event_class.name.encode("utf-8", "surrogateescape")
+        name = partition.event_class.name.encode("utf-8", "surrogateescape")
         return [name.translate(bytes.maketrans(_SEPARATORS, b"___"))]
-    column = piece.table.column(index)
+    column = partition.table.column(index)
     if isinstance(column, ListColumn):
         assert isinstance(column.values, np.ndarray)
         held = (np.ascontiguousarray(column.offsets), np.ascontiguousarray(column.values))
@@ -165,16 +167,16 @@ def _name(piece: Piece, forbidden: bytes) -> list[Part]:
     return [(np.ascontiguousarray(column), forbidden)]
 
 
-def _cookie(piece: Piece, projection: Projection) -> Part:
+def _cookie(partition: Partition, projection: Projection) -> Part:
     """Return the id that ties begin and end together; for text, a checksum."""
-    number = piece.integers(Role.ID)
+    number = partition.integers(Role.ID)
     if number is not None:
         return _contiguous(number)
     strings = projection.source.strings
-    text = piece.texts(Role.ID, strings)
+    text = partition.texts(Role.ID, strings)
     if text is None:
         return b"0"
-    projection.lose(LossKind.CHANGED, "ids of asynchronous slices: text as a number", piece)
+    projection.lose(LossKind.CHANGED, "ids of asynchronous slices: text as a number", partition)
     which, inverse = np.unique(text, return_inverse=True)
     numbers = np.array([crc32(strings[id]) for id in which.tolist()], np.int64)
     cookies: NDArray[np.int64] = numbers[inverse]
@@ -187,7 +189,7 @@ def _contiguous(number: NDArray[np.generic]) -> Part:
     return np.ascontiguousarray(number, np.int64)
 
 
-def _integer_values(piece: Piece, column: Column, projection: Projection) -> Part:
+def _integer_values(partition: Partition, column: Column, projection: Projection) -> Part:
     """Return a counter's values as integers: markers have no others."""
     assert isinstance(column, np.ndarray)
     if column.dtype.kind != "f":
@@ -196,5 +198,5 @@ def _integer_values(piece: Piece, column: Column, projection: Projection) -> Par
     rounded = np.rint(np.nan_to_num(column.astype(np.float64)))
     held = np.where(np.abs(rounded) < limit, rounded, 0)
     changed = int(np.count_nonzero(held != column))
-    projection.lose(LossKind.CHANGED, "values of counters as integers", piece, changed)
+    projection.lose(LossKind.CHANGED, "values of counters as integers", partition, changed)
     return held.astype(np.int64)

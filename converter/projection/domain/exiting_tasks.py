@@ -20,7 +20,7 @@ from converter.ir.trace import Trace
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
 from converter.projection.domain.thread_states import number_of_dead
 from converter.projection.engine.assembly import Placed, assemble
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossClass, LossKind, LossReport
 
 _WHAT: Final = "tasks that exit while they run, with a switch from their CPU"
@@ -115,7 +115,7 @@ def _with_switches(
     placed: list[Placed] = []
     for number in exits:
         event_class, table = trace.event_classes[number], batch.tables[number]
-        whole = Piece(batch, event_class, table, batch.positions(number))
+        whole = Partition(batch, event_class, table, batch.positions(number))
         exiting = whole.integers(Role.TID)
         if exiting is None:
             # It does not say which task exits.
@@ -138,12 +138,16 @@ def _with_switches(
             switches = _switch(switch_class, tids[leaves][rows])
             at = leaving.positions[rows]
             nobody = constant_column(np.int32(-1), len(rows))
-            switch = Piece(batch, switch_class, switches, at, (nobody, None, None), whole=False)
+            switch = Partition(batch, switch_class, switches, at, (nobody, None, None), whole=False)
             placed.append((class_number, class_number, switch))
-    if not any(piece.after for *_, piece in placed):
+    if not any(partition.after for *_, partition in placed):
         return batch
     placed += [
-        (number, number, Piece(batch, trace.event_classes[number], table, batch.positions(number)))
+        (
+            number,
+            number,
+            Partition(batch, trace.event_classes[number], table, batch.positions(number)),
+        )
         for number, table in batch.tables.items()
         if number not in exits
     ]

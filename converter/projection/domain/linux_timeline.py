@@ -22,10 +22,10 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.domain.symbol_names import function_names
 from converter.projection.domain.syscalls import NO_SYSCALL, name_in_class, syscall_name
-from converter.projection.engine.pieces import Piece, Place, Thunk
+from converter.projection.engine.partitions import Partition, Place, Thunk
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
 
-Rule = Callable[[Piece, Projection], "list[Piece] | None"]
+Rule = Callable[[Partition, Projection], "list[Partition] | None"]
 
 #: include/linux/interrupt.h, enum in "PLEASE, avoid to allocate new softirqs"; BLOCK_IOPOLL is IRQ_POLL since 4.5.
 SOFTIRQ_NAMES = (
@@ -61,7 +61,7 @@ def has_slices(projection: Projection) -> bool:
     return Kind.SLICE_BEGIN in kinds and Kind.SLICE_END in kinds
 
 
-def superseded(piece: Piece, projection: Projection) -> bool:
+def superseded(partition: Partition, projection: Projection) -> bool:
     """Return True if other events of the source say the same better, so that these remain instants.
 
     A wakeup is recorded twice: sched_waking by the waker, sched_wakeup where the task is enqueued. If the target has
@@ -69,7 +69,7 @@ def superseded(piece: Piece, projection: Projection) -> bool:
     """
     kinds = projection.capabilities.kinds
     return (
-        piece.event_class.kind in (Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
+        partition.event_class.kind in (Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
         and Kind.SCHED_WAKING not in kinds
         and Kind.SCHED_WAKEUP in kinds
         and projection.occurs(_is_waking)
@@ -81,31 +81,33 @@ def _is_waking(event_class: EventClass) -> bool:
 
 
 def _slice(
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
     names: Place | None,
     category: str,
     **places: Any,
-) -> Piece:
+) -> Partition:
     """Return the begin or end of a slice, by the kind of the partition."""
-    kind = Kind.SLICE_END if piece.event_class.kind in _ENDS else Kind.SLICE_BEGIN
-    category = piece.event_class.category or category
+    kind = Kind.SLICE_END if partition.event_class.kind in _ENDS else Kind.SLICE_BEGIN
+    category = partition.event_class.category or category
     leading: list[tuple[Field, Any]] = []
     if names is not None:
         leading.append((NAME, names))
-    leading.append((CATEGORY, projection.constant(category, len(piece))))
-    return piece.as_kind(kind, leading, **places)
+    leading.append((CATEGORY, projection.constant(category, len(partition))))
+    return partition.as_kind(kind, leading, **places)
 
 
-def _instant(piece: Piece, projection: Projection, names: Place) -> Piece:
-    return piece.as_kind(Kind.INSTANT, _naming(piece, projection, names))
+def _instant(partition: Partition, projection: Projection, names: Place) -> Partition:
+    return partition.as_kind(Kind.INSTANT, _naming(partition, projection, names))
 
 
-def _naming(piece: Piece, projection: Projection, names: Place) -> list[tuple[Field, Any]]:
+def _naming(partition: Partition, projection: Projection, names: Place) -> list[tuple[Field, Any]]:
     """Return the name and category fields; the latter only if the class has one."""
     leading: list[tuple[Field, Any]] = [(NAME, names)]
-    if piece.event_class.category:
-        leading.append((CATEGORY, projection.constant(piece.event_class.category, len(piece))))
+    if partition.event_class.category:
+        leading.append(
+            (CATEGORY, projection.constant(partition.event_class.category, len(partition)))
+        )
     return leading
 
 
@@ -120,52 +122,52 @@ def _names_syscalls_by_number(event_class: EventClass) -> bool:
     )
 
 
-def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_syscall(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice "sys_<name>" on the thread.
 
     An event class of its own for each system call (syscalls:sys_enter_read) remains an instant if the trace has
     raw_syscalls too. So do events that never return: rt_sigreturn, and exits without a system call.
     """
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
-    name = name_in_class(piece.event_class.name)
+        return lower_to_instant(partition, projection)
+    name = name_in_class(partition.event_class.name)
     if name is not None:
         if name == "rt_sigreturn" or projection.occurs(_names_syscalls_by_number):
-            return lower_to_instant(piece, projection)
-        names = projection.constant(f"sys_{name}", len(piece))
-        return [_slice(piece, projection, names, "syscalls")]
-    numbers = piece.lazy_integers(Role.SYSCALL_NUMBER)
+            return lower_to_instant(partition, projection)
+        names = projection.constant(f"sys_{name}", len(partition))
+        return [_slice(partition, projection, names, "syscalls")]
+    numbers = partition.lazy_integers(Role.SYSCALL_NUMBER)
     if numbers is None:
-        names = projection.constant("syscall", len(piece))
-        return [_slice(piece, projection, names, "syscalls")]
+        names = projection.constant("syscall", len(partition))
+        return [_slice(partition, projection, names, "syscalls")]
     machine = str(projection.source.environment.get("machine", ""))
     strings = projection.source.strings
-    called = piece.names_of_numbers(Role.SYSCALL_NUMBER)
+    called = partition.names_of_numbers(Role.SYSCALL_NUMBER)
 
     def name_of(number: int) -> str:
         # The trace's own names; those of LTTng's kernels are the functions'.
         own = called.get(number)
         return f"sys_{own.removeprefix('sys_')}" if own else syscall_name(machine, number)
 
-    is_exit = piece.event_class.kind is Kind.SYSCALL_EXIT
+    is_exit = partition.event_class.kind is Kind.SYSCALL_EXIT
 
     def is_lone(number: int) -> bool:
         return name_of(number) == "sys_rt_sigreturn" or (is_exit and number == NO_SYSCALL)
 
     id_of = projection.by_value(
-        ("name", piece.event_class), lambda number: strings.intern(name_of(number))
+        ("name", partition.event_class), lambda number: strings.intern(name_of(number))
     )
-    lone_of = projection.by_value(("is lone", piece.event_class), is_lone)
+    lone_of = projection.by_value(("is lone", partition.event_class), is_lone)
 
-    def named(part: Piece) -> ComputedColumn:
+    def named(part: Partition) -> ComputedColumn:
         column = part.lazy_integers(Role.SYSCALL_NUMBER)
         assert column is not None
         return ComputedColumn(id_of, (column,), part)
 
-    lone = ComputedColumn(lone_of, (numbers,), piece)
+    lone = ComputedColumn(lone_of, (numbers,), partition)
     if projection.is_nowhere(lone):
-        return [_slice(piece, projection, named(piece), "raw_syscalls")]
-    instants, slices = piece.split(np.asarray(lone()) != 0)
+        return [_slice(partition, projection, named(partition), "raw_syscalls")]
+    instants, slices = partition.split(np.asarray(lone()) != 0)
     parts = []
     if slices is not None:
         parts.append(_slice(slices, projection, named(slices), "raw_syscalls"))
@@ -180,40 +182,40 @@ def lower_syscall(piece: Piece, projection: Projection) -> list[Piece] | None:
 
 
 def _on_cpu_track(
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
     names: Place | None,
     track: str,
     category: str,
-) -> list[Piece]:
-    places = projection.place_on_cpu_track(track, piece, projection.lazy_cpus_of(piece))
-    return [_slice(piece, projection, names, category, **places)]
+) -> list[Partition]:
+    places = projection.place_on_cpu_track(track, partition, projection.lazy_cpus_of(partition))
+    return [_slice(partition, projection, names, category, **places)]
 
 
-def lower_irq(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_irq(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice "IRQ (<name>)" on the CPU's track "Irq"; an exit does not carry the name."""
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
     strings = projection.source.strings
-    handlers = piece.lazy_texts(Role.NAME, strings)
-    numbers = piece.lazy_integers(Role.IRQ)
+    handlers = partition.lazy_texts(Role.NAME, strings)
+    numbers = partition.lazy_integers(Role.IRQ)
     names: Place | None = None
     if handlers is not None:
-        names = lazy_names(piece, handlers, lambda id: b"IRQ (" + strings[id] + b")", strings)
-    elif _vector_name(piece):
+        names = lazy_names(partition, handlers, lambda id: b"IRQ (" + strings[id] + b")", strings)
+    elif _vector_name(partition):
         # An event class of its own for each vector (irq_vectors:thermal_apic_entry).
-        names = projection.constant(f"IRQ ({_vector_name(piece)})", len(piece))
-    elif numbers is not None and piece.event_class.kind is Kind.IRQ_ENTRY:
-        called = piece.names_of_numbers(Role.IRQ)
-        names = lazy_names(piece, numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
-    elif piece.event_class.kind is Kind.IRQ_ENTRY:
-        names = projection.constant("IRQ (unknown)", len(piece))
-    return _on_cpu_track(piece, projection, names, "Irq", "irq")
+        names = projection.constant(f"IRQ ({_vector_name(partition)})", len(partition))
+    elif numbers is not None and partition.event_class.kind is Kind.IRQ_ENTRY:
+        called = partition.names_of_numbers(Role.IRQ)
+        names = lazy_names(partition, numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
+    elif partition.event_class.kind is Kind.IRQ_ENTRY:
+        names = projection.constant("IRQ (unknown)", len(partition))
+    return _on_cpu_track(partition, projection, names, "Irq", "irq")
 
 
-def _vector_name(piece: Piece) -> str:
+def _vector_name(partition: Partition) -> str:
     """Return LocalTimer for irq_vectors:local_timer_entry, and "" for events whose class has no vector."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     own, prefix, name = event_class.name.rpartition("irq_vectors_")
     if event_class.category != "irq_vectors" and (event_class.category or not prefix):
         return ""
@@ -223,85 +225,85 @@ def _vector_name(piece: Piece) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
-def lower_softirq(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_softirq(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice with the name of the vector on the CPU's track "SoftIrq"."""
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
-    vectors = piece.lazy_integers(Role.VECTOR)
+        return lower_to_instant(partition, projection)
+    vectors = partition.lazy_integers(Role.VECTOR)
     names = None
     if vectors is not None:
-        names = lazy_names(piece, vectors, _softirq_name, projection.source.strings)
-    return _on_cpu_track(piece, projection, names, "SoftIrq", "irq")
+        names = lazy_names(partition, vectors, _softirq_name, projection.source.strings)
+    return _on_cpu_track(partition, projection, names, "SoftIrq", "irq")
 
 
 def _softirq_name(vector: int) -> str:
     return SOFTIRQ_NAMES[vector] if 0 <= vector < len(SOFTIRQ_NAMES) else str(vector)
 
 
-def lower_timer(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_timer(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice with the name of the function on the CPU's track "Hrtimer" or "Timer"; timer
     interrupts on "Irq".
     """
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
-    name = piece.event_class.name
+        return lower_to_instant(partition, projection)
+    name = partition.event_class.name
     names: Place | None
     if name.startswith(("hrtimer_", "timer_")):
         track = "Hrtimer" if name.startswith("hrtimer_") else "Timer"
-        names = function_names(piece, Role.FUNCTION, projection)
-        return _on_cpu_track(piece, projection, names, track, "timer")
-    names = projection.constant(f"IRQ ({_vector_name(piece) or 'Timer'})", len(piece))
-    return _on_cpu_track(piece, projection, names, "Irq", "irq")
+        names = function_names(partition, Role.FUNCTION, projection)
+        return _on_cpu_track(partition, projection, names, track, "timer")
+    names = projection.constant(f"IRQ ({_vector_name(partition) or 'Timer'})", len(partition))
+    return _on_cpu_track(partition, projection, names, "Irq", "irq")
 
 
-def lower_ipi(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_ipi(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice "IPI (<reason>)" on the CPU's track "Irq"."""
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
     strings = projection.source.strings
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     texts = [i for i, field in enumerate(fields) if isinstance(field.type, StringClass)]
     names: Place
     if texts:
-        reasons = piece.lazy_text(texts[0], strings)
-        names = lazy_names(piece, reasons, lambda id: b"IPI (" + strings[id] + b")", strings)
+        reasons = partition.lazy_text(texts[0], strings)
+        names = lazy_names(partition, reasons, lambda id: b"IPI (" + strings[id] + b")", strings)
     else:
-        names = projection.constant(f"IPI ({_vector_name(piece) or 'unknown'})", len(piece))
-    return _on_cpu_track(piece, projection, names, "Irq", "irq")
+        names = projection.constant(f"IPI ({_vector_name(partition) or 'unknown'})", len(partition))
+    return _on_cpu_track(partition, projection, names, "Irq", "irq")
 
 
 # Work and functions
 
 
-def lower_work(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_work(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice on the thread, with the name of the function that does the work."""
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
-    names: Place | None = function_names(piece, Role.FUNCTION, projection)
-    if names is None and piece.event_class.kind is Kind.WORK_BEGIN:
-        work = piece.lazy_integers(Role.WORK)
+        return lower_to_instant(partition, projection)
+    names: Place | None = function_names(partition, Role.FUNCTION, projection)
+    if names is None and partition.event_class.kind is Kind.WORK_BEGIN:
+        work = partition.lazy_integers(Role.WORK)
         strings = projection.source.strings
         names = (
-            projection.constant("work", len(piece))
+            projection.constant("work", len(partition))
             if work is None
-            else lazy_names(piece, work, lambda address: f"{address & _U64:#x}", strings)
+            else lazy_names(partition, work, lambda address: f"{address & _U64:#x}", strings)
         )
-    return [_slice(piece, projection, names, "workqueue")]
+    return [_slice(partition, projection, names, "workqueue")]
 
 
 _U64 = 0xFFFF_FFFF_FFFF_FFFF
 
 
-def lower_function_call(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_function_call(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a slice with the name of the function on the thread, or on the CPU's track for the idle task.
 
     All CPUs' idle tasks are thread 0, so calls of several would mix there.
     """
     if not has_slices(projection):
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
     parts = []
-    threads = projection.threads_of(piece)
-    idle, running = piece.split(projection.tids_of(threads) == 0)
+    threads = projection.threads_of(partition)
+    idle, running = partition.split(projection.tids_of(threads) == 0)
     for part in (idle, running):
         if part is None:
             continue
@@ -314,13 +316,13 @@ def lower_function_call(piece: Piece, projection: Projection) -> list[Piece] | N
     return parts
 
 
-def lower_function(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_function(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to an instant with the name of the function; its caller is the argument "parent"."""
-    names = function_names(piece, Role.FUNCTION, projection)
+    names = function_names(partition, Role.FUNCTION, projection)
     if names is None or Kind.INSTANT not in projection.capabilities.kinds:
-        return lower_to_instant(piece, projection)
-    parents = function_names(piece, Role.PARENT_FUNCTION, projection)
-    instant = _instant(piece, projection, names)
+        return lower_to_instant(partition, projection)
+    parents = function_names(partition, Role.PARENT_FUNCTION, projection)
+    instant = _instant(partition, projection, names)
     if parents is not None:
         instant = instant.with_argument(Field("parent", StringClass()), parents)
     return [instant]
@@ -329,14 +331,14 @@ def lower_function(piece: Piece, projection: Projection) -> list[Piece] | None:
 # Counters
 
 
-def _counter(piece: Piece, projection: Projection, names: Place, track: str) -> Piece:
+def _counter(partition: Partition, projection: Projection, names: Place, track: str) -> Partition:
     """Return a counter of the CPU in the field TARGET_CPU, which becomes its id, or of the event's own CPU."""
-    cpus: Thunk | Place | None = piece.lazy_integers(Role.TARGET_CPU)
-    leading = _naming(piece, projection, names)
+    cpus: Thunk | Place | None = partition.lazy_integers(Role.TARGET_CPU)
+    leading = _naming(partition, projection, names)
     if cpus is None:
-        cpus = projection.lazy_cpus_of(piece)
+        cpus = projection.lazy_cpus_of(partition)
         leading.append((Field("id", IntegerClass(32, True), Role.ID), cpus))
-    return piece.as_kind(
+    return partition.as_kind(
         Kind.COUNTER,
         leading,
         roles={
@@ -345,46 +347,48 @@ def _counter(piece: Piece, projection: Projection, names: Place, track: str) -> 
             Role.MAXIMUM: Role.VALUE,
             Role.TARGET_CPU: Role.ID,
         },
-        **projection.place_on_cpu_track(track, piece, cpus),
+        **projection.place_on_cpu_track(track, partition, cpus),
     )
 
 
-def lower_cpu_counter(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_cpu_counter(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a counter "cpufreq" (kHz) or "cpuidle" (depth; 4294967295 is awake) of the CPU."""
     if Kind.COUNTER not in projection.capabilities.kinds:
-        return lower_to_instant(piece, projection)
-    name = "cpuidle" if piece.event_class.kind is Kind.CPU_IDLE else "cpufreq"
-    return [_counter(piece, projection, projection.constant(name, len(piece)), "Counters")]
+        return lower_to_instant(partition, projection)
+    name = "cpuidle" if partition.event_class.kind is Kind.CPU_IDLE else "cpufreq"
+    return [_counter(partition, projection, projection.constant(name, len(partition)), "Counters")]
 
 
-def lower_frequency_limits(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_frequency_limits(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a counter with the two series "Min Freq Limit" and "Max Freq Limit" (kHz) of the CPU."""
     if Kind.COUNTER not in projection.capabilities.kinds:
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
     series = {Role.MINIMUM: "Min Freq Limit", Role.MAXIMUM: "Max Freq Limit"}
     fields = tuple(
         replace(field, name=series.get(field.role, field.name))
-        for field in piece.event_class.fields
+        for field in partition.event_class.fields
     )
-    renamed = piece.rewritten(replace(piece.event_class, fields=fields), piece.lazy_columns())
-    names = projection.constant("cpufreq_limits", len(piece))
+    renamed = partition.rewritten(
+        replace(partition.event_class, fields=fields), partition.lazy_columns()
+    )
+    names = projection.constant("cpufreq_limits", len(partition))
     return [_counter(renamed, projection, names, "Counters")]
 
 
-def lower_clock_rate(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_clock_rate(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a counter "<clock> Frequency" (Hz), or "<clock> State" for clock_enable and clock_disable."""
     strings = projection.source.strings
-    clocks = piece.texts(Role.NAME, strings)
+    clocks = partition.texts(Role.NAME, strings)
     if Kind.COUNTER not in projection.capabilities.kinds or clocks is None:
-        return lower_to_instant(piece, projection)
-    states = piece.event_class.name in ("clock_enable", "clock_disable")
+        return lower_to_instant(partition, projection)
+    states = partition.event_class.name in ("clock_enable", "clock_disable")
     suffix = b" State" if states else b" Frequency"
     names = names_by_value(clocks, lambda id: strings[id] + suffix, strings)
-    none = constant_column(np.int32(-1), len(piece))
+    none = constant_column(np.int32(-1), len(partition))
     return [
-        piece.as_kind(
+        partition.as_kind(
             Kind.COUNTER,
-            _naming(piece, projection, names),
+            _naming(partition, projection, names),
             roles={Role.VALUE: Role.VALUE},
             without=frozenset({Role.NAME}),
             **projection.place_on_track("Clocks", TrackScope.GLOBAL, none),
@@ -395,33 +399,37 @@ def lower_clock_rate(piece: Piece, projection: Projection) -> list[Piece] | None
 # Wakeups and signals
 
 
-def lower_waking(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_waking(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a wakeup, if the target has one record for waking and wakeup."""
     if Kind.SCHED_WAKEUP not in projection.capabilities.kinds:
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
 
     def make_class() -> EventClass:
-        return replace(piece.event_class, kind=Kind.SCHED_WAKEUP, native=b"")
+        return replace(partition.event_class, kind=Kind.SCHED_WAKEUP, native=b"")
 
-    return [piece.rewritten(piece.derive((Kind.SCHED_WAKEUP,), make_class), piece.lazy_columns())]
+    return [
+        partition.rewritten(
+            partition.derive((Kind.SCHED_WAKEUP,), make_class), partition.lazy_columns()
+        )
+    ]
 
 
-def lower_wakeup_new(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_wakeup_new(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to a wakeup, unless the trace has better ones from sched_waking."""
-    if superseded(piece, projection):
-        return lower_to_instant(piece, projection)
-    return lower_waking(piece, projection)
+    if superseded(partition, projection):
+        return lower_to_instant(partition, projection)
+    return lower_waking(partition, projection)
 
 
-def lower_signal_generate(piece: Piece, projection: Projection) -> list[Piece] | None:
+def lower_signal_generate(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to an instant on the thread that receives the signal; the sender is the argument "sender_tid"."""
-    targets = piece.integers(Role.TID)
+    targets = partition.integers(Role.TID)
     if targets is None:
-        return lower_to_instant(piece, projection)
-    senders = projection.threads_of(piece)
+        return lower_to_instant(partition, projection)
+    senders = projection.threads_of(partition)
     receivers = projection.thread_of_tid(targets)
     field = Field("sender_tid", IntegerClass(64, True))
-    moved = piece.moved(thread=np.where(receivers >= 0, receivers, senders).astype(np.int32))
+    moved = partition.moved(thread=np.where(receivers >= 0, receivers, senders).astype(np.int32))
     return lower_to_instant(moved.with_argument(field, projection.tids_of(senders)), projection)
 
 

@@ -16,7 +16,7 @@ from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Adapter, Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossClass, LossKind
 
 #: The field with the number of lost events, for all formats that can leave it open.
@@ -39,45 +39,45 @@ def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) ->
         zeros: True if the format can say that no events were lost; otherwise such records are dropped and counted.
     """
 
-    def adapt(piece: Piece, projection: Projection) -> Piece:
-        counts = piece.integers(Role.COUNT)
+    def adapt(partition: Partition, projection: Projection) -> Partition:
+        counts = partition.integers(Role.COUNT)
         if counts is None:
             if unknown != UNKNOWN:
-                projection.lose(LossKind.CHANGED, _GUESSED, piece)
-            column = constant_column(np.int64(unknown), len(piece))
-            return piece.with_argument(COUNT, column, first=True)
+                projection.lose(LossKind.CHANGED, _GUESSED, partition)
+            column = constant_column(np.int64(unknown), len(partition))
+            return partition.with_argument(COUNT, column, first=True)
         empty = int(np.count_nonzero(counts == 0))
         if empty and not zeros:
-            projection.lose(LossKind.DROPPED, _NONE, piece, empty, LossClass.DETAIL)
-            piece = piece.select(np.flatnonzero(counts))
+            projection.lose(LossKind.DROPPED, _NONE, partition, empty, LossClass.DETAIL)
+            partition = partition.select(np.flatnonzero(counts))
             counts = counts[counts != 0]
-        held = _clamped(counts, piece, projection, most, unknown)
+        held = _clamped(counts, partition, projection, most, unknown)
         if held is counts:
-            return piece
-        columns = piece.lazy_columns()
-        index = piece.event_class.index_of(Role.COUNT)
+            return partition
+        columns = partition.lazy_columns()
+        index = partition.event_class.index_of(Role.COUNT)
         assert index is not None, "it has counts"
         columns[index] = held
-        return piece.rewritten(piece.event_class, columns)
+        return partition.rewritten(partition.event_class, columns)
 
     return adapt
 
 
 def _clamped(
-    counts: NDArray[Any], piece: Piece, projection: Projection, most: int, unknown: int
+    counts: NDArray[Any], partition: Partition, projection: Projection, most: int, unknown: int
 ) -> NDArray[Any]:
     """Return counts as a format holds them, in their own type; the same array if it holds all."""
     open_ones, many = counts < 0, counts > most
     if many.any():
         what = f"numbers of lost events over {most:,} are cut to it"
-        projection.lose(LossKind.CHANGED, what, piece, int(np.count_nonzero(many)))
+        projection.lose(LossKind.CHANGED, what, partition, int(np.count_nonzero(many)))
         # The type can represent `most` if some value is above it.
         counts = np.where(many, counts.dtype.type(most), counts)
     if open_ones.any():
         odd = int(np.count_nonzero(counts < UNKNOWN))
-        projection.lose(LossKind.CHANGED, _NEGATIVE, piece, odd, LossClass.DETAIL)
+        projection.lose(LossKind.CHANGED, _NEGATIVE, partition, odd, LossClass.DETAIL)
         if unknown != UNKNOWN:
             guessed = int(np.count_nonzero(open_ones))
-            projection.lose(LossKind.CHANGED, _GUESSED, piece, guessed)
+            projection.lose(LossKind.CHANGED, _GUESSED, partition, guessed)
         counts = np.where(open_ones, counts.dtype.type(unknown), counts)
     return counts

@@ -27,7 +27,7 @@ from converter.projection.domain.thread_states import (
     state_of_name,
     thread_state,
 )
-from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.engine.partitions import Partition, Thunk
 from converter.projection.losses import LossKind
 
 #: The weight of the idle thread, which is thread 0 on every CPU.
@@ -65,74 +65,82 @@ def argument_role(field: Field) -> Role:
             return Role.NONE
 
 
-def adapt_sched_switch(piece: Piece, projection: Projection) -> Piece:
+def adapt_sched_switch(partition: Partition, projection: Projection) -> Partition:
     """Convert thread states to `THREAD_STATES`, keep the scheduler's own as an argument, and add missing weights."""
-    piece = _with_thread_state(piece, projection)
+    partition = _with_thread_state(partition, projection)
     for field, role, priority in (
         (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
         (INCOMING_WEIGHT, Role.NEXT_TID, Role.NEXT_PRIORITY),
     ):
-        if not _has_field(piece, field):
-            piece = piece.with_argument(field, _weights(piece, role, priority), first=True)
-    return piece
+        if not _has_field(partition, field):
+            partition = partition.with_argument(
+                field, _weights(partition, role, priority), first=True
+            )
+    return partition
 
 
-def adapt_sched_wakeup(piece: Piece, projection: Projection) -> Piece:
+def adapt_sched_wakeup(partition: Partition, projection: Projection) -> Partition:
     """Add the weight of the woken thread, and its waker, which is the thread of the event.
 
     A partition has wakers in all rows or in none (`wakeups.of_sleepers`).
     """
-    if not _has_field(piece, WAKER) and _has_wakers(piece, projection):
+    if not _has_field(partition, WAKER) and _has_wakers(partition, projection):
 
-        def wakers(piece: Piece) -> NDArray[np.uint64]:
-            return projection.tids_of(projection.threads_of(piece)).view(np.uint64)
+        def wakers(partition: Partition) -> NDArray[np.uint64]:
+            return projection.tids_of(projection.threads_of(partition)).view(np.uint64)
 
-        tids = ComputedColumn(wakers, (), piece) if piece.on_thread is None else wakers(piece)
-        projection.lose(LossKind.LOWERED, "waking threads as arguments", piece)
-        absent = constant_column(np.int32(-1), len(piece))
-        piece = piece.with_argument(WAKER, tids, first=True).moved(thread=absent)
-    if not _has_field(piece, WEIGHT):
-        weights = _weights(piece, Role.TID, Role.PRIORITY)
-        piece = piece.with_argument(WEIGHT, weights, first=True)
-    return piece
+        tids = (
+            ComputedColumn(wakers, (), partition)
+            if partition.on_thread is None
+            else wakers(partition)
+        )
+        projection.lose(LossKind.LOWERED, "waking threads as arguments", partition)
+        absent = constant_column(np.int32(-1), len(partition))
+        partition = partition.with_argument(WAKER, tids, first=True).moved(thread=absent)
+    if not _has_field(partition, WEIGHT):
+        weights = _weights(partition, Role.TID, Role.PRIORITY)
+        partition = partition.with_argument(WEIGHT, weights, first=True)
+    return partition
 
 
-def _has_wakers(piece: Piece, projection: Projection) -> bool:
-    if projection.is_on_threads(piece):
+def _has_wakers(partition: Partition, projection: Projection) -> bool:
+    if projection.is_on_threads(partition):
         return True
-    return int(projection.threads_of(piece).max(initial=-1)) >= 0
+    return int(projection.threads_of(partition).max(initial=-1)) >= 0
 
 
-def _has_field(piece: Piece, wanted: Field) -> bool:
-    return any(field.name == wanted.name for field in piece.event_class.fields)
+def _has_field(partition: Partition, wanted: Field) -> bool:
+    return any(field.name == wanted.name for field in partition.event_class.fields)
 
 
-def _weights(piece: Piece, role: Role, priority: Role) -> ComputedColumn:
+def _weights(partition: Partition, role: Role, priority: Role) -> ComputedColumn:
     """Return the weights of threads: their priorities, where known, which Perfetto shows as such."""
-    tids = piece.lazy_integers(role)
-    weights: Column | Thunk | None = piece.lazy_integers(priority)
+    tids = partition.lazy_integers(role)
+    weights: Column | Thunk | None = partition.lazy_integers(priority)
     if weights is None:
-        weights = constant_column(np.int32(0), len(piece))
-    return ComputedColumn(_clamped_weights, (weights,) if tids is None else (weights, tids), piece)
+        weights = constant_column(np.int32(0), len(partition))
+    return ComputedColumn(
+        _clamped_weights, (weights,) if tids is None else (weights, tids), partition
+    )
 
 
 def _clamped_weights(
-    _piece: Piece, weights: NDArray[Any], tids: NDArray[Any] | None = None
+    _partition: Partition, weights: NDArray[Any], tids: NDArray[Any] | None = None
 ) -> NDArray[np.int32]:
     held = np.clip(weights, IDLE_WEIGHT + 1, (1 << 31) - 1).astype(np.int32)
     return held if tids is None else np.where(tids == 0, np.int32(IDLE_WEIGHT), held)
 
 
-def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
-    event_class = piece.event_class
+def _with_thread_state(partition: Partition, projection: Projection) -> Partition:
+    event_class = partition.event_class
     index = event_class.index_of(Role.PREV_STATE)
     if index is None:
-        return piece
+        return partition
     own = event_class.fields[index]
     if isinstance(own.type, IntegerClass) and own.type.labels == THREAD_STATES.labels:
-        return piece
+        return partition
     states: Any
-    texts = piece.texts(Role.PREV_STATE, projection.source.strings)
+    texts = partition.texts(Role.PREV_STATE, projection.source.strings)
     if texts is not None:
         strings = projection.source.strings
         states = map_distinct(
@@ -144,16 +152,16 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
         # Linux has more kinds of sleep than others, and several bits at once.
         is_linux = all(len(one.text) <= 1 for one in own_class.labels)
 
-        def states_of(piece: Piece, numbers: NDArray[Any]) -> NDArray[np.uint8]:
+        def states_of(partition: Partition, numbers: NDArray[Any]) -> NDArray[np.uint8]:
             states = thread_state(numbers, own_class)
             if is_linux:
                 count = int(np.count_nonzero(linux_state(states) != numbers))
-                projection.lose(LossKind.CHANGED, what, piece, count)
+                projection.lose(LossKind.CHANGED, what, partition, count)
             return states
 
-        states = ComputedColumn(states_of, (piece.table.lazy(index),), piece)
+        states = ComputedColumn(states_of, (partition.table.lazy(index),), partition)
     else:
-        return piece
+        return partition
 
     def made() -> EventClass:
         raw = tuple(
@@ -162,23 +170,23 @@ def _with_thread_state(piece: Piece, projection: Projection) -> Piece:
         )
         return replace(event_class, fields=raw)
 
-    raw = piece.rewritten(piece.derive(("state",), made), piece.lazy_columns())
+    raw = partition.rewritten(partition.derive(("state",), made), partition.lazy_columns())
     state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
     return raw.with_argument(state, states, first=True)
 
 
-def with_linux_state(piece: Piece) -> Piece:
+def with_linux_state(partition: Partition) -> Partition:
     """Replace a state of `THREAD_STATES` in a switch with the scheduler's own number.
 
     That is the argument of the same name if the record came from Linux, else the number that Linux has for it.
     """
-    event_class = piece.event_class
+    event_class = partition.event_class
     index = event_class.index_of(Role.PREV_STATE)
     if index is None:
-        return piece
+        return partition
     state = event_class.fields[index]
     if not (isinstance(state.type, IntegerClass) and state.type.labels == THREAD_STATES.labels):
-        return piece
+        return partition
     own = next(
         (
             i
@@ -187,11 +195,11 @@ def with_linux_state(piece: Piece) -> Piece:
         ),
         None,
     )
-    columns = piece.lazy_columns()
+    columns = partition.lazy_columns()
     if own is None:
 
         def numbers() -> NDArray[np.int64]:
-            return linux_state(np.asarray(piece.table.column(index)))
+            return linux_state(np.asarray(partition.table.column(index)))
 
         columns[index] = numbers
     else:
@@ -207,4 +215,4 @@ def with_linux_state(piece: Piece) -> Piece:
             del fields[own]
         return replace(event_class, fields=tuple(fields))
 
-    return piece.rewritten(piece.derive(("linux state",), declared), columns)
+    return partition.rewritten(partition.derive(("linux state",), declared), columns)

@@ -15,7 +15,7 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 
 #: Roles of fields with addresses of functions.
 SYMBOL_ROLES: Final = frozenset({Role.FUNCTION, Role.PARENT_FUNCTION, Role.INSTRUCTION})
@@ -88,20 +88,22 @@ def _number(field: Field) -> IntegerClass | None:
     return held if isinstance(held, IntegerClass) else None
 
 
-def function_names(piece: Piece, role: Role, projection: Projection) -> ComputedColumn | None:
+def function_names(
+    partition: Partition, role: Role, projection: Projection
+) -> ComputedColumn | None:
     """Return the functions in the field with `role`: text as it is, addresses by their symbols; None without such a
     field.
 
     They are looked up on demand.
     """
-    texts = piece.lazy_texts(role, projection.source.strings)
+    texts = partition.lazy_texts(role, projection.source.strings)
     if texts is not None:
         return texts
-    addresses = piece.lazy_integers(role)
+    addresses = partition.lazy_integers(role)
     if addresses is None:
         return None
     return ComputedColumn(
-        lambda _, column: _names_of_addresses(column, projection), (addresses,), piece
+        lambda _, column: _names_of_addresses(column, projection), (addresses,), partition
     )
 
 

@@ -16,7 +16,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.new_tasks import with_clone_flags
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossKind
 
 #: The field of the name that belongs to each task, under the kernel's names.
@@ -44,40 +44,42 @@ IDLE_NAME: Final = "swapper"
 UNKNOWN_NAME: Final = "<...>"
 
 
-def with_tasks(piece: Piece, projection: Projection, unknown: str | None = None) -> Piece:
+def with_tasks(
+    partition: Partition, projection: Projection, unknown: str | None = None
+) -> Partition:
     """Return a partition of one of `NAMED_KINDS` with the names of its tasks, where it has none, and flags of new ones.
 
     Args:
-        piece: the events.
+        partition: the events.
         projection: it knows the threads.
         unknown: the name for a task that has none, nor a process with one; None: it stays without.
     """
-    event_class = piece.event_class
+    event_class = partition.event_class
     present = {field.role for field in event_class.fields}
     for role, field in _NAMES:
         if role in _KINDS[event_class.kind] and role in present and field.role not in present:
-            piece = _with_name(piece, role, field, projection, unknown)
+            partition = _with_name(partition, role, field, projection, unknown)
     if event_class.kind is Kind.TASK_NEW:
-        piece = with_clone_flags(piece, projection)
-    if piece.event_class is not event_class:
+        partition = with_clone_flags(partition, projection)
+    if partition.event_class is not event_class:
         what = f"which fields {class_label(event_class)} lacked: they are zero or empty"
-        projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.LAYOUT)
-    return piece
+        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.LAYOUT)
+    return partition
 
 
 def _with_name(
-    piece: Piece, role: Role, field: Field, projection: Projection, unknown: str | None
-) -> Piece:
-    tids = piece.integers(role)
+    partition: Partition, role: Role, field: Field, projection: Projection, unknown: str | None
+) -> Partition:
+    tids = partition.integers(role)
     if tids is None:
-        return piece
+        return partition
     strings, target = projection.source.strings, projection.target
     threads, processes = target.threads, target.processes
     found = projection.thread_of_tid(tids)
-    if piece.event_class.kind is Kind.TASK_NEW:
+    if partition.event_class.kind is Kind.TASK_NEW:
         # Until it gets another one, it has the name of the task that created it.
         named = map_distinct(found, lambda one: one >= 0 and bool(threads[one].name))
-        found = np.where(named, found, projection.threads_of(piece))
+        found = np.where(named, found, projection.threads_of(partition))
 
     def name(thread: int) -> int:
         text = threads[thread].name if thread >= 0 else ""
@@ -88,8 +90,8 @@ def _with_name(
     names = map_distinct(found, name)
     idle = tids == 0
     if idle.any():
-        names = _with_idle_tasks(names, idle, projection.cpus_of(piece), projection)
-    return piece.with_argument(field, names)
+        names = _with_idle_tasks(names, idle, projection.cpus_of(partition), projection)
+    return partition.with_argument(field, names)
 
 
 def _with_idle_tasks(

@@ -19,7 +19,7 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import ByClass, Piece
+from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossClass, LossKind
 
@@ -61,7 +61,7 @@ class TaskStates:
         self._seen = 0
         self._occur = False
 
-    def pieces(self, batch: Batch) -> list[Piece]:
+    def partitions(self, batch: Batch) -> list[Partition]:
         """Return the begins and ends of slices that follow the events of a batch."""
         classes = self._projection.source.event_classes
         new, self._seen = classes[self._seen :], len(classes)
@@ -69,7 +69,7 @@ class TaskStates:
         if not self._occur:
             return []
         whole = [
-            Piece(batch, classes[number], table, batch.positions(number))
+            Partition(batch, classes[number], table, batch.positions(number))
             for number, table in batch.tables.items()
             if len(table)
         ]
@@ -84,7 +84,9 @@ class TaskStates:
 
     # States
 
-    def _states(self, batch: Batch, dumps: list[Piece], saying: list[Piece]) -> list[Piece]:
+    def _states(
+        self, batch: Batch, dumps: list[Partition], saying: list[Partition]
+    ) -> list[Partition]:
         """Return slices from the dump's state to the next event that sets one."""
         changed, changed_at = _first_of_each(*_recorded_states(saying))
         tids, at, names = self._dumped_tasks(dumps)
@@ -107,20 +109,20 @@ class TaskStates:
             slices.append(self._slice_events(batch, STATE_TRACK, at[begins][order], owners, called))
         return slices
 
-    def _dumped_tasks(self, dumps: list[Piece]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
+    def _dumped_tasks(self, dumps: list[Partition]) -> tuple[_Int64s, _Int64s, NDArray[np.int32]]:
         """Return the tasks of the dump, each once, the positions of their states, and the names of these."""
         tids, at, names = [_NONE], [_NONE], [np.zeros(0, np.int32)]
-        for piece in dumps:
-            fields = [field.name for field in piece.event_class.fields]
-            column = piece.table.column(fields.index("tid" if "tid" in fields else "pid"))
-            status = piece.table.column(fields.index("status"))
-            held = piece.event_class.fields[fields.index("status")].type
+        for partition in dumps:
+            fields = [field.name for field in partition.event_class.fields]
+            column = partition.table.column(fields.index("tid" if "tid" in fields else "pid"))
+            status = partition.table.column(fields.index("status"))
+            held = partition.event_class.fields[fields.index("status")].type
             assert isinstance(column, np.ndarray) and isinstance(status, np.ndarray)
             assert isinstance(held, IntegerClass)
             called = {label.low: label.text for label in held.labels if label.text != _NO_STATE}
             is_state = np.isin(status, list(called))
             tids.append(column[is_state].astype(np.int64))
-            at.append(piece.positions[is_state].astype(np.int64))
+            at.append(partition.positions[is_state].astype(np.int64))
             strings = self._projection.source.strings
             names.append(names_by_value(status[is_state], called.__getitem__, strings))
         positions, texts = np.concatenate(at), np.concatenate(names)
@@ -130,14 +132,14 @@ class TaskStates:
 
     # Brands
 
-    def _brands(self, batch: Batch, piece: Piece) -> list[Piece]:
+    def _brands(self, batch: Batch, partition: Partition) -> list[Partition]:
         """Return slices from one name of a thread to its next."""
-        index = _text_of(piece.event_class)
+        index = _text_of(partition.event_class)
         assert index is not None
-        threads = self._projection.threads_of(piece)
+        threads = self._projection.threads_of(partition)
         known = threads >= 0
-        threads, at = threads[known], piece.positions[known].astype(np.int64)
-        names = string_ids(piece.table.column(index), self._projection.source.strings)[known]
+        threads, at = threads[known], partition.positions[known].astype(np.int64)
+        names = string_ids(partition.table.column(index), self._projection.source.strings)[known]
         owners, first = np.unique(threads, return_index=True)
         goes_on = np.ones(len(threads), np.bool_)
         goes_on[first[~np.isin(owners, self._branded)]] = False
@@ -158,14 +160,14 @@ class TaskStates:
         at: _Int64s,
         owners: NDArray[np.int32],
         names: NDArray[np.int32] | None,
-    ) -> Piece:
+    ) -> Partition:
         """Return begins of slices with these names after events, or, without names, ends before them."""
         projection, count = self._projection, len(at)
         nowhere = constant_column(np.int32(-1), count)
         event_class, columns = _END, []
         if names is not None:
             event_class, columns = _BEGIN, [names, projection.constant("task_state", count)]
-        piece = Piece(
+        partition = Partition(
             batch,
             event_class,
             Table(count, columns),
@@ -176,8 +178,8 @@ class TaskStates:
         ).moved(**projection.place_on_track(track, TrackScope.THREAD, owners))
         if names is not None:
             what = "states and brands of threads that a tracer's events say, as slices besides"
-            projection.lose(LossKind.CHANGED, what, piece, loss_class=LossClass.KEPT)
-        return piece
+            projection.lose(LossKind.CHANGED, what, partition, loss_class=LossClass.KEPT)
+        return partition
 
 
 def _is_dump(event_class: EventClass) -> bool:
@@ -209,15 +211,15 @@ def _text_of(event_class: EventClass) -> int | None:
     return next((i for i, field in fields if isinstance(field.type, StringClass)), None)
 
 
-def _recorded_states(saying: list[Piece]) -> tuple[_Int64s, _Int64s]:
+def _recorded_states(saying: list[Partition]) -> tuple[_Int64s, _Int64s]:
     """Return the tasks whose state events set, and the positions of these events."""
     tids, at = [_NONE], [_NONE]
-    for piece in saying:
-        for role in _SAYING[piece.event_class.kind]:
-            column = piece.integers(role)
+    for partition in saying:
+        for role in _SAYING[partition.event_class.kind]:
+            column = partition.integers(role)
             if column is not None:
                 tids.append(column.astype(np.int64))
-                at.append(piece.positions.astype(np.int64))
+                at.append(partition.positions.astype(np.int64))
     return np.concatenate(tids), np.concatenate(at)
 
 

@@ -19,10 +19,10 @@ from converter.ir.columns import (
 from converter.ir.events import Batch, Table
 from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.in_place import JoinedColumn, by_target, classes_and_rows, places
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 
 #: A partition with the former and the new class number of its rows.
-Placed = tuple[int, int, Piece]
+Placed = tuple[int, int, Partition]
 
 
 def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
@@ -30,7 +30,7 @@ def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
     positions they have.
     """
     by_class, several, size, are_behind = by_target(placed)
-    tables = {target: pieces[0].table for target, pieces in by_class.items()}
+    tables = {target: partitions[0].table for target, partitions in by_class.items()}
     for target in several:
         tables[target] = _joined(by_class[target], strings)
     if size != len(batch) or are_behind:
@@ -44,22 +44,22 @@ def assemble(batch: Batch, placed: list[Placed], strings: StringTable) -> Batch:
     )
 
 
-def _sorted(batch: Batch, by_class: dict[int, list[Piece]], tables: dict[int, Table]) -> Batch:
+def _sorted(batch: Batch, by_class: dict[int, list[Partition]], tables: dict[int, Table]) -> Batch:
     """Assemble a batch in which events were removed or added."""
     classes, rows, positions, afters = [], [], [], []
     threads, cpus, tracks = [], [], []
-    for target, pieces in by_class.items():
+    for target, partitions in by_class.items():
         start = 0
-        for piece in pieces:
-            size = len(piece)
-            at = piece.positions
+        for partition in partitions:
+            size = len(partition)
+            at = partition.positions
             classes.append(np.full(size, target, np.int32))
             rows.append(np.arange(start, start + size, dtype=np.int32))
             positions.append(at)
-            afters.append(np.full(size, piece.after, np.int64))
-            threads.append(batch.thread[at] if piece.thread is None else piece.thread)
-            cpus.append(batch.cpu[at] if piece.cpu is None else piece.cpu)
-            tracks.append(batch.track[at] if piece.track is None else piece.track)
+            afters.append(np.full(size, partition.after, np.int64))
+            threads.append(batch.thread[at] if partition.thread is None else partition.thread)
+            cpus.append(batch.cpu[at] if partition.cpu is None else partition.cpu)
+            tracks.append(batch.track[at] if partition.track is None else partition.track)
             start += size
     if not positions:
         return NO_EVENTS
@@ -82,11 +82,11 @@ NO_EVENTS = Batch(
 )
 
 
-def _joined(pieces: list[Piece], strings: StringTable) -> Table:
+def _joined(partitions: list[Partition], strings: StringTable) -> Table:
     """Concatenate the rows of partitions of one class."""
-    if len(pieces) == 1:
-        return pieces[0].table
-    tables = [piece.table for piece in pieces]
+    if len(partitions) == 1:
+        return partitions[0].table
+    tables = [partition.table for partition in partitions]
 
     def join(columns: list[Column]) -> Column:
         return concatenate(stored_alike(columns, strings))

@@ -19,7 +19,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind
 from converter.ir.trace import Track
 from converter.kernels.tables.strings import StringTable
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 
 #: The argument with the name of an event's buffer: no field of the kernel has a name of this kind.
 ARGUMENT: Final = Field("common_buffer", StringClass())
@@ -32,9 +32,9 @@ def may_have_buffers(kind: Kind) -> bool:
     return kind in TRACEPOINT_KINDS or kind in (Kind.DISCARDED, Kind.INSTANT)
 
 
-def place_of_argument(piece: Piece) -> int | None:
+def place_of_argument(partition: Partition) -> int | None:
     """Return the index of the field with the buffer of the events of a class."""
-    for index, field in enumerate(piece.event_class.fields):
+    for index, field in enumerate(partition.event_class.fields):
         if field.name == ARGUMENT.name and isinstance(field.type, StringClass):
             return index
     return None
@@ -71,16 +71,16 @@ class Buffers:
 
         return map_distinct(column, code)
 
-    def of_argument(self, piece: Piece, strings: StringTable) -> NDArray[np.int32] | None:
+    def of_argument(self, partition: Partition, strings: StringTable) -> NDArray[np.int32] | None:
         """Return the codes of the buffers that an argument of the events names; None if they have no such argument."""
-        index = place_of_argument(piece)
+        index = place_of_argument(partition)
         if index is None:
             return None
 
         def code(id: int) -> int:
             return -1 if id < 0 else self.code(strings[id].decode("utf-8", "surrogateescape"))
 
-        return map_distinct(string_ids(piece.table.column(index), strings), code)
+        return map_distinct(string_ids(partition.table.column(index), strings), code)
 
     @staticmethod
     def tracks(column: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from converter.ir.events import Table
 from converter.ir.tables import Computation, ComputedColumn, Constant, LazyColumn
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.planned import ClassPlan, PlannedPart
 from converter.projection.engine.rows import Places
 from converter.projection.losses import LossReport, PlannedLosses
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 FEWEST_ROWS: Final = 2
 
 #: The result for a class: the number of the class in the target, and the partition.
-Numbered = tuple[int, Piece]
+Numbered = tuple[int, Partition]
 
 
 class TracingRun:
     """The rows of a class during a tracing run, without a plan: records what is lost, and what is read."""
 
-    def __init__(self, piece: Piece, places: Places) -> None:
-        self._original = piece
+    def __init__(self, partition: Partition, places: Places) -> None:
+        self._original = partition
         # A table and placement of its own, which only the rules read.
-        self.table = Table(len(piece), piece.lazy_columns())
+        self.table = Table(len(partition), partition.lazy_columns())
         self._places = places
         #: The rows, as they are to be projected.
-        self.piece = Piece(
-            piece.batch, piece.event_class, self.table, places, derived=piece.derived
+        self.partition = Partition(
+            partition.batch, partition.event_class, self.table, places, derived=partition.derived
         )
         #: True if there is a row that the plan would not handle.
         self.guard_failed = False
@@ -68,29 +68,29 @@ class TracingRun:
         looked = self._places.asked or not self.table.is_undecoded
         if looked or not self._in_all_rows:
             return None
-        planned = [self._part(number, piece) for number, piece in parts]
+        planned = [self._part(number, partition) for number, partition in parts]
         known = tuple(part for part in planned if part is not None)
         if len(known) < len(parts):
             return None
         tally = report.tally(self._losses) if self._losses else None
-        return ClassPlan(known, tally, self._guards, Piece)
+        return ClassPlan(known, tally, self._guards, Partition)
 
-    def _part(self, number: int, piece: Piece) -> PlannedPart | None:
-        if not piece.whole or piece.places is not self._places:
+    def _part(self, number: int, partition: Partition) -> PlannedPart | None:
+        if not partition.whole or partition.places is not self._places:
             return None
-        given = (piece.on_thread, piece.on_cpu, piece.on_track)
+        given = (partition.on_thread, partition.on_cpu, partition.on_track)
         places = tuple(self._recipe(one) for one in given)
         if any((one is None) != (part is None) for one, part in zip(given, places, strict=True)):
             return None
         recipe = []
-        for index in range(piece.table.width):
-            part = self._column_recipe(piece.table, index)
+        for index in range(partition.table.width):
+            part = self._column_recipe(partition.table, index)
             if part is None:
                 return None
             recipe.append(part)
         is_elsewhere = any(one is not None for one in given)
         on = places if is_elsewhere else None
-        return PlannedPart(number, piece.event_class, tuple(recipe), on, piece.after)
+        return PlannedPart(number, partition.event_class, tuple(recipe), on, partition.after)
 
     def _column_recipe(self, table: Table, index: int) -> RecipePart | None:
         """Return how a column is computed from those of the traced table, or None if that is not known."""

@@ -35,7 +35,7 @@ from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.engine.conversions import TextsThatFit, Widened
-from converter.projection.engine.pieces import ByClass, Piece
+from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.engine.texts import fit_identifier, fit_name
 from converter.projection.engine.types import converted, converts, fitted_class, keeps_all
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
@@ -44,7 +44,7 @@ from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMI
 #: Fields of slices that viewers show as arrows, as long as they keep their meaning.
 _ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
 #: Converts a partition's column to another field class.
-_Conversion = Callable[[Piece, Any], Column]
+_Conversion = Callable[[Partition, Any], Column]
 
 
 @dataclass(slots=True)
@@ -68,8 +68,8 @@ class _Step:
         if numeric and source == target:
             return
 
-        def convert(piece: Piece, column: Column) -> Column:
-            return converted(column, source, target, what, piece, projection)
+        def convert(partition: Partition, column: Column) -> Column:
+            return converted(column, source, target, what, partition, projection)
 
         self.convert = convert
         holds = projection.capabilities
@@ -117,21 +117,21 @@ class Fitter:
         self._capabilities = projection.capabilities
         self._plans = ByClass(self._plan)
 
-    def fit(self, piece: Piece) -> Piece:
+    def fit(self, partition: Partition) -> Partition:
         """Return the partition with the fields of the format's record for its kind, then arguments that it can hold."""
-        plan = self._plans(piece.event_class)
+        plan = self._plans(partition.event_class)
         if plan.losses:
-            self._projection.lose_planned(plan.losses, piece)
-        table = piece.table
+            self._projection.lose_planned(plan.losses, partition)
+        table = partition.table
         columns = [
             _default(step.target, len(table), self._projection)
             if step.index is None
             else table.lazy(step.index)
             if step.convert is None
-            else ComputedColumn(step.convert, (table.lazy(step.index),), piece)
+            else ComputedColumn(step.convert, (table.lazy(step.index),), partition)
             for step in plan.steps
         ]
-        return piece.rewritten(plan.event_class, columns)
+        return partition.rewritten(plan.event_class, columns)
 
     def _plan(self, event_class: EventClass) -> _Plan:
         # A class that an adapter makes from a supported one (lists of a counter as text, say) is held by its kind.

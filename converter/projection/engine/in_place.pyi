@@ -8,7 +8,7 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.projection.engine.rows import Rows
 
-_Piece = TypeVar("_Piece", bound=Rows)
+_Partition = TypeVar("_Partition", bound=Rows)
 
 class JoinedColumn:
     def __init__(
@@ -17,14 +17,14 @@ class JoinedColumn:
     def __call__(self) -> Column: ...
 
 def by_target(
-    placed: list[tuple[int, int, _Piece]],
-) -> tuple[dict[int, list[_Piece]], list[int], int, bool]: ...
+    placed: list[tuple[int, int, _Partition]],
+) -> tuple[dict[int, list[_Partition]], list[int], int, bool]: ...
 def classes_and_rows(
     class_id: NDArray[int32],
     row: NDArray[int32],
     classes: int,
-    placed: Sequence[tuple[int, int, _Piece]],
-    pieces: dict[int, list[_Piece]],
+    placed: Sequence[tuple[int, int, _Partition]],
+    partitions: dict[int, list[_Partition]],
 ) -> tuple[NDArray[int32], NDArray[int32]]: ...
 def places(
     batch: Batch, classes: int, placed: Sequence[tuple[int, int, Rows]]

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""A batch put together again in place: what the pieces say of its events is written over what was there."""
+"""A batch put together again in place: what the partitions say of its events is written over what was there."""
 
 # Stub:
 # from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@
 # from converter.ir.events import Batch, Table
 # from converter.projection.engine.rows import Rows
 #
-# _Piece = TypeVar("_Piece", bound=Rows)
+# _Partition = TypeVar("_Partition", bound=Rows)
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -48,85 +48,85 @@ cdef class JoinedColumn:
 
 
 def by_target(
-    list placed not None: list[tuple[int, int, _Piece]]
-) -> tuple[dict[int, list[_Piece]], list[int], int, bool]:
-    """The pieces of each class, which classes have several, how many rows all have, and whether any are additional."""
-    cdef dict pieces = {}
+    list placed not None: list[tuple[int, int, _Partition]]
+) -> tuple[dict[int, list[_Partition]], list[int], int, bool]:
+    """The partitions of each class, which classes have several, how many rows all have, and whether any are additional."""
+    cdef dict partitions = {}
     cdef dict several = {}
     cdef int64_t size = 0
     cdef long after = 0
-    cdef Rows piece
+    cdef Rows partition
     for _, target, part in placed:
-        piece = part
-        known = pieces.get(target)
+        partition = part
+        known = partitions.get(target)
         if known is None:
-            pieces[target] = [piece]
+            partitions[target] = [partition]
         else:
-            (<list>known).append(piece)
+            (<list>known).append(partition)
             several[target] = None
-        size += piece.table._length
-        after |= piece.after
-    return pieces, list(several), size, after != 0
+        size += partition.table._length
+        after |= partition.after
+    return partitions, list(several), size, after != 0
 
 
 def classes_and_rows(
     class_id: NDArray[int32],
     row: NDArray[int32],
     int64_t classes,
-    list placed not None: Sequence[tuple[int, int, _Piece]],
-    dict pieces not None: dict[int, list[_Piece]],
+    list placed not None: Sequence[tuple[int, int, _Partition]],
+    dict partitions not None: dict[int, list[_Partition]],
 ) -> tuple[NDArray[int32], NDArray[int32]]:
     """Class and row of each event of a batch whose classes have numbers up to `classes`: only what changed is written.
 
-    `pieces` are those of each class, whose rows are numbered in this order.
+    `partitions` are those of each class, whose rows are numbered in this order.
     """
     cdef int32_t[::1] numbers = np.full(classes + 1, -1, np.int32)
     cdef bint is_same = True
     cdef int64_t source, target, start
-    cdef Rows piece
+    cdef Rows partition
     for of, becomes, part in placed:
-        source, target, piece = of, becomes, part
-        is_same &= piece.whole and source == target
-        if piece.whole:
+        source, target, partition = of, becomes, part
+        is_same &= partition.whole and source == target
+        if partition.whole:
             if not 0 <= source <= classes:
                 raise ValueError(f"class {source} of {classes}")
             numbers[source] = <int32_t>target
     target_ids = class_id if is_same else looked_up(numbers, class_id)
     rows = row
-    for becomes, parts in pieces.items():
+    for becomes, parts in partitions.items():
         if len(<list>parts) == 1 and (<Rows>(<list>parts)[0]).whole:
             continue
         if rows is row:
             rows = row.copy()
         start = 0
         for part in <list>parts:
-            piece = part
-            positions = piece.positions_of()
-            if not piece.whole:
-                put(target_ids, positions, constant_column(np.int32(becomes), piece.table._length))
-            put(rows, positions, np.arange(start, start + piece.table._length, dtype=np.int32))
-            start += piece.table._length
+            partition = part
+            positions = partition.positions_of()
+            if not partition.whole:
+                put(target_ids, positions, constant_column(np.int32(becomes), partition.table._length))
+            put(rows, positions, np.arange(start, start + partition.table._length, dtype=np.int32))
+            start += partition.table._length
     return target_ids, rows
 
 
 def places(
     batch: Batch, int64_t classes, list placed not None: Sequence[tuple[int, int, Rows]]
 ) -> tuple[NDArray[int32], NDArray[int32], NDArray[int32]]:
-    """Threads, CPUs and tracks of the events of a batch, where the pieces say another."""
+    """Threads, CPUs and tracks of the events of a batch, where the partitions say another."""
     cdef list threads = []
     cdef list cpus = []
     cdef list tracks = []
-    cdef Rows piece
+    cdef Rows partition
     for source, _, part in placed:
-        piece = part
-        if not piece.table._length:
+        partition = part
+        if not partition.table._length:
             continue
-        if piece.on_thread is not None:
-            threads.append((source, piece, settled_place(piece.on_thread)))
-        if piece.on_cpu is not None:
-            cpus.append((source, piece, settled_place(piece.on_cpu)))
-        if piece.on_track is not None:
-            tracks.append((source, piece, settled_place(piece.on_track)))
+        if partition.on_thread is not None:
+            threads.append((source, partition, settled_place(partition.on_thread)))
+        if partition.on_cpu is not None:
+            cpus.append((source, partition, settled_place(partition.on_cpu)))
+        if partition.on_track is not None:
+            tracks.append((source, partition, settled_place(partition.on_track)))
     return (
         _with(batch.thread, batch.class_id, classes, len(placed), threads),
         _with(batch.cpu, batch.class_id, classes, len(placed), cpus),
@@ -134,37 +134,37 @@ def places(
     )
 
 
-cdef object _with(column, class_id, int64_t classes, int64_t pieces, list given):
-    """The batch's column with what is given by some of the pieces: the class that the rows had, they, and a column."""
+cdef object _with(column, class_id, int64_t classes, int64_t partitions, list given):
+    """The batch's column with what is given by some of the partitions: the class that the rows had, they, and a column."""
     cdef set constants = set()
     cdef list others = []
     cdef bint vary = False
     cdef bint always
     cdef int64_t source
     cdef int32_t[::1] of_class
-    cdef Rows piece
+    cdef Rows partition
     if not given:
         return column
     of_class = np.full(classes + 1, ABSENT, np.int32)
     for of, part, values in given:
-        source, piece = of, part
+        source, partition = of, part
         if not is_constant(values):
             vary = True
-            others.append((piece, values))
+            others.append((partition, values))
             continue
         value = int(values[0])
         constants.add(value)
-        if piece.whole:
+        if partition.whole:
             if not 0 <= source <= classes:
                 raise ValueError(f"class {source} of {classes}")
             of_class[source] = value
         else:
-            others.append((piece, values))
+            others.append((partition, values))
     if not vary:
         always = is_constant(column) and len(column) > 0
         if always:
             constants.add(int(column[0]))
-        if len(constants) == 1 and (always or len(given) == pieces):
+        if len(constants) == 1 and (always or len(given) == partitions):
             return constant_column(np.int32(constants.pop()), len(column))
     if len(others) < len(given):
         result = put_by_class(column, class_id, of_class, ABSENT)

@@ -35,7 +35,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities
-from converter.projection.engine.pieces import Piece, Thunk
+from converter.projection.engine.partitions import Partition, Thunk
 from converter.projection.engine.types import converts, is_stack
 
 #: Fixed arrays of at most this many elements become one field per element.
@@ -63,21 +63,21 @@ def _is_resolved(field: Field, capabilities: Capabilities) -> bool:
     )
 
 
-def flattened(piece: Piece, capabilities: Capabilities) -> Piece:
+def flattened(partition: Partition, capabilities: Capabilities) -> Partition:
     """Return the partition with structures and short arrays split into fields, if the format has none."""
     parts: list[_Part] = []
-    for index, field in enumerate(piece.event_class.fields):
-        column = piece.table.lazy(index)
-        if _is_held(field, piece.event_class, capabilities):
+    for index, field in enumerate(partition.event_class.fields):
+        column = partition.table.lazy(index)
+        if _is_held(field, partition.event_class, capabilities):
             parts.append((field, column))
         else:
-            parts += _flatten(field, column, piece, capabilities)
+            parts += _flatten(field, column, partition, capabilities)
 
     def make_class() -> EventClass:
-        return replace(piece.event_class, fields=tuple(field for field, _ in parts))
+        return replace(partition.event_class, fields=tuple(field for field, _ in parts))
 
-    return piece.rewritten(
-        piece.derive(("flattened",), make_class), [column for _, column in parts]
+    return partition.rewritten(
+        partition.derive(("flattened",), make_class), [column for _, column in parts]
     )
 
 
@@ -105,53 +105,53 @@ def _is_split(field: Field, capabilities: Capabilities) -> bool:
 
 
 def _flatten(
-    field: Field, column: Thunk, piece: Piece, capabilities: Capabilities
+    field: Field, column: Thunk, partition: Partition, capabilities: Capabilities
 ) -> Iterator[_Part]:
     if not _is_split(field, capabilities):
         yield field, column
     elif isinstance(field.type, StructureClass):
         for i, member in enumerate(field.type.members):
             inner = Field(f"{field.name}.{member.name}", member.type, field.role, field.unit)
-            yield from _flatten(inner, _member(column, i, piece), piece, capabilities)
+            yield from _flatten(inner, _member(column, i, partition), partition, capabilities)
     elif isinstance(field.type, ArrayClass):
         for i in range(field.type.length or 0):
             inner = Field(f"{field.name}[{i}]", field.type.element, field.role, field.unit)
-            yield inner, _element(column, i, field.type.length or 0, piece)
+            yield inner, _element(column, i, field.type.length or 0, partition)
 
 
 def _is_flat(element: FieldClass) -> bool:
     return isinstance(element, IntegerClass | FloatClass | BooleanClass | StringClass)
 
 
-def _member(column: Thunk, index: int, piece: Piece) -> Thunk:
-    def member(_piece: Piece, parent: Column) -> Column:
+def _member(column: Thunk, index: int, partition: Partition) -> Thunk:
+    def member(_partition: Partition, parent: Column) -> Column:
         assert isinstance(parent, StructColumn)
         return parent.members[index]
 
-    return ComputedColumn(member, (column,), piece)
+    return ComputedColumn(member, (column,), partition)
 
 
-def _element(column: Thunk, index: int, length: int, piece: Piece) -> Thunk:
-    def element(_piece: Piece, parent: Column) -> Column:
+def _element(column: Thunk, index: int, length: int, partition: Partition) -> Thunk:
+    def element(_partition: Partition, parent: Column) -> Column:
         assert isinstance(parent, ListColumn)
         first = int(parent.offsets[0]) + index
         if isinstance(parent.values, np.ndarray):
             return parent.values[first : first + len(parent) * length : length][: len(parent)]
         return take(parent.values, np.arange(len(parent)) * length + first)
 
-    return ComputedColumn(element, (column,), piece)
+    return ComputedColumn(element, (column,), partition)
 
 
-def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
+def split_by_presence(partition: Partition, capabilities: Capabilities) -> list[Partition]:
     """Return one partition for each combination of present optionals and chosen options."""
     varying = [
         index
-        for index, field in enumerate(piece.event_class.fields)
+        for index, field in enumerate(partition.event_class.fields)
         if _is_resolved(field, capabilities)
     ]
-    shape = np.zeros(len(piece), np.int32)
+    shape = np.zeros(len(partition), np.int32)
     for index in varying:
-        column = piece.table.column(index)
+        column = partition.table.column(index)
         # Renumbered at each step, so that no number of options makes it overflow.
         if isinstance(column, OptionalColumn):
             _, shape = distinct(shape * 2 + column.valid)
@@ -160,21 +160,21 @@ def split_by_presence(piece: Piece, capabilities: Capabilities) -> list[Piece]:
     parts = []
     for number in range(int(shape.max()) + 1):
         rows = np.flatnonzero(shape == number)
-        part = piece.select(rows) if len(rows) < len(piece) else piece
+        part = partition.select(rows) if len(rows) < len(partition) else partition
         parts.append(_resolve(part, set(varying)))
     return parts
 
 
-def _resolve(piece: Piece, varying: set[int]) -> Piece:
+def _resolve(partition: Partition, varying: set[int]) -> Partition:
     """Replace optionals and variants, which are the same in all rows, by their values."""
     fields: list[Field] = []
     columns: list[Column | Thunk] = []
-    for index, field in enumerate(piece.event_class.fields):
+    for index, field in enumerate(partition.event_class.fields):
         if index not in varying:
             fields.append(field)
-            columns.append(piece.table.lazy(index))
+            columns.append(partition.table.lazy(index))
             continue
-        column = piece.table.column(index)
+        column = partition.table.column(index)
         if isinstance(field.type, OptionalClass) and isinstance(column, OptionalColumn):
             if column.valid[0]:
                 fields.append(replace(field, type=field.type.element))
@@ -183,4 +183,4 @@ def _resolve(piece: Piece, varying: set[int]) -> Piece:
             tag = int(column.tags[0])
             fields.append(replace(field, type=field.type.options[tag].type))
             columns.append(take(column.options[tag], column.rows))
-    return piece.rewritten(replace(piece.event_class, fields=tuple(fields)), columns)
+    return partition.rewritten(replace(partition.event_class, fields=tuple(fields)), columns)

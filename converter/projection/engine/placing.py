@@ -22,7 +22,7 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.engine.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.engine.buffers import may_have_buffers, place_of_argument
-from converter.projection.engine.pieces import Everywhere, Piece
+from converter.projection.engine.partitions import Everywhere, Partition
 from converter.projection.engine.tables import TargetTables
 from converter.projection.losses import LossKind
 
@@ -69,38 +69,38 @@ class Placing:
         self._is_on_threads = off is not None and (not off if number is None else number not in off)
         return self._is_on_threads
 
-    def is_on_threads(self, piece: Piece) -> bool:
+    def is_on_threads(self, partition: Partition) -> bool:
         """Return True if all rows are known to be on threads without reading the column."""
-        if piece.on_thread is None:
+        if partition.on_thread is None:
             return self._is_on_threads
-        return isinstance(piece.on_thread, Everywhere)
+        return isinstance(partition.on_thread, Everywhere)
 
-    def in_buffers(self, piece: Piece) -> list[Piece]:
+    def in_buffers(self, partition: Partition) -> list[Partition]:
         """Return tracepoints in the buffers that they were recorded in, if the format has buffers."""
-        return [one for part in self._by_having_cpus(piece) for one in self._in_buffers(part)]
+        return [one for part in self._by_having_cpus(partition) for one in self._in_buffers(part)]
 
-    def _by_having_cpus(self, piece: Piece) -> list[Piece]:
+    def _by_having_cpus(self, partition: Partition) -> list[Partition]:
         """Split tracepoints by whether they are on a CPU, if they are lowered differently then."""
         if (
             not self._capabilities.program_instants
-            or piece.event_class.kind is not Kind.TYPED
+            or partition.event_class.kind is not Kind.TYPED
             or self._all_on_cpus
-            or is_absent(piece.batch.cpu)
+            or is_absent(partition.batch.cpu)
         ):
-            return [piece]
-        on, off = piece.split(self._projection.cpus_of(piece) >= 0)
+            return [partition]
+        on, off = partition.split(self._projection.cpus_of(partition) >= 0)
         if off is not None:
             off = off.moved(cpu=constant_column(np.int32(-1), len(off)))
         return [part for part in (on, off) if part is not None]
 
-    def _in_buffers(self, piece: Piece) -> list[Piece]:
-        tables, kind = self._tables, piece.event_class.kind
+    def _in_buffers(self, partition: Partition) -> list[Partition]:
+        tables, kind = self._tables, partition.event_class.kind
         if not self._capabilities.buffers or not may_have_buffers(kind):
-            return self._on_threads(piece)
+            return self._on_threads(partition)
         parts = []
-        buffer_codes = tables.buffers.of_argument(piece, self._projection.source.strings)
+        buffer_codes = tables.buffers.of_argument(partition, self._projection.source.strings)
         if buffer_codes is not None:
-            known, rest = piece.split(buffer_codes < -1)
+            known, rest = partition.split(buffer_codes < -1)
             if known is not None:
                 field_index = place_of_argument(known)
                 assert field_index is not None
@@ -109,41 +109,41 @@ class Placing:
                 )
             if rest is None:
                 return parts
-            piece = rest
-        tracks = piece.taken(piece.batch.track)
+            partition = rest
+        tracks = partition.taken(partition.batch.track)
         if kind is not Kind.INSTANT and not is_absent(tracks):
             codes = tables.buffers.of_tracks(tables.tracks, tracks)
             if kind is not Kind.DISCARDED:
-                codes = np.where(self._projection.threads_of(piece) >= 0, codes, np.int32(-1))
-            known, rest = piece.split(codes < -1)
+                codes = np.where(self._projection.threads_of(partition) >= 0, codes, np.int32(-1))
+            known, rest = partition.split(codes < -1)
             if known is not None:
                 parts.append(known.moved(track=codes[codes < -1]))
             if rest is None:
                 return parts
-            piece = rest
-        return [*parts, *self._on_threads(piece)]
+            partition = rest
+        return [*parts, *self._on_threads(partition)]
 
-    def _on_threads(self, piece: Piece) -> list[Piece]:
+    def _on_threads(self, partition: Partition) -> list[Partition]:
         """Keep a tracepoint on its thread if it is also on a global track and cannot be on both.
 
         Such a track is the buffer that it was recorded in.
         """
-        batch = piece.batch
+        batch = partition.batch
         if is_absent(batch.track) or is_absent(batch.thread):
-            return [piece]
-        support = self._support(piece.event_class)
-        if piece.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
-            return [piece]
-        tracks = piece.taken(batch.track)
+            return [partition]
+        support = self._support(partition.event_class)
+        if partition.event_class.kind not in TRACEPOINT_KINDS or (support and support.track):
+            return [partition]
+        tracks = partition.taken(batch.track)
         of_buffers = [track.scope is TrackScope.GLOBAL for track in self._tables.tracks]
         both = (
             (tracks >= 0)
-            & (self._projection.threads_of(piece) >= 0)
+            & (self._projection.threads_of(partition) >= 0)
             & np.array([*of_buffers, False])[tracks]
         )
-        on, off = piece.split(both)
+        on, off = partition.split(both)
         if on is None:
-            return [piece]
+            return [partition]
         self._projection.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
         names = [self._projection.constant(track.name, 1)[0] for track in self._tables.tracks]
         texts = np.array(names, np.int32)[tracks[both]]
@@ -151,47 +151,51 @@ class Placing:
         kept = kept.with_argument(BUFFER_ARGUMENT, texts)
         return [kept] if off is None else [off, kept]
 
-    def place(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def place(self, partition: Partition, support: KindSupport) -> list[Partition]:
         """Place rows as the format can: CPUs become arguments, tracks become threads, if it has neither."""
-        batch = piece.batch
-        if not support.track and isinstance(piece.on_track, Everywhere):
-            piece = self._off_tracks(piece, piece.on_track, support)
+        batch = partition.batch
+        if not support.track and isinstance(partition.on_track, Everywhere):
+            partition = self._off_tracks(partition, partition.on_track, support)
         elif not support.track and not is_absent(
-            batch.track if piece.track is None else piece.track
+            batch.track if partition.track is None else partition.track
         ):
-            piece = self._without_track(piece, support)
+            partition = self._without_track(partition, support)
         if support.one_place:
-            piece = self._in_one_place(piece)
+            partition = self._in_one_place(partition)
         if not support.thread:
-            piece = self._without_thread(piece)
+            partition = self._without_thread(partition)
         elif not self._capabilities.threadless:
-            piece = self._with_thread(piece)
+            partition = self._with_thread(partition)
         if not support.cpu:
-            return self._without_cpu(piece, support)
-        return [piece if self._capabilities.cpuless else self._with_cpu(piece)]
+            return self._without_cpu(partition, support)
+        return [partition if self._capabilities.cpuless else self._with_cpu(partition)]
 
-    def _off_tracks(self, piece: Piece, tracks: Everywhere, support: KindSupport) -> Piece:
+    def _off_tracks(
+        self, partition: Partition, tracks: Everywhere, support: KindSupport
+    ) -> Partition:
         """Like `_without_track` for rows that are all on tracks, which requires no reading of the column."""
-        absent = constant_column(np.int32(-1), len(piece))
-        dropped = f"track of {class_label(piece.event_class)}"
+        absent = constant_column(np.int32(-1), len(partition))
+        dropped = f"track of {class_label(partition.event_class)}"
         if not support.thread:
-            self._projection.lose(LossKind.DROPPED, dropped, piece)
-            return piece.moved(track=absent)
-        self._projection.lose(LossKind.LOWERED, "tracks as threads", piece)
-        hidden = len(piece)
-        if not self.is_on_threads(piece):
-            hidden = int(np.count_nonzero(self._projection.threads_of(piece) >= 0))
-        what = f"thread of {class_label(piece.event_class)} on tracks"
-        self._projection.lose(LossKind.DROPPED, what, piece, hidden)
-        owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), piece)
-        return piece.moved(thread=owned, track=absent)
+            self._projection.lose(LossKind.DROPPED, dropped, partition)
+            return partition.moved(track=absent)
+        self._projection.lose(LossKind.LOWERED, "tracks as threads", partition)
+        hidden = len(partition)
+        if not self.is_on_threads(partition):
+            hidden = int(np.count_nonzero(self._projection.threads_of(partition) >= 0))
+        what = f"thread of {class_label(partition.event_class)} on tracks"
+        self._projection.lose(LossKind.DROPPED, what, partition, hidden)
+        owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), partition)
+        return partition.moved(thread=owned, track=absent)
 
-    def _without_track(self, piece: Piece, support: KindSupport) -> Piece:
-        tracks = piece.taken(piece.batch.track) if piece.track is None else piece.track
+    def _without_track(self, partition: Partition, support: KindSupport) -> Partition:
+        tracks = (
+            partition.taken(partition.batch.track) if partition.track is None else partition.track
+        )
         on_track = tracks >= 0
         count = int(np.count_nonzero(on_track))
         if not count:
-            return piece.moved(track=tracks)
+            return partition.moved(track=tracks)
         # Buffers are not among the tracks.
         absent = (
             constant_column(np.int32(-1), count)
@@ -200,30 +204,33 @@ class Placing:
         )
         if not support.thread:
             self._projection.lose(
-                LossKind.DROPPED, f"track of {class_label(piece.event_class)}", piece, count
+                LossKind.DROPPED, f"track of {class_label(partition.event_class)}", partition, count
             )
-            return piece.moved(track=absent)
-        self._projection.lose(LossKind.LOWERED, "tracks as threads", piece, count)
-        threads = self._projection.threads_of(piece)
+            return partition.moved(track=absent)
+        self._projection.lose(LossKind.LOWERED, "tracks as threads", partition, count)
+        threads = self._projection.threads_of(partition)
         hidden = int(np.count_nonzero(on_track & (threads >= 0)))
         self._projection.lose(
-            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, hidden
+            LossKind.DROPPED,
+            f"thread of {class_label(partition.event_class)} on tracks",
+            partition,
+            hidden,
         )
         owned = self._tables.threads_of_tracks(tracks)
-        return piece.moved(thread=np.where(on_track, owned, threads), track=absent)
+        return partition.moved(thread=np.where(on_track, owned, threads), track=absent)
 
-    def _in_one_place(self, piece: Piece) -> Piece:
+    def _in_one_place(self, partition: Partition) -> Partition:
         """Drop the threads of events on tracks; a thread that owns the track is implied."""
-        tracks = piece.batch.track if piece.track is None else piece.track
+        tracks = partition.batch.track if partition.track is None else partition.track
         if is_absent(tracks) or is_absent(
-            piece.batch.thread if piece.thread is None else piece.thread
+            partition.batch.thread if partition.thread is None else partition.thread
         ):
-            return piece
-        tracks = piece.taken(tracks) if piece.track is None else tracks
-        threads = self._projection.threads_of(piece)
+            return partition
+        tracks = partition.taken(tracks) if partition.track is None else tracks
+        threads = self._projection.threads_of(partition)
         both = (tracks >= 0) & (threads >= 0)
         if not both.any():
-            return piece
+            return partition
         owned = np.array(
             [one.owner if one.scope is TrackScope.THREAD else -1 for one in self._tables.tracks],
             np.int32,
@@ -231,85 +238,88 @@ class Placing:
         lost = both & (owned[tracks] != threads)
         count = int(np.count_nonzero(lost))
         self._projection.lose(
-            LossKind.DROPPED, f"thread of {class_label(piece.event_class)} on tracks", piece, count
+            LossKind.DROPPED,
+            f"thread of {class_label(partition.event_class)} on tracks",
+            partition,
+            count,
         )
-        return piece.moved(thread=np.where(both, np.int32(-1), threads))
+        return partition.moved(thread=np.where(both, np.int32(-1), threads))
 
-    def _without_thread(self, piece: Piece) -> Piece:
-        if is_absent(piece.batch.thread if piece.thread is None else piece.thread):
-            return piece
+    def _without_thread(self, partition: Partition) -> Partition:
+        if is_absent(partition.batch.thread if partition.thread is None else partition.thread):
+            return partition
         projection = self._projection
-        absent = constant_column(np.int32(-1), len(piece))
-        implied = piece.lazy_integers(Role.PREV_TID)
+        absent = constant_column(np.int32(-1), len(partition))
+        implied = partition.lazy_integers(Role.PREV_TID)
 
-        def lost(piece: Piece, *implied: NDArray[Any]) -> NDArray[np.bool_]:
-            threads = projection.threads_of(piece)
+        def lost(partition: Partition, *implied: NDArray[Any]) -> NDArray[np.bool_]:
+            threads = projection.threads_of(partition)
             on_threads = threads >= 0
             if implied:
                 on_threads &= projection.tids_of(threads) != implied[0].astype(np.int64)
             return on_threads
 
-        are_lost = ComputedColumn(lost, () if implied is None else (implied,), piece)
-        if piece.on_thread is None and implied is not None and projection.is_nowhere(are_lost):
-            return piece.moved(thread=absent)
-        count = len(piece)
-        if implied is not None or not self.is_on_threads(piece):
+        are_lost = ComputedColumn(lost, () if implied is None else (implied,), partition)
+        if partition.on_thread is None and implied is not None and projection.is_nowhere(are_lost):
+            return partition.moved(thread=absent)
+        count = len(partition)
+        if implied is not None or not self.is_on_threads(partition):
             count = int(np.count_nonzero(np.asarray(are_lost())))
         projection.lose(
-            LossKind.DROPPED, f"thread of {class_label(piece.event_class)}", piece, count
+            LossKind.DROPPED, f"thread of {class_label(partition.event_class)}", partition, count
         )
-        return piece.moved(thread=absent)
+        return partition.moved(thread=absent)
 
-    def _with_thread(self, piece: Piece) -> Piece:
-        if self.is_on_threads(piece):
-            return piece
-        threads = self._projection.threads_of(piece)
+    def _with_thread(self, partition: Partition) -> Partition:
+        if self.is_on_threads(partition):
+            return partition
+        threads = self._projection.threads_of(partition)
         missing = threads < 0
         count = int(np.count_nonzero(missing))
         if not count:
-            return piece
+            return partition
         self._projection.lose(
-            LossKind.LOWERED, "events without a thread on a synthetic one", piece, count
+            LossKind.LOWERED, "events without a thread on a synthetic one", partition, count
         )
         placed = self._tables.threads_of_cpus(
-            np.where(missing, self._projection.cpus_of(piece), -1)
+            np.where(missing, self._projection.cpus_of(partition), -1)
         )
-        return piece.moved(thread=np.where(missing, placed, threads))
+        return partition.moved(thread=np.where(missing, placed, threads))
 
-    def _with_cpu(self, piece: Piece) -> Piece:
-        if piece.cpu is None and self._all_on_cpus:
-            return piece
-        cpus = self._projection.cpus_of(piece)
+    def _with_cpu(self, partition: Partition) -> Partition:
+        if partition.cpu is None and self._all_on_cpus:
+            return partition
+        cpus = self._projection.cpus_of(partition)
         missing = int(np.count_nonzero(cpus < 0))
         if not missing:
-            return piece
-        self._projection.lose(LossKind.CHANGED, "events without a CPU on CPU 0", piece, missing)
-        return piece.moved(cpu=np.maximum(cpus, 0))
+            return partition
+        self._projection.lose(LossKind.CHANGED, "events without a CPU on CPU 0", partition, missing)
+        return partition.moved(cpu=np.maximum(cpus, 0))
 
-    def _without_cpu(self, piece: Piece, support: KindSupport) -> list[Piece]:
-        if is_absent(piece.batch.cpu if piece.cpu is None else piece.cpu):
-            return [piece]
-        bare = piece.moved(cpu=constant_column(np.int32(-1), len(piece)))
+    def _without_cpu(self, partition: Partition, support: KindSupport) -> list[Partition]:
+        if is_absent(partition.batch.cpu if partition.cpu is None else partition.cpu):
+            return [partition]
+        bare = partition.moved(cpu=constant_column(np.int32(-1), len(partition)))
         present = None
-        count = len(piece)
-        if piece.cpu is not None or not self._all_on_cpus:
-            present = self._projection.cpus_of(piece) >= 0
+        count = len(partition)
+        if partition.cpu is not None or not self._all_on_cpus:
+            present = self._projection.cpus_of(partition) >= 0
             count = int(np.count_nonzero(present))
         if not count:
             return [bare]
         if not support.arguments:
             self._projection.lose(
-                LossKind.DROPPED, f"CPU of {class_label(piece.event_class)}", piece, count
+                LossKind.DROPPED, f"CPU of {class_label(partition.event_class)}", partition, count
             )
             return [bare]
-        self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", piece, count)
-        name_exists = any(field.name == "cpu" for field in piece.event_class.fields)
+        self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", partition, count)
+        name_exists = any(field.name == "cpu" for field in partition.event_class.fields)
         argument = _TAKEN_CPU if name_exists else _CPU
-        if present is None or count == len(piece):
-            return [bare.with_argument(argument, self._projection.lazy_cpus_of(piece))]
+        if present is None or count == len(partition):
+            return [bare.with_argument(argument, self._projection.lazy_cpus_of(partition))]
         on, off = bare.split(present)
         assert on is not None and off is not None
-        return [off, on.with_argument(argument, self._projection.cpus_of(piece)[present])]
+        return [off, on.with_argument(argument, self._projection.cpus_of(partition)[present])]
 
 
 def _off_threads(batch: Batch) -> frozenset[int] | None:

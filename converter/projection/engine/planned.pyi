@@ -6,7 +6,7 @@ from converter.ir.kinds import Kind
 from converter.ir.tables import RecipePart
 from converter.projection.engine.rows import Rows
 
-_Piece = TypeVar("_Piece", bound=Rows)
+_Partition = TypeVar("_Partition", bound=Rows)
 
 class LossTally:
     losses: tuple[Any, ...]
@@ -44,6 +44,6 @@ def placed_parts(
     counts: bool,
     classes: Sequence[EventClass],
     derived: dict[tuple[Hashable, ...], tuple[EventClass, EventClass]],
-    unplanned: Callable[[int], list[tuple[int, _Piece]]],
-) -> list[tuple[int, int, _Piece]]: ...
+    unplanned: Callable[[int], list[tuple[int, _Partition]]],
+) -> list[tuple[int, int, _Partition]]: ...
 def occurring(tables: dict[int, Table]) -> set[int]: ...

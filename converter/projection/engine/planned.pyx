@@ -9,7 +9,7 @@
 # from converter.ir.tables import RecipePart
 # from converter.projection.engine.rows import Rows
 #
-# _Piece = TypeVar("_Piece", bound=Rows)
+# _Partition = TypeVar("_Partition", bound=Rows)
 
 from libc.stdint cimport int64_t
 
@@ -51,7 +51,7 @@ cdef class LossTally:
 
 
 cdef class PlannedPart:
-    """One piece that the events of a class become: the number of its class, that, and what makes its columns.
+    """One partition that the events of a class become: the number of its class, that, and what makes its columns.
 
     `places` say threads, CPUs and tracks: None for those of the batch, and where all are.
     """
@@ -81,7 +81,7 @@ cdef class ClassPlan:
     """The compiled plan of a class: the results for its events, and the losses of each; `exceptions` must hold for no
     row.
 
-    `made` is the class of its pieces, which has nothing of its own besides what `Rows` has.
+    `made` is the class of its partitions, which has nothing of its own besides what `Rows` has.
     """
 
     cdef readonly tuple parts
@@ -147,10 +147,10 @@ def placed_parts(
     bint counts,
     list classes not None: Sequence[EventClass],
     dict derived: dict[tuple[Hashable, ...], tuple[EventClass, EventClass]],
-    unplanned: Callable[[int], list[tuple[int, _Piece]]],
-) -> list[tuple[int, int, _Piece]]:
+    unplanned: Callable[[int], list[tuple[int, _Partition]]],
+) -> list[tuple[int, int, _Partition]]:
     """Return the results for the events of some classes of a batch: the class that they had, the number of the one that
-    they have, and the piece.
+    they have, and the partition.
 
     Args:
         batch: whose columns are placed already.

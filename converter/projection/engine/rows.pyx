@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
-"""Rows of a class within a batch: what pieces are made of, compiled as each batch has some of each of its classes."""
+"""Rows of a class within a batch: what partitions are made of, compiled as each batch has some of each of its classes."""
 
 # Stub:
 # from collections.abc import Hashable

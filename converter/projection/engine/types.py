@@ -33,7 +33,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.projection.capabilities import Capabilities, Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import column_texts, fit_identifier, fit_strings, rendered
 from converter.projection.losses import LossKind
 
@@ -151,33 +151,33 @@ def converted(
     source: FieldClass,
     target: FieldClass,
     what: str,
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
 ) -> Column:
     """Convert a column of `source` to `target`, which `converts` must allow; values that change are counted."""
     match source, target, column:
         case (StringClass(), StringClass(), _):
-            return fit_strings(column, what, piece, projection)
+            return fit_strings(column, what, partition, projection)
         case (_, StringClass(), _):
-            return rendered(column, source, what, piece, projection)
+            return rendered(column, source, what, partition, projection)
         case (StringClass(), IntegerClass(), _):
-            return _hashed(column, target.dtype, what, piece, projection)
+            return _hashed(column, target.dtype, what, partition, projection)
         case (_, IntegerClass() | FloatClass(), np.ndarray()):
-            return _cast(column, target.dtype, what, piece, projection)
+            return _cast(column, target.dtype, what, partition, projection)
         case (BytesClass(), BytesClass(), ListColumn()):
-            return _cut_bytes(column, what, piece, projection)
+            return _cut_bytes(column, what, partition, projection)
         case (ArrayClass(element), ArrayClass(wanted), ListColumn(offsets, values)):
-            inner = converted(values, element, wanted, what, piece, projection)
+            inner = converted(values, element, wanted, what, partition, projection)
             return column if inner is values else ListColumn(offsets, inner)
         case (OptionalClass(element), OptionalClass(wanted), OptionalColumn(valid, values)):
-            inner = converted(values, element, wanted, what, piece, projection)
+            inner = converted(values, element, wanted, what, partition, projection)
             return column if inner is values else OptionalColumn(valid, inner)
         case (StructureClass(members), StructureClass(wanted), StructColumn(length, columns)):
             return StructColumn(
-                length, _converted_members(columns, members, wanted, what, piece, projection)
+                length, _converted_members(columns, members, wanted, what, partition, projection)
             )
         case (VariantClass(options), VariantClass(wanted), UnionColumn(tags, rows, columns)):
-            inners = _converted_members(columns, options, wanted, what, piece, projection)
+            inners = _converted_members(columns, options, wanted, what, partition, projection)
             return UnionColumn(tags, rows, inners)
     return column
 
@@ -187,11 +187,13 @@ def _converted_members(
     members: tuple[Member, ...],
     wanted: tuple[Member, ...],
     what: str,
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
 ) -> tuple[Column, ...]:
     return tuple(
-        converted(column, member.type, target.type, f"{member.name!r} in {what}", piece, projection)
+        converted(
+            column, member.type, target.type, f"{member.name!r} in {what}", partition, projection
+        )
         for column, member, target in zip(columns, members, wanted, strict=True)
     )
 
@@ -200,7 +202,7 @@ def _cast(
     column: np.ndarray[Any, Any],
     dtype: np.dtype[Any],
     what: str,
-    piece: Piece,
+    partition: Partition,
     projection: Projection,
 ) -> Column:
     """Cast numbers to another type, integers modulo its range; values that do not round-trip are counted as changed."""
@@ -226,19 +228,19 @@ def _cast(
         projection.lose(
             LossKind.CHANGED,
             f"values of {what} outside {dtype}",
-            piece,
+            partition,
             len(column) - int(np.count_nonzero(same)),
         )
     return result
 
 
 def _hashed(
-    column: Column, dtype: np.dtype[Any], what: str, piece: Piece, projection: Projection
+    column: Column, dtype: np.dtype[Any], what: str, partition: Partition, projection: Projection
 ) -> Column:
     """Return text identities as numbers: text of a number as its value, other text as a hash."""
     texts = column_texts(column, projection)
     numbers = {text: _number(text) & 0xFFFF_FFFF_FFFF_FFFF for text in set(texts)}
-    projection.lose(LossKind.CHANGED, f"{what}: text as a number", piece)
+    projection.lose(LossKind.CHANGED, f"{what}: text as a number", partition)
     return np.array([numbers[text] for text in texts], np.uint64).astype(dtype)
 
 
@@ -252,7 +254,9 @@ def _number(text: bytes) -> int:
         return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
-def _cut_bytes(column: ListColumn, what: str, piece: Piece, projection: Projection) -> ListColumn:
+def _cut_bytes(
+    column: ListColumn, what: str, partition: Partition, projection: Projection
+) -> ListColumn:
     limit = projection.capabilities.max_blob_bytes
     if limit is None:
         return column
@@ -261,6 +265,6 @@ def _cut_bytes(column: ListColumn, what: str, piece: Piece, projection: Projecti
     if not count:
         return column
     assert isinstance(column.values, np.ndarray)
-    projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", piece, count)
+    projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", partition, count)
     pairs = zip(column.offsets[:-1].tolist(), np.minimum(sizes, limit).tolist(), strict=True)
     return list_of_bytes([column.values[at : at + size].tobytes() for at, size in pairs])

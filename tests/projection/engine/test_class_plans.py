@@ -52,9 +52,9 @@ def times_asked(rule, trace, **capabilities):
     """How often a rule is asked, and what becomes of the trace."""
     asked = []
 
-    def counted(piece, projection):
-        asked.append(len(piece))
-        return rule(piece, projection)
+    def counted(partition, projection):
+        asked.append(len(partition))
+        return rule(partition, projection)
 
     target, report = project(
         trace, replace(PROFILER, lowerings={Kind.TYPED: counted}, **capabilities), "other"
@@ -74,27 +74,27 @@ def test_a_rule_that_looks_at_no_event_is_asked_once():
     assert losses["'text' of instant: bytes that are not UTF-8"] == (BATCHES, 0)
 
 
-def looks_at_values(piece, projection):
-    is_large = piece.integers(Role.VALUE).max() > 2
-    return lower_to_instant(piece, projection) if is_large else None
+def looks_at_values(partition, projection):
+    is_large = partition.integers(Role.VALUE).max() > 2
+    return lower_to_instant(partition, projection) if is_large else None
 
 
-def looks_at_places(piece, projection):
-    return lower_to_instant(piece, projection) if piece.positions[0] == 0 else None
+def looks_at_places(partition, projection):
+    return lower_to_instant(partition, projection) if partition.positions[0] == 0 else None
 
 
-def splits(piece, projection):
-    return lower_to_instant(piece.select([0]), projection)
+def splits(partition, projection):
+    return lower_to_instant(partition.select([0]), projection)
 
 
-def hides_how_a_column_is_made(piece, projection):
-    made = piece.with_argument(Field("more", I64), lambda: piece.integers(Role.VALUE) + 1)
+def hides_how_a_column_is_made(partition, projection):
+    made = partition.with_argument(Field("more", I64), lambda: partition.integers(Role.VALUE) + 1)
     return lower_to_instant(made, projection)
 
 
-def loses_of_some(piece, projection):
-    projection.lose(LossKind.DROPPED, "some", piece, 1)
-    return lower_to_instant(piece, projection)
+def loses_of_some(partition, projection):
+    projection.lose(LossKind.DROPPED, "some", partition, 1)
+    return lower_to_instant(partition, projection)
 
 
 @pytest.mark.parametrize(
@@ -106,9 +106,9 @@ def test_a_rule_that_looks_is_asked_in_each_batch(rule):
 
 
 def test_what_is_computed_of_columns_is_computed_in_each_batch():
-    def rule(piece, projection):
-        more = ComputedColumn(lambda _, column: column * 2, (piece.table.lazy(0),), piece)
-        return lower_to_instant(piece.with_argument(Field("more", I64), more), projection)
+    def rule(partition, projection):
+        more = ComputedColumn(lambda _, column: column * 2, (partition.table.lazy(0),), partition)
+        return lower_to_instant(partition.with_argument(Field("more", I64), more), projection)
 
     times, events, _ = times_asked(rule, batches_of(5, 7))
     assert times == 1
@@ -120,14 +120,17 @@ def test_names_and_tracks_by_value_are_found_once_for_a_value():
     batches = [[(0, t, cpu, 1, (vec,)) for t, (cpu, vec) in enumerate(rows)] for rows in ROWS]
     named = []
 
-    def rule(piece, projection):
-        vectors = piece.lazy_integers(Role.VECTOR)
+    def rule(partition, projection):
+        vectors = partition.lazy_integers(Role.VECTOR)
         names = lazy_names(
-            piece, vectors, lambda one: named.append(one) or f"v{one}", projection.source.strings
+            partition,
+            vectors,
+            lambda one: named.append(one) or f"v{one}",
+            projection.source.strings,
         )
-        cpus = projection.lazy_cpus_of(piece)
-        track = projection.place_on_cpu_track("Irq", piece, cpus)
-        return [piece.as_kind(Kind.SLICE_BEGIN, [(NAME, names)], **track)]
+        cpus = projection.lazy_cpus_of(partition)
+        track = projection.place_on_cpu_track("Irq", partition, cpus)
+        return [partition.as_kind(Kind.SLICE_BEGIN, [(NAME, names)], **track)]
 
     target, _ = project(
         trace_of([softirq], *batches),
@@ -158,9 +161,9 @@ def test_events_on_no_thread_concern_their_own_class_alone():
     ]
     asked = []
 
-    def rule(piece, projection):
-        asked.append((piece.event_class.name, projection.is_on_threads(piece)))
-        return lower_to_instant(piece, projection)
+    def rule(partition, projection):
+        asked.append((partition.event_class.name, projection.is_on_threads(partition)))
+        return lower_to_instant(partition, projection)
 
     times_asked(rule, trace_of([on, off], *batches))
     # Once more behind the first batch, in which there came a thread for the others.
@@ -196,13 +199,13 @@ def test_plans_change_nothing(trace, capabilities):
 def test_a_plan_stands_back_where_there_are_exceptions():
     asked = []
 
-    def rule(piece, projection):
-        asked.append(len(piece))
-        values = piece.lazy_integers(Role.VALUE)
-        is_odd = ComputedColumn(lambda _, column: column % 2, (values,), piece)
+    def rule(partition, projection):
+        asked.append(len(partition))
+        values = partition.lazy_integers(Role.VALUE)
+        is_odd = ComputedColumn(lambda _, column: column % 2, (values,), partition)
         if projection.is_nowhere(is_odd):
-            return lower_to_instant(piece, projection)
-        odd, even = piece.split(np.asarray(is_odd()) != 0)
+            return lower_to_instant(partition, projection)
+        odd, even = partition.split(np.asarray(is_odd()) != 0)
         return [part for half in (even, odd) if half for part in lower_to_instant(half, projection)]
 
     declared = event_class(Kind.TYPED, "e", n=(I64, Role.VALUE))
@@ -230,13 +233,13 @@ def test_a_plan_stands_back_where_there_are_exceptions():
 def test_rows_that_become_others_have_their_losses(values, times):
     asked = []
 
-    def rule(piece, projection):
-        asked.append(len(piece))
-        column = piece.lazy_integers(Role.VALUE)
-        is_odd = ComputedColumn(lambda _, column: column % 2, (column,), piece)
+    def rule(partition, projection):
+        asked.append(len(partition))
+        column = partition.lazy_integers(Role.VALUE)
+        is_odd = ComputedColumn(lambda _, column: column % 2, (column,), partition)
         if projection.is_nowhere(is_odd):
-            return lower_to_instant(piece, projection)
-        odd, even = piece.split(np.asarray(is_odd()) != 0)
+            return lower_to_instant(partition, projection)
+        odd, even = partition.split(np.asarray(is_odd()) != 0)
         parts = [] if even is None else lower_to_instant(even, projection)
         if odd is not None:
             projection.lose(LossKind.CHANGED, "odd", odd)

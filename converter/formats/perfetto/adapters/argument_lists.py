@@ -22,47 +22,47 @@ from converter.ir.field_classes import (
     StructureClass,
 )
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import rendered
 from converter.projection.losses import Aspect, LossKind
 
 
-def keep_lists(piece: Piece, projection: Projection) -> Piece:
+def keep_lists(partition: Partition, projection: Projection) -> Partition:
     """Keep arrays of numbers and texts, and nested ones, of any length; others become text, for JSON its own text."""
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     if not any(field not in mapping.PARTS and _has_list(field.type) for field in fields):
-        return piece
-    columns: list[Any] = piece.lazy_columns()
+        return partition
+    columns: list[Any] = partition.lazy_columns()
     changed: list[Field] = []
     for index, field in enumerate(fields):
         kept = field
         if field not in mapping.PARTS and _has_list(field.type):
-            what = f"{field.name!r} of {class_label(piece.event_class)}"
+            what = f"{field.name!r} of {class_label(partition.event_class)}"
             kind = _kept(field.type)
             if kind is None and was_json(projection.source):
                 kind = JSON_VALUE
                 lost = f"declared type of {what}"
-                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
-                columns[index] = _as_text(piece, index, what, projection)
+                projection.lose(LossKind.RETYPED, lost, partition, aspect=Aspect.TYPES)
+                columns[index] = _as_text(partition, index, what, projection)
             elif kind is None:
-                projection.lose(LossKind.LOWERED, f"{what} as text", piece, aspect=Aspect.TEXTS)
-                columns[index] = _as_text(piece, index, what, projection)
+                projection.lose(LossKind.LOWERED, f"{what} as text", partition, aspect=Aspect.TEXTS)
+                columns[index] = _as_text(partition, index, what, projection)
             elif kind != field.type:
                 lost = f"declared type of {what}"
-                projection.lose(LossKind.RETYPED, lost, piece, aspect=Aspect.TYPES)
+                projection.lose(LossKind.RETYPED, lost, partition, aspect=Aspect.TYPES)
             kept = replace(field, type=kind or StringClass())
         changed.append(kept)
 
     def new_class() -> EventClass:
-        return replace(piece.event_class, fields=tuple(changed))
+        return replace(partition.event_class, fields=tuple(changed))
 
-    return piece.rewritten(piece.derive(("lists",), new_class), columns)
+    return partition.rewritten(partition.derive(("lists",), new_class), columns)
 
 
-def _as_text(piece: Piece, index: int, what: str, projection: Projection) -> Any:
+def _as_text(partition: Partition, index: int, what: str, projection: Projection) -> Any:
     def text() -> Column:
-        kind = piece.event_class.fields[index].type
-        return rendered(piece.table.column(index), kind, what, piece, projection)
+        kind = partition.event_class.fields[index].type
+        return rendered(partition.table.column(index), kind, what, partition, projection)
 
     return text
 

@@ -15,7 +15,7 @@ from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
 
@@ -32,9 +32,9 @@ def is_text(field: Field) -> bool:
     return field.role is Role.NONE and isinstance(field.type, StringClass)
 
 
-def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | None:
+def series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Split a counter with several values into counters on their own tracks; texts that are numbers count as values."""
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     # Only JSON has numbers as text.
     texts = (
         [i for i, f in enumerate(fields) if is_text(f)]
@@ -42,20 +42,20 @@ def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | No
         else []
     )
     values = sorted([i for i, field in enumerate(fields) if is_value(field)] + texts)
-    parts: list[Piece] = []
+    parts: list[Partition] = []
     for value in values:
-        part = piece
-        column: Any = piece.table.lazy(value)
+        part = partition
+        column: Any = partition.table.lazy(value)
         declared = fields[value]
         if value in texts:
-            numbers = _numbers(piece.table.column(value), projection)
+            numbers = _numbers(partition.table.column(value), projection)
             known = np.flatnonzero(~np.isnan(numbers))
-            if len(known) < len(piece):
+            if len(known) < len(partition):
                 what = f"texts of {declared.name!r} that are no number"
-                projection.lose(LossKind.DROPPED, what, piece, len(piece) - len(known))
+                projection.lose(LossKind.DROPPED, what, partition, len(partition) - len(known))
             if not len(known):
                 continue
-            part = piece.select(known) if len(known) < len(piece) else piece
+            part = partition.select(known) if len(known) < len(partition) else partition
             column = numbers[known]
             declared = replace(declared, type=_FLOAT, role=Role.VALUE)
         kept = [i for i in range(len(fields)) if i == value or i not in values]
@@ -65,10 +65,10 @@ def series_as_counters(piece: Piece, projection: Projection) -> list[Piece] | No
             chosen: tuple[int, ...] = tuple(kept), series: Field = declared
         ) -> EventClass:
             own = tuple(series if is_series(fields[i], series) else fields[i] for i in chosen)
-            return replace(piece.event_class, fields=own, native=b"")
+            return replace(partition.event_class, fields=own, native=b"")
 
-        event_class = piece.derive(("series", value), new_class)
-        part = part.rewritten(event_class, columns, after=piece.after + len(parts))
+        event_class = partition.derive(("series", value), new_class)
+        part = part.rewritten(event_class, columns, after=partition.after + len(parts))
         parts.append(_placed(part, projection, declared.name))
     return parts or None
 
@@ -92,29 +92,29 @@ def _number(text: bytes) -> float:
         return float("nan")
 
 
-def place_counters(piece: Piece, projection: Projection) -> Piece:
+def place_counters(partition: Partition, projection: Projection) -> Partition:
     """Put counters without a track on one of their process: for JSON named as by the importer, else by their name."""
     series = ""
     if projection.source.semantics.counter_series:
-        series = next((f.name for f in piece.event_class.fields if is_value(f)), "")
-    return _placed(piece, projection, series)
+        series = next((f.name for f in partition.event_class.fields if is_value(f)), "")
+    return _placed(partition, projection, series)
 
 
-def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
+def _placed(partition: Partition, projection: Projection, series: str) -> Partition:
     """Put counters without a track on one of their process, named "name series", with their id if they have one."""
     strings = projection.source.strings
-    batch = piece.batch
-    tracks = batch.track[piece.positions] if piece.track is None else piece.track
-    names = piece.texts(Role.NAME, strings)
+    batch = partition.batch
+    tracks = batch.track[partition.positions] if partition.track is None else partition.track
+    names = partition.texts(Role.NAME, strings)
     if names is None:
-        names = np.zeros(len(piece), np.int32)
-        piece = piece.with_argument(NAME, names, first=True)
+        names = np.zeros(len(partition), np.int32)
+        partition = partition.with_argument(NAME, names, first=True)
     missing = tracks < 0
     if missing.any():
         tracks = tracks.copy()
-        threads = projection.threads_of(piece)
+        threads = projection.threads_of(partition)
         targets = projection.target.threads
-        ids = _identities(piece, projection)
+        ids = _identities(partition, projection)
         keys, which = np.unique(
             np.stack((names[missing], ids[missing]), 1), axis=0, return_inverse=True
         )
@@ -136,40 +136,43 @@ def _placed(piece: Piece, projection: Projection, series: str) -> Piece:
                 if len(some):
                     placed = projection.place_on_track(called, scope, owners[some])
                     tracks[some] = placed["track"]
-    piece = piece.moved(track=tracks)
-    return _named_after_tracks(piece, projection, names, tracks)
+    partition = partition.moved(track=tracks)
+    return _named_after_tracks(partition, projection, names, tracks)
 
 
-def _identities(piece: Piece, projection: Projection) -> NDArray[np.int32]:
+def _identities(partition: Partition, projection: Projection) -> NDArray[np.int32]:
     """Return the ids as texts; empty without an id and, for JSON, for numbers, which importers ignore."""
     strings = projection.source.strings
-    texts = piece.texts(Role.ID, strings)
+    texts = partition.texts(Role.ID, strings)
     if texts is not None:
         return texts
-    numbers = piece.integers(Role.ID)
+    numbers = partition.integers(Role.ID)
     is_ignored = (
         projection.source.semantics.counter_series
         and numbers is not None
         and numbers.dtype != np.uint64
     )
     if numbers is None or is_ignored:
-        return np.zeros(len(piece), np.int32)
+        return np.zeros(len(partition), np.int32)
     form = hex if numbers.dtype == np.uint64 else str
     return map_distinct(numbers, lambda one: strings.intern(form(one)))
 
 
 def _named_after_tracks(
-    piece: Piece, projection: Projection, names: NDArray[np.int32], tracks: NDArray[np.int32]
-) -> Piece:
+    partition: Partition,
+    projection: Projection,
+    names: NDArray[np.int32],
+    tracks: NDArray[np.int32],
+) -> Partition:
     """Name counters without a name after their track, as they will be read back."""
     unnamed = names == 0
     if not unnamed.any():
-        return piece
+        return partition
     strings = projection.source.strings
     table = projection.target.tracks
     of_track = map_distinct(tracks, lambda one: strings.intern(table[one].name))
-    index = piece.event_class.index_of(Role.NAME)
+    index = partition.event_class.index_of(Role.NAME)
     assert index is not None
-    columns: list[Any] = piece.lazy_columns()
+    columns: list[Any] = partition.lazy_columns()
     columns[index] = np.where(unnamed, of_track, names).astype(np.int32)
-    return piece.rewritten(piece.event_class, columns)
+    return partition.rewritten(partition.event_class, columns)

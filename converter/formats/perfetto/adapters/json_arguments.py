@@ -16,25 +16,27 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind
 
 
-def as_pointers(piece: Piece, projection: Projection) -> Piece:
+def as_pointers(partition: Partition, projection: Projection) -> Partition:
     """Convert hexadecimal text of JSON, which is a number here, to the annotation that importers show the same way."""
     if not was_json(projection.source):
-        return piece
-    fields = piece.event_class.fields
+        return partition
+    fields = partition.event_class.fields
     new_fields = tuple(_pointer_field(field) for field in fields)
     if new_fields == fields:
-        return piece
+        return partition
     for field, one in zip(fields, new_fields, strict=True):
         if field != one:
-            what = f"declared type of {field.name!r} of {class_label(piece.event_class)}"
-            projection.lose(LossKind.RETYPED, what, piece, aspect=Aspect.TYPES)
-    event_class = piece.derive(("pointers",), lambda: replace(piece.event_class, fields=new_fields))
-    return piece.rewritten(event_class, piece.lazy_columns())
+            what = f"declared type of {field.name!r} of {class_label(partition.event_class)}"
+            projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.TYPES)
+    event_class = partition.derive(
+        ("pointers",), lambda: replace(partition.event_class, fields=new_fields)
+    )
+    return partition.rewritten(event_class, partition.lazy_columns())
 
 
 def _pointer_field(field: Field) -> Field:
@@ -54,10 +56,12 @@ def _as_pointer(field_class: FieldClass) -> FieldClass:
     return field_class
 
 
-def without_clock_syncs(piece: Piece, projection: Projection) -> list[Piece] | None:
+def without_clock_syncs(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower clock syncs: those of JSON are dropped, as importers do not show them; others become instants."""
     if not was_json(projection.source):
-        return lower_to_instant(piece, projection)
+        return lower_to_instant(partition, projection)
     what = "clock syncs, which importers of JSON ignore"
-    projection.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.KEPT, aspect=Aspect.EVENTS)
+    projection.lose(
+        LossKind.DROPPED, what, partition, loss_class=LossClass.KEPT, aspect=Aspect.EVENTS
+    )
     return []

@@ -31,7 +31,7 @@ from converter.projection.capabilities import (
     Projection,
 )
 from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
-from converter.projection.engine.pieces import CONTEXT_ROLES, Piece
+from converter.projection.engine.partitions import CONTEXT_ROLES, Partition
 from converter.projection.losses import LossKind
 
 #: The capabilities for arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
@@ -208,14 +208,14 @@ _SWITCH: Final = KindSupport(
 def kernel_adapter(adapter: Adapter) -> Adapter:
     """Return an adapter of kernel events that also reports the fields that importers skip."""
 
-    def adapt(piece: Piece, projection: Projection) -> Piece:
-        piece = adapter(with_unicode_names(piece, projection), projection)
+    def adapt(partition: Partition, projection: Projection) -> Partition:
+        partition = adapter(with_unicode_names(partition, projection), projection)
         # In a trace that was read from Perfetto they were not shown either.
         if not projection.is_own:
-            for field in _unshown(piece.event_class):
-                what = f"{field.name!r} of {class_label(piece.event_class)}"
-                projection.lose(LossKind.UNSHOWN, what, piece)
-        return piece
+            for field in _unshown(partition.event_class):
+                what = f"{field.name!r} of {class_label(partition.event_class)}"
+                projection.lose(LossKind.UNSHOWN, what, partition)
+        return partition
 
     return adapt
 
@@ -248,14 +248,14 @@ def tracepoint_or_instant(kind: Kind) -> Lowering:
     from converter.projection.instants import as_typed, lower_to_instant
     from converter.projection.lowering import LOWERINGS
 
-    def rule(piece: Piece, projection: Projection) -> list[Piece] | None:
+    def rule(partition: Partition, projection: Projection) -> list[Partition] | None:
         if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):
-            raw = syscalls_as_raw(piece, projection)
+            raw = syscalls_as_raw(partition, projection)
             if raw is not None:
                 return [raw]
-        event_class = piece.event_class
+        event_class = partition.event_class
         if event_class.category and (kind not in _SLICES or _is_linux_tracepoint(event_class)):
-            return [as_typed(piece)]
-        return LOWERINGS.get(kind, lower_to_instant)(piece, projection)
+            return [as_typed(partition)]
+        return LOWERINGS.get(kind, lower_to_instant)(partition, projection)
 
     return rule

@@ -20,19 +20,19 @@ from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import plain_marker_ids, plain_marker_texts
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 
 #: The name of markers that have none.
 _PRINT: Final = ("ftrace", "print")
 
 
-def by_syntax(piece: Piece, projection: Projection) -> list[Piece]:
+def by_syntax(partition: Partition, projection: Projection) -> list[Partition]:
     """Split markers into those that the importer understands, and those that it would misinterpret."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     index = event_class.index_of(Role.MESSAGE)
     if index is None or event_class.native == tracepoints.DESCRIBED_EVENT:
-        return [piece]
-    understood, other = piece.split(_is_understood(piece.table.column(index), projection))
+        return [partition]
+    understood, other = partition.split(_is_understood(partition.table.column(index), projection))
     parts = [] if understood is None else [understood]
     if other is not None:
 
@@ -44,7 +44,9 @@ def by_syntax(piece: Piece, projection: Projection) -> list[Piece]:
                 event_class, category=system, name=name, native=tracepoints.DESCRIBED_EVENT
             )
 
-        parts.append(other.rewritten(piece.derive(("described",), described), other.lazy_columns()))
+        parts.append(
+            other.rewritten(partition.derive(("described",), described), other.lazy_columns())
+        )
     return parts
 
 

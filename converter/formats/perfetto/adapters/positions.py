@@ -17,7 +17,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.syscalls import name_in_class, syscall_names
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lowering import native_records
 
@@ -32,51 +32,51 @@ def first_of_tid(projection: Projection) -> dict[int, int]:
     return first
 
 
-def on_threads_by_tid(piece: Piece, projection: Projection) -> Piece:
+def on_threads_by_tid(partition: Partition, projection: Projection) -> Partition:
     """Move kernel events, which name their thread by its tid alone, to the first thread with that tid."""
-    piece = off_tracks(piece, projection)
+    partition = off_tracks(partition, projection)
     targets = projection.target.threads
     if len({thread.tid for thread in targets}) == len(targets):
-        return piece
-    threads = projection.threads_of(piece)
+        return partition
+    threads = projection.threads_of(partition)
     first = first_of_tid(projection)
     moved = map_distinct(threads, lambda one: first[targets[one].tid] if one >= 0 else -1)
     count = int(np.count_nonzero(moved != threads))
-    projection.lose(LossKind.CHANGED, "threads of kernel events that share a tid", piece, count)
-    return piece.moved(thread=moved)
+    projection.lose(LossKind.CHANGED, "threads of kernel events that share a tid", partition, count)
+    return partition.moved(thread=moved)
 
 
-def off_tracks(piece: Piece, projection: Projection) -> Piece:
+def off_tracks(partition: Partition, projection: Projection) -> Partition:
     """Remove kernel events from tracks; their threads stay."""
-    column = piece.batch.track if piece.track is None else piece.track
+    column = partition.batch.track if partition.track is None else partition.track
     if column.strides == (0,) and (not len(column) or int(column[0]) < 0):
-        return piece
-    tracks = column[piece.positions] if piece.track is None else column
+        return partition
+    tracks = column[partition.positions] if partition.track is None else column
     count = int(np.count_nonzero(tracks >= 0))
-    projection.lose(LossKind.DROPPED, "tracks of kernel events", piece, count)
-    return piece.moved(track=np.broadcast_to(np.int32(-1), (len(piece),)))
+    projection.lose(LossKind.DROPPED, "tracks of kernel events", partition, count)
+    return partition.moved(track=np.broadcast_to(np.int32(-1), (len(partition),)))
 
 
-def drop_foreign_packets(piece: Piece, projection: Projection) -> Piece:
+def drop_foreign_packets(partition: Partition, projection: Projection) -> Partition:
     """Drop records of other formats, which are not packets, and track events without their sequence's state."""
     if projection.is_own:
-        numbers = piece.integers(Role.TYPE)
+        numbers = partition.integers(Role.TYPE)
         assert numbers is not None
         lost = numbers == int(PacketField.TRACK_EVENT)
         if lost.any():
             count = int(np.count_nonzero(lost))
             what = "track events without their sequence's state"
-            projection.lose(LossKind.DROPPED, what, piece, count, aspect=Aspect.EVENTS)
-            piece = piece.select(np.flatnonzero(~lost))
-        return piece
-    what = native_records(piece, projection)
-    projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
-    return piece.select(np.zeros(0, np.intp))
+            projection.lose(LossKind.DROPPED, what, partition, count, aspect=Aspect.EVENTS)
+            partition = partition.select(np.flatnonzero(~lost))
+        return partition
+    what = native_records(partition, projection)
+    projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
+    return partition.select(np.zeros(0, np.intp))
 
 
-def without_foreign_packets(piece: Piece, projection: Projection) -> list[Piece]:
+def without_foreign_packets(partition: Partition, projection: Projection) -> list[Partition]:
     """Lower records that are not packets."""
-    rest = drop_foreign_packets(piece, projection)
+    rest = drop_foreign_packets(partition, projection)
     return [rest] if len(rest) else []
 
 
@@ -91,22 +91,22 @@ def _names_by_number(event_class: EventClass) -> bool:
     )
 
 
-def syscalls_as_raw(piece: Piece, projection: Projection) -> Piece | None:
+def syscalls_as_raw(partition: Partition, projection: Projection) -> Partition | None:
     """Convert events of single system calls to sys_enter or sys_exit, which the UI shows; None if that is impossible.
 
     It is impossible if the trace also has those events, or if the number of the call is unknown.
     """
-    fields = piece.event_class.fields
-    name = name_in_class(piece.event_class.name)
+    fields = partition.event_class.fields
+    name = name_in_class(partition.event_class.name)
     if name is not None and projection.occurs(_names_by_number):
         return None
-    number = piece.integers(Role.SYSCALL_NUMBER)
+    number = partition.integers(Role.SYSCALL_NUMBER)
     if number is None:
         machine = str(projection.source.environment.get("machine", ""))
         known = next((n for n, text in syscall_names(machine).items() if text == name), None)
         if known is None:
             return None
-        number = np.broadcast_to(np.int64(known), (len(piece),))
+        number = np.broadcast_to(np.int64(known), (len(partition),))
     leading: list[tuple[Field, Any]] = [
         (Field("id", _NUMBER, Role.SYSCALL_NUMBER), number.astype(np.int64))
     ]
@@ -115,30 +115,30 @@ def syscalls_as_raw(piece: Piece, projection: Projection) -> Piece | None:
         for i, field in enumerate(fields)
         if field.role is Role.NONE and isinstance(field.type, IntegerClass)
     ]
-    if piece.event_class.kind is Kind.SYSCALL_ENTRY:
+    if partition.event_class.kind is Kind.SYSCALL_ENTRY:
         leading.append(
             (
                 Field("args", ArrayClass(IntegerClass(64)), Role.SYSCALL_ARGUMENTS),
-                _six([piece.table.column(i) for i in plain[:6]], len(piece)),
+                _six([partition.table.column(i) for i in plain[:6]], len(partition)),
             )
         )
     else:
-        returned = piece.integers(Role.RETURN)
+        returned = partition.integers(Role.RETURN)
         if returned is None:
             return None
         leading.append((Field("ret", _NUMBER, Role.RETURN), returned))
     dropped = {*plain, *(i for i, f in enumerate(fields) if f.role is Role.SYSCALL_NUMBER)}
     dropped |= {i for i, field in enumerate(fields) if field.role is Role.RETURN}
     kept = [i for i in range(len(fields)) if i not in dropped]
-    entry = piece.event_class.kind is Kind.SYSCALL_ENTRY
+    entry = partition.event_class.kind is Kind.SYSCALL_ENTRY
     event_class = EventClass(
-        piece.event_class.kind,
+        partition.event_class.kind,
         "sys_enter" if entry else "sys_exit",
         "raw_syscalls",
         (*(field for field, _ in leading), *(fields[i] for i in kept)),
     )
-    columns = [column for _, column in leading] + [piece.table.lazy(i) for i in kept]
-    return piece.rewritten(event_class, columns)
+    columns = [column for _, column in leading] + [partition.table.lazy(i) for i in kept]
+    return partition.rewritten(event_class, columns)
 
 
 def _six(columns: list[Any], count: int) -> ListColumn:

@@ -16,7 +16,7 @@ from converter.ir.kinds import Role
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import fit_name
 from converter.projection.losses import Aspect, LossKind
 
@@ -24,44 +24,46 @@ from converter.projection.losses import Aspect, LossKind
 _INFO = np.int32(4)
 
 
-def as_log_entries(piece: Piece, projection: Projection) -> Piece:
+def as_log_entries(partition: Partition, projection: Projection) -> Partition:
     """Use the name of a class as the tag of its entries; those without a priority get level Info, which is shown."""
     declared = {field.role: field for field in mapping.log_fields()}
     added: list[tuple[Field, Any]] = []
-    if piece.event_class.index_of(Role.CATEGORY) is None and piece.event_class.name:
-        tag = projection.constant(class_label(piece.event_class), len(piece))
+    if partition.event_class.index_of(Role.CATEGORY) is None and partition.event_class.name:
+        tag = projection.constant(class_label(partition.event_class), len(partition))
         added.append((declared[Role.CATEGORY], tag))
-    if piece.event_class.index_of(Role.PRIORITY) is None:
-        added.append((declared[Role.PRIORITY], np.broadcast_to(_INFO, (len(piece),))))
+    if partition.event_class.index_of(Role.PRIORITY) is None:
+        added.append((declared[Role.PRIORITY], np.broadcast_to(_INFO, (len(partition),))))
     for field, column in added:
-        what = f"{class_label(piece.event_class)}: with a {field.name} of log entries"
-        projection.lose(LossKind.RETYPED, what, piece)
-        piece = piece.with_argument(field, column)
-    return piece
+        what = f"{class_label(partition.event_class)}: with a {field.name} of log entries"
+        projection.lose(LossKind.RETYPED, what, partition)
+        partition = partition.with_argument(field, column)
+    return partition
 
 
-def with_frames(piece: Piece, projection: Projection) -> Piece:
+def with_frames(partition: Partition, projection: Projection) -> Partition:
     """Convert addresses or names of functions to frames as in Perfetto."""
-    index = piece.event_class.index_of(Role.FRAMES)
+    index = partition.event_class.index_of(Role.FRAMES)
     assert index is not None
-    field = piece.event_class.fields[index]
+    field = partition.event_class.fields[index]
     if field.type == mapping.CALLSTACK.type:
-        return piece
+        return partition
     projection.lose(
-        LossKind.RETYPED, f"type of {field.name!r} of {class_label(piece.event_class)}", piece
+        LossKind.RETYPED,
+        f"type of {field.name!r} of {class_label(partition.event_class)}",
+        partition,
     )
     whole = replace(field, type=mapping.CALLSTACK.type)
 
     def new_class() -> EventClass:
-        fields = list(piece.event_class.fields)
+        fields = list(partition.event_class.fields)
         fields[index] = whole
-        return replace(piece.event_class, fields=tuple(fields))
+        return replace(partition.event_class, fields=tuple(fields))
 
-    columns: list[Any] = piece.lazy_columns()
+    columns: list[Any] = partition.lazy_columns()
     assert isinstance(field.type, ArrayClass)
     element = field.type.element
-    columns[index] = lambda: frames_of(piece.table.column(index), element, projection.source)
-    return piece.rewritten(piece.derive(("frames",), new_class), columns)
+    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
+    return partition.rewritten(partition.derive(("frames",), new_class), columns)
 
 
 def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:
@@ -96,19 +98,21 @@ def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
     return np.array(ids, np.int32)[which.reshape(-1)]
 
 
-def with_unicode_names(piece: Piece, projection: Projection) -> Piece:
+def with_unicode_names(partition: Partition, projection: Projection) -> Partition:
     """Convert names of fields to UTF-8, which messages and their descriptors need."""
-    event_class = piece.event_class
+    event_class = partition.event_class
     renamed = [field for field in event_class.fields if not is_unicode(field.name)]
     if not renamed:
-        return piece
+        return partition
     for field in renamed:
         what = f"name of {field.name!r} of {class_label(event_class)}"
-        projection.lose(LossKind.CHANGED, what, piece, aspect=Aspect.RENAMED_FIELDS)
+        projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.RENAMED_FIELDS)
 
     def new_class() -> EventClass:
         names = [fit_name(field.name, projection.capabilities) for field in event_class.fields]
         fields = zip(event_class.fields, names, strict=True)
         return replace(event_class, fields=tuple(replace(one, name=name) for one, name in fields))
 
-    return piece.rewritten(piece.derive(("valid names",), new_class), piece.lazy_columns())
+    return partition.rewritten(
+        partition.derive(("valid names",), new_class), partition.lazy_columns()
+    )

@@ -18,7 +18,7 @@ from converter.projection.domain.sched_conventions import with_linux_state
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
 from converter.projection.domain.task_names import with_tasks
 from converter.projection.domain.thread_states import thread_state
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossKind
 
 #: The names of a switch in tracers of Linux.
@@ -32,56 +32,56 @@ def is_of_task_states(event_class: EventClass) -> bool:
     )
 
 
-def _with_thread_states(piece: Piece, projection: Projection) -> Piece:
+def _with_thread_states(partition: Partition, projection: Projection) -> Partition:
     """Convert a scheduler's own states to the vocabulary for other kernels."""
-    index = piece.event_class.index_of(Role.PREV_STATE)
+    index = partition.event_class.index_of(Role.PREV_STATE)
     if index is None:
-        return piece
-    own = piece.event_class.fields[index]
+        return partition
+    own = partition.event_class.fields[index]
     if own == mapping.SWITCH_STATE or not isinstance(own.type, IntegerClass):
-        return piece
-    what = f"{own.name!r} of {class_label(piece.event_class)}: states that others have too"
-    projection.lose(LossKind.CHANGED, what, piece)
+        return partition
+    what = f"{own.name!r} of {class_label(partition.event_class)}: states that others have too"
+    projection.lose(LossKind.CHANGED, what, partition)
     own_class = own.type
 
     def new_class() -> EventClass:
-        fields = list(piece.event_class.fields)
+        fields = list(partition.event_class.fields)
         fields[index] = mapping.SWITCH_STATE
-        return replace(piece.event_class, fields=tuple(fields))
+        return replace(partition.event_class, fields=tuple(fields))
 
-    columns: list[Any] = piece.lazy_columns()
-    columns[index] = lambda: thread_state(np.asarray(piece.table.column(index)), own_class)
-    return piece.rewritten(piece.derive(("states",), new_class), columns)
+    columns: list[Any] = partition.lazy_columns()
+    columns[index] = lambda: thread_state(np.asarray(partition.table.column(index)), own_class)
+    return partition.rewritten(partition.derive(("states",), new_class), columns)
 
 
-def _lose_hidden(piece: Piece, projection: Projection) -> None:
+def _lose_hidden(partition: Partition, projection: Projection) -> None:
     """Report compact switches from unknown tasks: importers hide these, but show them as other events."""
-    left = piece.integers(Role.PREV_TID)
+    left = partition.integers(Role.PREV_TID)
     if left is not None:
         count = int(np.count_nonzero(left == UNKNOWN_TASK))
         what = "compact switches from tasks that are not known: they are shown"
-        projection.lose(LossKind.CHANGED, what, piece, count)
+        projection.lose(LossKind.CHANGED, what, partition, count)
 
 
-def as_scheduled(piece: Piece, projection: Projection) -> Piece:
+def as_scheduled(partition: Partition, projection: Projection) -> Partition:
     """Give records task names and Linux's states, and move them to the task that leaves the CPU, or to the waker.
 
     The kernel's own records are already like this.
     """
-    if is_of_task_states(piece.event_class):
-        return off_tracks(_with_thread_states(piece, projection), projection)
-    if piece.event_class.native == COMPACT_SCHED and projection.is_own:
-        _lose_hidden(piece, projection)
-    piece = with_tasks(piece, projection)
-    if piece.event_class.category != "sched":
+    if is_of_task_states(partition.event_class):
+        return off_tracks(_with_thread_states(partition, projection), projection)
+    if partition.event_class.native == COMPACT_SCHED and projection.is_own:
+        _lose_hidden(partition, projection)
+    partition = with_tasks(partition, projection)
+    if partition.event_class.category != "sched":
         role = Role.WAKER_TID
-        if piece.event_class.kind is Kind.SCHED_SWITCH:
-            piece = with_linux_state(piece)
+        if partition.event_class.kind is Kind.SCHED_SWITCH:
+            partition = with_linux_state(partition)
             role = Role.PREV_TID
-        tids = piece.integers(role)
-        threads = projection.threads_of(piece)
+        tids = partition.integers(role)
+        threads = projection.threads_of(partition)
         missing = threads < 0
         if tids is not None and missing.any():
             found = projection.thread_of_tid(tids)
-            piece = piece.moved(thread=np.where(missing, found, threads).astype(np.int32))
-    return on_threads_by_tid(piece, projection)
+            partition = partition.moved(thread=np.where(missing, found, threads).astype(np.int32))
+    return on_threads_by_tid(partition, projection)

@@ -19,7 +19,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import FlowBinding
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossClass, LossKind
 
 _MICROSECOND: Final = 1000
@@ -28,69 +28,75 @@ _IDLE: Final = "swapper"
 _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 
 
-def as_parts(piece: Piece, projection: Projection) -> Piece:
+def as_parts(partition: Partition, projection: Projection) -> Partition:
     """Return the partition with its fields in the encoding of a TrackEvent."""
-    fields = piece.event_class.fields
-    if is_of_thread_states(piece.event_class):
-        _lose_state_details(piece, projection)
-    _lose_name_of_idle(piece, projection)
+    fields = partition.event_class.fields
+    if is_of_thread_states(partition.event_class):
+        _lose_state_details(partition, projection)
+    _lose_name_of_idle(partition, projection)
     if mapping.REMAINDER in fields:
         what = "texts of their sequence that other fields of track events refer to"
-        projection.lose(LossKind.DROPPED, what, piece)
+        projection.lose(LossKind.DROPPED, what, partition)
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
-        column: Any = piece.table.lazy(index)
+        column: Any = partition.table.lazy(index)
         if field == timeline_fields.PHASE and timeline_fields.SCOPE in fields:
-            column = _no_marks(column, piece, projection)
+            column = _no_marks(column, partition, projection)
         if field.role is Role.ID and field.name in _IDENTITIES:
-            parts.append(_numbered(field, column, piece, projection))
+            parts.append(_numbered(field, column, partition, projection))
         elif field in _THREAD_TIMES:
-            parts.append((field, _in_microseconds(field, column, piece, projection)))
+            parts.append((field, _in_microseconds(field, column, partition, projection)))
         elif field == timeline_fields.SCOPE:
-            parts.append((field, _known_scope(column, piece, projection)))
-        elif field == timeline_fields.PHASE and not _is_known(column, piece, projection):
-            projection.lose(LossKind.DROPPED, "phases that are none of their kind", piece)
+            parts.append((field, _known_scope(column, partition, projection)))
+        elif field == timeline_fields.PHASE and not _is_known(column, partition, projection):
+            projection.lose(LossKind.DROPPED, "phases that are none of their kind", partition)
         elif field == timeline_fields.FLOW_OUT and timeline_fields.FLOW_IN not in fields:
-            parts += [_no_direction(timeline_fields.FLOW_IN, piece, projection), (field, column)]
+            parts += [
+                _no_direction(timeline_fields.FLOW_IN, partition, projection),
+                (field, column),
+            ]
         elif field == timeline_fields.FLOW_IN and timeline_fields.FLOW_OUT not in fields:
-            parts += [(field, column), _no_direction(timeline_fields.FLOW_OUT, piece, projection)]
+            parts += [
+                (field, column),
+                _no_direction(timeline_fields.FLOW_OUT, partition, projection),
+            ]
         else:
             parts.append((field, column))
-    if _ends_at_slice_around(piece, projection):
-        parts.append((timeline_fields.BINDS, constant_column(np.True_, len(piece))))
+    if _ends_at_slice_around(partition, projection):
+        parts.append((timeline_fields.BINDS, constant_column(np.True_, len(partition))))
     new_fields = tuple(field for field, _ in parts)
     if new_fields == fields and all(
-        column is piece.table.lazy(i) for i, (_, column) in enumerate(parts)
+        column is partition.table.lazy(i) for i, (_, column) in enumerate(parts)
     ):
-        return piece
-    event_class = piece.event_class
+        return partition
+    event_class = partition.event_class
     if new_fields != fields:
-        event_class = piece.derive(
-            ("parts", new_fields), lambda: replace(piece.event_class, fields=new_fields)
+        event_class = partition.derive(
+            ("parts", new_fields), lambda: replace(partition.event_class, fields=new_fields)
         )
-    return piece.rewritten(event_class, [column for _, column in parts])
+    return partition.rewritten(event_class, [column for _, column in parts])
 
 
-def _lose_state_details(piece: Piece, projection: Projection) -> None:
+def _lose_state_details(partition: Partition, projection: Projection) -> None:
     """Report what importers ignore of task states: the end of one that no other follows, and all other fields."""
     shown = shown_states(
-        piece.event_class,
-        piece.table,
-        projection.threads_of(piece),
+        partition.event_class,
+        partition.table,
+        projection.threads_of(partition),
         projection.target.threads,
         projection.source.strings,
     )
     if len(shown.rows):
         what = "ends of states of threads that no other follows, and their arguments"
-        projection.lose(LossKind.CHANGED, what, piece, len(shown.rows))
-    if len(shown.rows) < len(piece):
+        projection.lose(LossKind.CHANGED, what, partition, len(shown.rows))
+    if len(shown.rows) < len(partition):
         # Readers of the file find them as track events.
         what = "states that are none of a task, which importers do not show"
-        missing = len(piece) - len(shown.rows)
-        projection.lose(LossKind.UNSHOWN, what, piece, missing, aspect=Aspect.EVENTS)
+        missing = len(partition) - len(shown.rows)
+        projection.lose(LossKind.UNSHOWN, what, partition, missing, aspect=Aspect.EVENTS)
 
 
-def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
+def _lose_name_of_idle(partition: Partition, projection: Projection) -> None:
     """Report that importers treat thread 0 of process 0 as the kernel's idle task, and rename it.
 
     This does not happen for a trace that was JSON, whose output prevents it.
@@ -98,29 +104,31 @@ def _lose_name_of_idle(piece: Piece, projection: Projection) -> None:
     source = projection.source
     if projection.is_own or (was_json(source) and not projection.occurs(is_switch)):
         return
-    threads = projection.threads_of(piece)
+    threads = projection.threads_of(partition)
     is_idle = (projection.tids_of(threads) == 0) & (projection.pids_of(threads) == 0)
     if is_idle.any():
         named = projection.target.threads[int(threads[int(is_idle.argmax())])].name
         count = int(np.count_nonzero(is_idle))
         if named != _IDLE:
             what = f"thread 0 of process 0, which importers call {_IDLE}"
-            projection.lose(LossKind.CHANGED, what, piece, count)
+            projection.lose(LossKind.CHANGED, what, partition, count)
 
 
-def _ends_at_slice_around(piece: Piece, projection: Projection) -> bool:
+def _ends_at_slice_around(partition: Partition, projection: Projection) -> bool:
     """Return True if flows end at the enclosing slice, as by default in other formats: importers use the next one."""
     says_where = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
-    is_told = timeline_fields.BINDS in piece.event_class.fields
-    return piece.event_class.kind is Kind.FLOW_END and not is_told and not says_where
+    is_told = timeline_fields.BINDS in partition.event_class.fields
+    return partition.event_class.kind is Kind.FLOW_END and not is_told and not says_where
 
 
-def _numbered(field: Field, column: Any, piece: Piece, projection: Projection) -> tuple[Field, Any]:
+def _numbered(
+    field: Field, column: Any, partition: Partition, projection: Projection
+) -> tuple[Field, Any]:
     """Convert an id that is a signed number to an unsigned one."""
     if not isinstance(field.type, IntegerClass) or field.type == mapping.ID.type:
         return field, column
     same_bits = np.int64 if field.type.signed else np.uint64
-    projection.lose(LossKind.RETYPED, f"type of the id {field.name!r}", piece)
+    projection.lose(LossKind.RETYPED, f"type of the id {field.name!r}", partition)
 
     def unsigned() -> Any:
         return column().astype(same_bits).view(np.uint64)
@@ -128,18 +136,20 @@ def _numbered(field: Field, column: Any, piece: Piece, projection: Projection) -
     return timeline_fields.number_id(field.name), unsigned
 
 
-def _in_microseconds(field: Field, column: Any, piece: Piece, projection: Projection) -> Any:
+def _in_microseconds(
+    field: Field, column: Any, partition: Partition, projection: Projection
+) -> Any:
     values: NDArray[np.int64] = column()
     rest = values % _MICROSECOND
     if not rest.any():
         return column
     count = int(np.count_nonzero(rest))
     what = f"{field.name.replace('_', ' ')}s as whole microseconds"
-    projection.lose(LossKind.CHANGED, what, piece, count)
+    projection.lose(LossKind.CHANGED, what, partition, count)
     return values - rest
 
 
-def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
+def _known_scope(column: Any, partition: Partition, projection: Projection) -> Any:
     strings = projection.source.strings
     values = string_ids(column(), strings)
     known = [strings.intern(letter) for letter in mapping.INSTANT_SCOPES]
@@ -148,12 +158,12 @@ def _known_scope(column: Any, piece: Piece, projection: Projection) -> Any:
         return column
     count = int(np.count_nonzero(unknown))
     projection.lose(
-        LossKind.CHANGED, "unknown scopes of instants as that of a thread", piece, count
+        LossKind.CHANGED, "unknown scopes of instants as that of a thread", partition, count
     )
     return np.where(unknown, np.int32(strings.intern("t")), values)
 
 
-def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
+def _no_marks(column: Any, partition: Partition, projection: Projection) -> Any:
     """Convert the phase of markers to that of instants, as importers read the scope of no other phase."""
     strings = projection.source.strings
     values = string_ids(column(), strings)
@@ -162,13 +172,13 @@ def _no_marks(column: Any, piece: Piece, projection: Projection) -> Any:
         return column
     count = int(np.count_nonzero(marks))
     what = "marks that have a scope as instants"
-    projection.lose(LossKind.CHANGED, what, piece, count, LossClass.DETAIL)
+    projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
     return np.where(marks, np.int32(strings.intern("I")), values)
 
 
-def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
+def _is_known(column: Any, partition: Partition, projection: Projection) -> bool:
     """Return True if all phases are letters of the partition's kind other than the default one, which is implied."""
-    kind = piece.event_class.kind
+    kind = partition.event_class.kind
     strings = projection.source.strings
     values = column() if callable(column) else column
     for id in values_of(string_ids(values, strings)).tolist():
@@ -180,8 +190,8 @@ def _is_known(column: Any, piece: Piece, projection: Projection) -> bool:
     return True
 
 
-def _no_direction(field: Field, piece: Piece, projection: Projection) -> tuple[Field, Any]:
+def _no_direction(field: Field, partition: Partition, projection: Projection) -> tuple[Field, Any]:
     projection.lose(
-        LossKind.RETYPED, f"{field.name!r} where only the other direction is told", piece
+        LossKind.RETYPED, f"{field.name!r} where only the other direction is told", partition
     )
-    return field, constant_column(np.False_, len(piece))
+    return field, constant_column(np.False_, len(partition))

@@ -20,7 +20,7 @@ from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.engine.pieces import Piece
+from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import cut_utf8
 from converter.projection.engine.types import converted, fitted_class
 from converter.projection.losses import LossKind
@@ -41,26 +41,26 @@ _ESCAPED_SIZES[list(b'"\\')] = 2
 _LARGE: Final = 1e16
 
 
-def split_large_numbers(piece: Piece, projection: Projection) -> list[Piece]:
+def split_large_numbers(partition: Partition, projection: Projection) -> list[Partition]:
     """Split off events with floating-point numbers that are too long without an exponent, and make these texts."""
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     floats = [i for i, field in enumerate(fields) if isinstance(field.type, FloatClass)]
     if not floats:
-        return [piece]
-    digits = np.zeros(len(piece), np.int64)
+        return [partition]
+    digits = np.zeros(len(partition), np.int64)
     for index in floats:
-        column = piece.table.column(index)
+        column = partition.table.column(index)
         assert isinstance(column, np.ndarray)
         digits += _digits(column)
     only_floats = len(floats) + sum(_is_named(field.role) for field in fields) == len(fields)
     limit = _VALUES_SIZE - _NUMBER_SIZE * min(len(floats), MAX_ARGUMENTS) if only_floats else 0
     rows = np.flatnonzero(digits > limit)
     if not len(rows):
-        return [piece]
-    large = piece.select(rows) if len(rows) < len(piece) else piece
+        return [partition]
+    large = partition.select(rows) if len(rows) < len(partition) else partition
     parts = [_with_texts(large, floats, projection)]
-    if len(rows) < len(piece):
-        parts.insert(0, piece.select(np.flatnonzero(digits <= limit)))
+    if len(rows) < len(partition):
+        parts.insert(0, partition.select(np.flatnonzero(digits <= limit)))
     return parts
 
 
@@ -75,45 +75,45 @@ def _is_named(role: Role) -> bool:
     return role in (Role.NAME, Role.CATEGORY)
 
 
-def with_room(piece: Piece, projection: Projection) -> Piece:
+def with_room(partition: Partition, projection: Projection) -> Partition:
     """Cut the name and values of a function's begin or end so that they can be printed."""
     held = projection.capabilities.kinds[Kind.SLICE_BEGIN].holds
     assert held is not None
-    fields = piece.event_class.fields
+    fields = partition.event_class.fields
     values = [i for i, field in enumerate(fields) if not _is_named(field.role)]
     texts = [i for i in values if fitted_class(fields[i].type, held) == StringClass()]
     others = [i for i in texts if fields[i].type != StringClass()]
     if others:
-        piece = _with_texts(piece, others, projection)
-    columns = piece.lazy_columns()
+        partition = _with_texts(partition, others, projection)
+    columns = partition.lazy_columns()
     for index, field in enumerate(fields):
         if field.role is Role.NAME:
-            columns[index] = _cut(piece, projection, index, _NAME_SIZE, _NAME_SIZE)
+            columns[index] = _cut(partition, projection, index, _NAME_SIZE, _NAME_SIZE)
     if texts:
         numbers = min(len(values) - len(texts), MAX_ARGUMENTS)
         limit = (_VALUES_SIZE - _NUMBER_SIZE * numbers) // min(len(texts), MAX_ARGUMENTS)
         for index in texts:
-            columns[index] = _cut(piece, projection, index, limit, _ESCAPED * limit)
-    return piece.rewritten(piece.event_class, columns)
+            columns[index] = _cut(partition, projection, index, limit, _ESCAPED * limit)
+    return partition.rewritten(partition.event_class, columns)
 
 
-def with_event_name(piece: Piece, projection: Projection) -> Piece:
+def with_event_name(partition: Partition, projection: Projection) -> Partition:
     """Cut the name of an event of the program so that it can be read."""
-    columns = piece.lazy_columns()
-    for index, field in enumerate(piece.event_class.fields):
+    columns = partition.lazy_columns()
+    for index, field in enumerate(partition.event_class.fields):
         if _is_named(field.role) and isinstance(field.type, StringClass):
-            columns[index] = _cut(piece, projection, index, _EVENT_NAME_SIZE, None)
-    return piece.rewritten(piece.event_class, columns)
+            columns[index] = _cut(partition, projection, index, _EVENT_NAME_SIZE, None)
+    return partition.rewritten(partition.event_class, columns)
 
 
-def _with_texts(piece: Piece, which: list[int], projection: Projection) -> Piece:
+def _with_texts(partition: Partition, which: list[int], projection: Projection) -> Partition:
     """Return the partition with some fields as text."""
-    event_class = piece.event_class
-    columns = piece.lazy_columns()
+    event_class = partition.event_class
+    columns = partition.lazy_columns()
     for index in which:
         what = f"{event_class.fields[index].name!r} of {class_label(event_class)}"
-        projection.lose(LossKind.LOWERED, f"{what} as text", piece)
-        columns[index] = _text(piece, index, what, projection)
+        projection.lose(LossKind.LOWERED, f"{what} as text", partition)
+        columns[index] = _text(partition, index, what, projection)
 
     def declared() -> EventClass:
         fields = list(event_class.fields)
@@ -121,22 +121,27 @@ def _with_texts(piece: Piece, which: list[int], projection: Projection) -> Piece
             fields[index] = replace(fields[index], type=StringClass())
         return replace(event_class, fields=tuple(fields))
 
-    return piece.rewritten(piece.derive(("texts", *which), declared), columns)
+    return partition.rewritten(partition.derive(("texts", *which), declared), columns)
 
 
-def _text(piece: Piece, index: int, what: str, projection: Projection) -> Callable[[], Column]:
+def _text(
+    partition: Partition, index: int, what: str, projection: Projection
+) -> Callable[[], Column]:
     def text() -> Column:
-        column, field_class = piece.table.column(index), piece.event_class.fields[index].type
-        return converted(column, field_class, StringClass(), what, piece, projection)
+        column, field_class = (
+            partition.table.column(index),
+            partition.event_class.fields[index].type,
+        )
+        return converted(column, field_class, StringClass(), what, partition, projection)
 
     return text
 
 
 def _cut(
-    piece: Piece, projection: Projection, index: int, limit: int, escaped: int | None
+    partition: Partition, projection: Projection, index: int, limit: int, escaped: int | None
 ) -> Callable[[], Column]:
     """Cut the texts of a column to `room` bytes, and to `escaped` bytes when escaped."""
-    source = piece.lazy_columns()[index]
+    source = partition.lazy_columns()[index]
 
     def cut() -> Column:
         strings = projection.source.strings
@@ -155,9 +160,13 @@ def _cut(
         if not shorter:
             return column
         rows = np.isin(ids, list(shorter))
-        what = f"{piece.event_class.fields[index].name!r} of {class_label(piece.event_class)}"
+        what = (
+            f"{partition.event_class.fields[index].name!r} of {class_label(partition.event_class)}"
+        )
         count = int(np.count_nonzero(rows))
-        projection.lose(LossKind.TRUNCATED, f"{what} to what uftrace has room for", piece, count)
+        projection.lose(
+            LossKind.TRUNCATED, f"{what} to what uftrace has room for", partition, count
+        )
         result = ids.copy()
         result[rows] = [shorter[id] for id in ids[rows].tolist()]
         return result

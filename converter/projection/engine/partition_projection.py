@@ -19,7 +19,7 @@ from converter.projection.engine.nested_fields import (
     is_varying,
     split_by_presence,
 )
-from converter.projection.engine.pieces import ByClass, Piece
+from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.engine.placing import Placing
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
 from converter.projection.losses import Aspect, LossClass, LossKind
@@ -29,7 +29,7 @@ from converter.projection.lowering import LOWERINGS, lowering_for, native_record
 MAX_LOWERINGS = 6
 
 
-class PieceProjection:
+class PartitionProjection:
     """Projects partitions.
 
     Args:
@@ -56,61 +56,61 @@ class PieceProjection:
         self._is_varying = ByClass(lambda one: is_varying(one, self._argument_capabilities(one)))
         self._has_required = ByClass(self._required_are_there)
 
-    def project(self, piece: Piece) -> list[Piece]:
+    def project(self, partition: Partition) -> list[Partition]:
         """Return the partitions that the format holds of one of any kind."""
-        return self._fit(piece, 0)
+        return self._fit(partition, 0)
 
-    def _fit(self, piece: Piece, depth: int) -> list[Piece]:
+    def _fit(self, partition: Partition, depth: int) -> list[Partition]:
         """Return those of a partition that `depth` rules have made from the source's."""
-        event_class = piece.event_class
+        event_class = partition.event_class
         if event_class.kind is Kind.NATIVE and event_class.name in self._bookkeeping:
             what = f"{class_label(event_class)} (bookkeeping)"
-            self._projection.lose(LossKind.DROPPED, what, piece, loss_class=LossClass.DETAIL)
+            self._projection.lose(LossKind.DROPPED, what, partition, loss_class=LossClass.DETAIL)
             return []
-        support = self._support(piece.event_class)
-        rule = lowering_for(piece, self._projection) if depth == 0 else None
-        if rule is None and (support is None or not self._has_required(piece.event_class)):
-            kind = piece.event_class.kind
+        support = self._support(partition.event_class)
+        rule = lowering_for(partition, self._projection) if depth == 0 else None
+        if rule is None and (support is None or not self._has_required(partition.event_class)):
+            kind = partition.event_class.kind
             rule = self._capabilities.lowerings.get(kind) or LOWERINGS.get(kind, lower_to_instant)
         if rule is not None:
-            return self._lower(piece, rule, depth)
+            return self._lower(partition, rule, depth)
         assert support is not None
-        if self._is_nested(piece.event_class):
-            what = f"{class_label(piece.event_class)}: structures and arrays as fields"
+        if self._is_nested(partition.event_class):
+            what = f"{class_label(partition.event_class)}: structures and arrays as fields"
             self._projection.lose(
-                LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE
+                LossKind.LOWERED, what, partition, None, LossClass.DETAIL, Aspect.STRUCTURE
             )
-            piece = flattened(piece, self._argument_capabilities(piece.event_class))
-        if self._is_varying(piece.event_class):
-            what = f"{class_label(piece.event_class)}: optional values as event classes"
+            partition = flattened(partition, self._argument_capabilities(partition.event_class))
+        if self._is_varying(partition.event_class):
+            what = f"{class_label(partition.event_class)}: optional values as event classes"
             self._projection.lose(
-                LossKind.LOWERED, what, piece, None, LossClass.DETAIL, Aspect.STRUCTURE
+                LossKind.LOWERED, what, partition, None, LossClass.DETAIL, Aspect.STRUCTURE
             )
-            parts = split_by_presence(piece, self._argument_capabilities(piece.event_class))
+            parts = split_by_presence(partition, self._argument_capabilities(partition.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
-        splitter = self._capabilities.splitters.get(piece.event_class.kind)
+        splitter = self._capabilities.splitters.get(partition.event_class.kind)
         if splitter is None:
-            return self._adapted(piece, support, depth)
+            return self._adapted(partition, support, depth)
         result = []
-        for part in splitter(piece, self._projection):
+        for part in splitter(partition, self._projection):
             held = self._support(part.event_class)
             assert held is not None
             result += self._adapted(part, held, depth)
         return result
 
-    def _adapted(self, piece: Piece, support: KindSupport, depth: int) -> list[Piece]:
+    def _adapted(self, partition: Partition, support: KindSupport, depth: int) -> list[Partition]:
         """Return a partition of a kind that the format holds, as it holds it."""
-        adapter = self._capabilities.adapters.get(piece.event_class.kind)
+        adapter = self._capabilities.adapters.get(partition.event_class.kind)
         if adapter is not None:
-            kind = piece.event_class.kind
-            piece = adapter(piece, self._projection)
-            if not len(piece):
+            kind = partition.event_class.kind
+            partition = adapter(partition, self._projection)
+            if not len(partition):
                 return []
-            if piece.event_class.kind is not kind:
-                return self._fit(piece, depth + 1)
+            if partition.event_class.kind is not kind:
+                return self._fit(partition, depth + 1)
         return [
             part
-            for placed in self._placing.place(piece, support)
+            for placed in self._placing.place(partition, support)
             for part in self._split_by_record(self._fitter.fit(placed), support)
         ]
 
@@ -125,81 +125,85 @@ class PieceProjection:
         return self._capabilities if support is None else support.holds or self._capabilities
 
     def _lower(
-        self, piece: Piece, rule: Callable[..., list[Piece] | None], depth: int
-    ) -> list[Piece]:
-        lowered = rule(piece, self._projection) if depth < MAX_LOWERINGS else None
+        self, partition: Partition, rule: Callable[..., list[Partition] | None], depth: int
+    ) -> list[Partition]:
+        lowered = rule(partition, self._projection) if depth < MAX_LOWERINGS else None
         if lowered is None:
-            what = f"events {class_label(piece.event_class)}"
-            self._projection.lose(LossKind.DROPPED, what, piece, aspect=Aspect.EVENTS)
+            what = f"events {class_label(partition.event_class)}"
+            self._projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
             return []
         # Viewers interpret only records of their own format.
-        unread = piece.event_class.kind is Kind.NATIVE and bool(self._bookkeeping)
+        unread = partition.event_class.kind is Kind.NATIVE and bool(self._bookkeeping)
         for part in lowered:
             if unread:
-                what = native_records(piece, self._projection)
+                what = native_records(partition, self._projection)
                 self._projection.lose(LossKind.UNSHOWN, what, part, aspect=Aspect.EVENTS)
                 continue
             kind = part.event_class.kind.name.lower()
-            what = f"{class_label(piece.event_class)} as {kind}"
+            what = f"{class_label(partition.event_class)} as {kind}"
             self._projection.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
-    def _split_by_record(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def _split_by_record(self, partition: Partition, support: KindSupport) -> list[Partition]:
         """Split a fitted partition into what the format's record holds, and the rest as instants right after it."""
         if not support.values_only:
-            return self._limit_arguments(piece, support)
-        fields = piece.event_class.fields
+            return self._limit_arguments(partition, support)
+        fields = partition.event_class.fields
         own = len(support.fields)
         other_arguments = [i for i in range(own, len(fields)) if not is_value(fields[i])]
         if not other_arguments:
-            return self._limit_arguments(piece, support)
-        what = f"{class_label(piece.event_class)}: what is no value in instants"
-        self._projection.lose(LossKind.LOWERED, what, piece)
+            return self._limit_arguments(partition, support)
+        what = f"{class_label(partition.event_class)}: what is no value in instants"
+        self._projection.lose(LossKind.LOWERED, what, partition)
         naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
-        rest = _with_fields(piece, piece.event_class, [*naming, *other_arguments], piece.after + 1)
+        rest = _with_fields(
+            partition, partition.event_class, [*naming, *other_arguments], partition.after + 1
+        )
         values = [i for i in range(len(fields)) if i not in other_arguments]
-        kept = _with_fields(piece, piece.event_class, values, piece.after)
+        kept = _with_fields(partition, partition.event_class, values, partition.after)
         return [
             *self._limit_arguments(kept, support),
             *self._fit(as_instant(rest, self._projection), 1),
         ]
 
-    def _limit_arguments(self, piece: Piece, support: KindSupport) -> list[Piece]:
+    def _limit_arguments(self, partition: Partition, support: KindSupport) -> list[Partition]:
         """Move arguments beyond the format's limit to instants right after."""
         limit = (support.holds or self._capabilities).max_arguments
-        fields = piece.event_class.fields
+        fields = partition.event_class.fields
         last = len(fields) - len(support.trailing)
         end = len(support.fields)
         if limit is None or last <= end + limit:
-            return [piece]
+            return [partition]
         while end < last and fields[end] in support.optional:
             end += 1
         end += limit
         if last <= end:
-            return [piece]
+            return [partition]
         which = [*range(end), *range(last, len(fields))]
-        parts = [_with_fields(piece, piece.event_class, which, piece.after)]
+        parts = [_with_fields(partition, partition.event_class, which, partition.after)]
         instants = self._capabilities.kinds.get(Kind.INSTANT)
         is_named = instants is not None and NAME.role in {part.role for part in instants.fields}
         # If an instant has no field for its name, that is an argument too.
         room = limit if is_named else limit - 1
         kinds = self._capabilities.kinds.keys() | self._capabilities.lowerings.keys()
         if Kind.INSTANT not in kinds or room < 1:
-            self._projection.lose(LossKind.DROPPED, f"arguments beyond {limit}", piece)
+            self._projection.lose(LossKind.DROPPED, f"arguments beyond {limit}", partition)
             return parts
         self._projection.lose(
-            LossKind.LOWERED, f"arguments beyond {limit} in further instants", piece
+            LossKind.LOWERED, f"arguments beyond {limit} in further instants", partition
         )
-        name = f"{class_label(piece.event_class)} (continued)"
+        name = f"{class_label(partition.event_class)} (continued)"
         beyond = EventClass(Kind.TYPED, name)
-        for after, start in enumerate(range(end, last, room), piece.after + 1):
-            rest = _with_fields(piece, beyond, range(start, min(start + room, last)), after)
+        for after, start in enumerate(range(end, last, room), partition.after + 1):
+            rest = _with_fields(partition, beyond, range(start, min(start + room, last)), after)
             parts += self._fit(as_instant(rest, self._projection), 1)
         return parts
 
 
-def _with_fields(piece: Piece, event_class: EventClass, which: Sequence[int], after: int) -> Piece:
+def _with_fields(
+    partition: Partition, event_class: EventClass, which: Sequence[int], after: int
+) -> Partition:
     """Return the same rows as a class of some of the fields, `after` positions later."""
-    fields = tuple(piece.event_class.fields[i] for i in which)
-    columns = [piece.table.lazy(i) for i in which]
-    return piece.rewritten(replace(event_class, fields=fields), columns, after=after)
+    fields = tuple(partition.event_class.fields[i] for i in which)
+    columns = [partition.table.lazy(i) for i in which]
+    return partition.rewritten(replace(event_class, fields=fields), columns, after=after)

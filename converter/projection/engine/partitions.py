@@ -39,7 +39,7 @@ Place = NDArray[np.int32] | ComputedColumn
 Derived = dict[tuple[Hashable, ...], tuple[EventClass, EventClass]]
 
 
-class Piece(Rows):
+class Partition(Rows):
     """Rows of one class, and the operations of rules on them."""
 
     __slots__ = ()
@@ -91,13 +91,13 @@ class Piece(Rows):
         column = self.table.lazy(index)
         return ComputedColumn(lambda _, column: string_ids(column, strings), (column,), self)
 
-    def select(self, rows: NDArray[np.integer[Any]]) -> Piece:
+    def select(self, rows: NDArray[np.integer[Any]]) -> Partition:
         """Return some of the rows, in order."""
 
         def some(column: NDArray[Any] | None) -> NDArray[Any] | None:
             return None if column is None else column[rows]
 
-        return Piece(
+        return Partition(
             self.batch,
             self.event_class,
             self.table.select(rows),
@@ -108,7 +108,7 @@ class Piece(Rows):
             derived=self.derived,
         )
 
-    def split(self, condition: NDArray[np.bool_]) -> tuple[Piece | None, Piece | None]:
+    def split(self, condition: NDArray[np.bool_]) -> tuple[Partition | None, Partition | None]:
         """Return the rows where `condition` holds, and the others; None for no rows."""
         count = int(np.count_nonzero(condition))
         if count == len(self):
@@ -126,11 +126,11 @@ class Piece(Rows):
         cpu: Place | None = None,
         track: Place | None = None,
         after: int | None = None,
-    ) -> Piece:
+    ) -> Partition:
         """Return the same rows as another class with other columns and, where given, on another thread,
         CPU or track.
         """
-        return Piece(
+        return Partition(
             self.batch,
             event_class,
             Table(len(self.table), columns),
@@ -157,9 +157,9 @@ class Piece(Rows):
         thread: Place | None = None,
         cpu: Place | None = None,
         track: Place | None = None,
-    ) -> Piece:
+    ) -> Partition:
         """Return the same rows on another thread, CPU or track."""
-        return Piece(
+        return Partition(
             self.batch,
             self.event_class,
             self.table,
@@ -170,7 +170,9 @@ class Piece(Rows):
             self.derived,
         )
 
-    def with_argument(self, field: Field, column: Column | Thunk, *, first: bool = False) -> Piece:
+    def with_argument(
+        self, field: Field, column: Column | Thunk, *, first: bool = False
+    ) -> Partition:
         """Return the same rows with one more field: the last, or the first."""
 
         def extended() -> EventClass:
@@ -183,7 +185,7 @@ class Piece(Rows):
             [column, *columns] if first else [*columns, column],
         )
 
-    def without_field(self, field_index: int) -> Piece:
+    def without_field(self, field_index: int) -> Partition:
         """Return the same rows without one of the fields."""
 
         def shorter() -> EventClass:
@@ -221,7 +223,7 @@ class Piece(Rows):
         roles: dict[Role, Role] | None = None,
         without: frozenset[Role] = frozenset(),
         **places: Any,
-    ) -> Piece:
+    ) -> Partition:
         """Return the same rows as `kind`: `leading` fields first, then all existing ones, which lose their roles.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from converter.ir.columns import Column
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.storage.pool.workers import Work, Workers, workers
+from converter.storage.pool.workers import Future, TaskGroup, workers
 
 #: Tables with fewer rows are not worth handing over: their cost is mostly the interpreter's, which has one lock.
 _WORTHWHILE = 1 << 12
@@ -20,7 +20,7 @@ class Decoder:
 
     def __init__(self, trace: Trace) -> None:
         in_parallel = trace.decodes_in_parallel and workers() > 1
-        self._workers = Workers() if in_parallel else None
+        self._workers = TaskGroup() if in_parallel else None
 
     def close(self) -> None:
         """Release the threads; nothing more will be decoded."""
@@ -36,7 +36,7 @@ class Decoder:
             else:
                 large.append(table)
         large.sort(key=len, reverse=True)
-        started: list[Work[list[Column]]] = []
+        started: list[Future[list[Column]]] = []
         if self._workers is not None:
             started = [self._workers.submit(table.columns) for table in large]
         # In reverse, as other threads take the first ones meanwhile. Nothing is left running, whatever fails.

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Final, Generic, TypeVar
 
-from converter.storage.pool.workers import Work, Workers, workers
+from converter.storage.pool.workers import Future, TaskGroup, workers
 
 State = TypeVar("State")
 Item = TypeVar("Item")
@@ -32,7 +32,7 @@ class OrderedWork(Generic[State]):
         self._idle: SimpleQueue[State] = SimpleQueue()
         for state in states:
             self._idle.put(state)
-        self._workers: Workers | None = None
+        self._workers: TaskGroup | None = None
 
     def results(
         self, work: Callable[[State, Item], Result], items: Iterable[Item]
@@ -47,10 +47,10 @@ class OrderedWork(Generic[State]):
                 yield self._run(work, item)
             return
         if self._workers is None:
-            self._workers = Workers()
+            self._workers = TaskGroup()
         # A thread that took a task while all states are in use would be idle.
         most = self._states + (_QUEUED if workers() <= self._states else 0)
-        pending: deque[Work[Result]] = deque()
+        pending: deque[Future[Result]] = deque()
         try:
             for item in chain(first, items):
                 pending.append(self._workers.submit(self._run, work, item))
@@ -60,7 +60,7 @@ class OrderedWork(Generic[State]):
                 yield pending.popleft().result()
         finally:
             for left in pending:
-                left.take_back()
+                left.cancel()
 
     def _run(self, work: Callable[[State, Item], Result], item: Item) -> Result:
         state = self._idle.get()

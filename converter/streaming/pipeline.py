@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from converter.ir.events import Batch, EventClass
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.storage.pool.ahead import Ahead
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.streaming.decoding import Decoder
 
 #: Traces with smaller batches are not worth a thread.
@@ -34,7 +34,7 @@ class Pipeline:
         self._source = source
         self._decodes = decodes
         self._source_batches: Iterator[Batch] = iter(())
-        self._workers: Workers | None = None
+        self._workers: TaskGroup | None = None
         self._decoder: Decoder | None = None
         self._trace = self._tables.copy
         self._trace.make_batches = self._batches
@@ -70,7 +70,7 @@ class Pipeline:
                 if self._decodes:
                     self._decoder = Decoder(self._source)
                     self._decoder.decode(batch)
-                self._workers = Workers(waits=True, worthwhile=True)
+                self._workers = TaskGroup(may_block=True, worthwhile=True)
                 ahead = Ahead(self._next_batch, self._workers)
                 yield batch
                 # Do not keep it while the next one is prepared.

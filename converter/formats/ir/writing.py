@@ -29,7 +29,7 @@ from converter.ir.events import Batch, decode
 from converter.ir.semantics import semantics_form
 from converter.ir.symbols import SymbolNames
 from converter.ir.trace import Process, Thread, Trace, Track
-from converter.storage.pool.workers import Work, Workers
+from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.sink import Sink
 
 #: The first new string: every string table has the empty one.
@@ -73,8 +73,8 @@ class RecordWriter:
         self._processes: list[tuple[str, int | None, tuple[str, ...]]] = []
         self._threads: list[str] = []
         self._tracks = 0
-        self._pool = Workers()
-        self._pending: deque[Work[bytes]] = deque()
+        self._pool = TaskGroup()
+        self._pending: deque[Future[bytes]] = deque()
         header = pb.Header(
             magic=MAGIC,
             version=layout.VERSION,

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
-from converter.storage.pool.workers import Work, Workers, workers
+from converter.storage.pool.workers import Future, TaskGroup, workers
 
 _BLOCK: Final = 1 << 20
 #: The farthest distance that a block can refer back.
@@ -24,10 +24,10 @@ class GzipBlocks:
     """A compressor of data in order."""
 
     def __init__(self) -> None:
-        self._workers = Workers()
+        self._workers = TaskGroup()
         # Enough that no thread waits for the one that writes.
         self._most = 2 * workers()
-        self._pending: deque[Work[bytes]] = deque()
+        self._pending: deque[Future[bytes]] = deque()
         self._block = bytearray()
         self._before = b""
         self._checksum = 0

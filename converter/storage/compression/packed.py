@@ -13,7 +13,7 @@ from functools import partial
 
 from converter.errors import TraceWarning
 from converter.storage.pool.ahead import Ahead
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.storage.source import MemorySource, Source, spooled
 
 #: Yields the decompressed contents in chunks; damage is added to the list.
@@ -193,7 +193,7 @@ class _Pass:
         self._end = 0
         self._last_chunks: deque[bytes] = deque()
         self._chunks = chunks
-        self._workers = Workers()
+        self._workers = TaskGroup()
         self._unpacked = Ahead(self._piece, self._workers)
 
     def fill(self, offset: int, view: memoryview) -> int:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Generic, TypeVar
 
-from converter.storage.pool.workers import Work, Workers
+from converter.storage.pool.workers import Future, TaskGroup
 
 Item = TypeVar("Item")
 
@@ -41,7 +41,7 @@ class Ahead(Generic[Item]):
     prevented. Nothing more is made once `workers` are closed.
     """
 
-    def __init__(self, make: Callable[[], Item | None], workers: Workers, most: int = 1) -> None:
+    def __init__(self, make: Callable[[], Item | None], workers: TaskGroup, most: int = 1) -> None:
         self._make = make
         self._workers = workers
         self._most = most
@@ -50,7 +50,7 @@ class Ahead(Generic[Item]):
         self._ended = False
         # A task that has started stores its successor: not before this one is stored, which it would be lost by.
         with self._lock:
-            self._work: Work[None] | None = workers.submit(self._make_one)
+            self._work: Future[None] | None = workers.submit(self._make_one)
 
     def next(self) -> Item | None:
         """Return the next item, None after the last."""

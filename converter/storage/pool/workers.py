@@ -55,7 +55,7 @@ _OPEN, _CLAIMED, _DONE, _CANCELLED = range(4)
 _NOTHING, _LEAF_TASKS, _ALL = range(3)
 
 
-class TakenBackError(Exception):
+class CancelledError(Exception):
     """Raised by `result` of a task that was cancelled."""
 
 
@@ -95,12 +95,12 @@ class _Waiter:
             self._lock.release()
 
 
-class Work(Generic[Result]):
+class Future(Generic[Result]):
     """A task that is run by a thread of the pool, or by the thread that requests its result."""
 
     __slots__ = ("_call", "_error", "_result", "owner", "state", "submitter", "waiters")
 
-    def __init__(self, call: Callable[[], Result], owner: Workers) -> None:
+    def __init__(self, call: Callable[[], Result], owner: TaskGroup) -> None:
         self._call: Callable[[], Result] | None = call
         self._error: BaseException | None = None
         self._result: Result | None = None
@@ -113,7 +113,7 @@ class Work(Generic[Result]):
         """Return the result, running the task in this thread if no other has started it. Raise the task's error.
 
         Raises:
-            TakenBackError: the task was cancelled.
+            CancelledError: the task was cancelled.
 
         """
         if self.state != _DONE:
@@ -134,9 +134,9 @@ class Work(Generic[Result]):
         """True if the result is available."""
         return self.state == _DONE
 
-    def take_back(self) -> bool:
+    def cancel(self) -> bool:
         """Cancel the task; return False if a thread has started or finished it."""
-        return _pool.take_back(self)
+        return _pool.cancel(self)
 
     def do(self) -> None:
         """Run the task. The caller has claimed it."""
@@ -145,7 +145,7 @@ class Work(Generic[Result]):
         submitter, may = _current.submitter, _current.may
         _current.submitter, _current.may = (
             self.submitter,
-            _LEAF_TASKS if self.owner.waits else _NOTHING,
+            _LEAF_TASKS if self.owner.may_block else _NOTHING,
         )
         try:
             self._result = call()
@@ -158,19 +158,19 @@ class Work(Generic[Result]):
             _pool.finish(self)
 
 
-class Workers:
+class TaskGroup:
     """A group of tasks of one kind, for the shared threads. Leaving the context, or `close`, leaves none of them
     running.
 
     Args:
-        waits: tasks of the group may wait for other tasks.
+        may_block: tasks of the group may wait for other tasks.
         worthwhile: there is so much to do that threads are started at once.
 
     """
 
-    def __init__(self, *, waits: bool = False, worthwhile: bool = False) -> None:
-        self.waits = waits
-        self.unfinished: set[Work[Any]] = set()
+    def __init__(self, *, may_block: bool = False, worthwhile: bool = False) -> None:
+        self.may_block = may_block
+        self.unfinished: set[Future[Any]] = set()
         self.closed = False
         _pool.open(worthwhile=worthwhile)
 
@@ -191,9 +191,9 @@ class Workers:
         /,
         *arguments: Arguments.args,
         **named: Arguments.kwargs,
-    ) -> Work[Result]:
+    ) -> Future[Result]:
         """Submit a call, which runs with the limits that hold here; after `close` the task is cancelled at once."""
-        work: Work[Result] = Work(partial(copy_context().run, call, *arguments, **named), self)
+        work: Future[Result] = Future(partial(copy_context().run, call, *arguments, **named), self)
         _pool.submit(work)
         return work
 
@@ -210,8 +210,8 @@ class _Pool:
     def __init__(self) -> None:
         # Reentrant: a garbage collection may close a reader, wherever it happens.
         self._lock = threading.RLock()
-        self._leaf_tasks: deque[Work[Any]] = deque()
-        self._blocking_tasks: deque[Work[Any]] = deque()
+        self._leaf_tasks: deque[Future[Any]] = deque()
+        self._blocking_tasks: deque[Future[Any]] = deque()
         #: Threads that have nothing else to do come first.
         self._waiters: list[_Waiter] = []
         self._threads: list[threading.Thread] = []
@@ -227,7 +227,7 @@ class _Pool:
             if worthwhile:
                 self._spent = _WORTHWHILE
 
-    def close(self, owner: Workers) -> None:
+    def close(self, owner: TaskGroup) -> None:
         """Unregister a group, which submits no more tasks."""
         with self._lock:
             if owner.closed:
@@ -250,9 +250,9 @@ class _Pool:
             if thread is not threading.current_thread():
                 thread.join()
 
-    def submit(self, work: Work[Any]) -> None:
+    def submit(self, work: Future[Any]) -> None:
         """Queue a task."""
-        waits = work.owner.waits
+        waits = work.owner.may_block
         with self._lock:
             if work.owner.closed:
                 work.state = _CANCELLED
@@ -283,10 +283,10 @@ class _Pool:
             if not isinstance(error, RuntimeError):
                 raise
 
-    def wait_for(self, work: Work[Any]) -> None:
+    def wait_for(self, work: Future[Any]) -> None:
         """Return when a task is done; until then this thread runs other tasks that it may run."""
         may = _current.may
-        if may == _ALL and not work.owner.waits:
+        if may == _ALL and not work.owner.may_block:
             may = _LEAF_TASKS
         while True:
             waiter = None
@@ -294,7 +294,7 @@ class _Pool:
                 if work.state == _DONE:
                     return
                 if work.state == _CANCELLED:
-                    raise TakenBackError
+                    raise CancelledError
                 claimed = work if work.state == _OPEN else self._find_work(may, _current.submitter)
                 if claimed is not None:
                     self._claim(claimed)
@@ -312,7 +312,7 @@ class _Pool:
             if waiter is not None:
                 self._wait_for_work(waiter)
 
-    def take_back(self, work: Work[Any]) -> bool:
+    def cancel(self, work: Future[Any]) -> bool:
         """Cancel a task, unless a thread has started it."""
         with self._lock:
             if work.state != _OPEN:
@@ -320,7 +320,7 @@ class _Pool:
             self._cancel(work)
             return True
 
-    def finish(self, work: Work[Any]) -> None:
+    def finish(self, work: Future[Any]) -> None:
         """Mark a task as done, and wake the threads that wait for it."""
         with self._lock:
             work.state = _DONE
@@ -349,7 +349,7 @@ class _Pool:
             if waiter is not None:
                 self._wait_for_work(waiter)
 
-    def _find_work(self, may: int, submitter: int | None) -> Work[Any] | None:
+    def _find_work(self, may: int, submitter: int | None) -> Future[Any] | None:
         """Claim the next task for a thread: blocking tasks, on which others depend, before leaf tasks."""
         if may == _ALL:
             for work in self._blocking_tasks:
@@ -357,12 +357,12 @@ class _Pool:
                     return work
         return self._leaf_tasks[0] if may != _NOTHING and self._leaf_tasks else None
 
-    def _claim(self, work: Work[Any]) -> None:
+    def _claim(self, work: Future[Any]) -> None:
         work.state = _CLAIMED
-        (self._blocking_tasks if work.owner.waits else self._leaf_tasks).remove(work)
+        (self._blocking_tasks if work.owner.may_block else self._leaf_tasks).remove(work)
 
-    def _cancel(self, work: Work[Any]) -> None:
-        (self._blocking_tasks if work.owner.waits else self._leaf_tasks).remove(work)
+    def _cancel(self, work: Future[Any]) -> None:
+        (self._blocking_tasks if work.owner.may_block else self._leaf_tasks).remove(work)
         work.state = _CANCELLED
         work.owner.unfinished.discard(work)
         for waiter in work.waiters:

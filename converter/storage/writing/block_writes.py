@@ -11,7 +11,7 @@ from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
 from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_file
-from converter.storage.pool.workers import Work, Workers
+from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.source import MOST_AT_ONCE
 
 #: The most buffers that can wait: enough to overlap, few enough to bound the memory.
@@ -171,8 +171,8 @@ class BlockWrites:
         self._lock = threading.Lock()
         self._waiting: deque[_Item] = deque()
         # The task that writes the queue, if there is more than one block: outputs of a single one need no threads.
-        self._work: Work[None] | None = None
-        self._workers: Workers | None = None
+        self._work: Future[None] | None = None
+        self._workers: TaskGroup | None = None
         self._cancelled = False
         self._error: tuple[str, Exception] | None = None
         self._opened: OrderedDict[str, Descriptor] = OrderedDict()
@@ -184,7 +184,7 @@ class BlockWrites:
             self._waiting.append(_Item(target, offset, memoryview(data)))
             if self._work is None and len(self._waiting) > 1:
                 if self._workers is None:
-                    self._workers = Workers()
+                    self._workers = TaskGroup()
                 self._work = self._workers.submit(self._write_waiting)
         while len(self._waiting) > _DEPTH:
             self._wait()
@@ -202,7 +202,7 @@ class BlockWrites:
         self._cancelled = True
         self._waiting.clear()
         work = self._work
-        if work is None or work.take_back() or _is_done_soon(work):
+        if work is None or work.cancel() or _is_done_soon(work):
             self._close_workers()
             self._close_opened()
 
@@ -280,7 +280,7 @@ class BlockWrites:
             raise OutputError(message, path=name) from error
 
 
-def _is_done_soon(work: Work[None]) -> bool:
+def _is_done_soon(work: Future[None]) -> bool:
     """Wait for a task for a limited time, since a write to a pipe that nobody reads never ends; return True if it is
     done.
     """

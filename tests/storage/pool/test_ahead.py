@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from converter.storage.pool.ahead import Ahead
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from tests.support.pool import own_pool
 
 COUNT = 20
@@ -45,7 +45,7 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 @pytest.mark.parametrize("most", [1, 3])
 def test_items_come_in_order_and_no_more_are_made_than_may_be(most):
     making = Making()
-    with Workers(worthwhile=True) as workers:
+    with TaskGroup(worthwhile=True) as workers:
         ahead = Ahead(making, workers, most)
         for number in range(1, COUNT + 1):
             time.sleep(0.001)
@@ -58,7 +58,7 @@ def test_items_come_in_order_and_no_more_are_made_than_may_be(most):
 
 def test_they_are_made_while_nobody_asks(threads):
     making = Making()
-    with Workers(worthwhile=True) as workers:
+    with TaskGroup(worthwhile=True) as workers:
         ahead = Ahead(making, workers, 3)
         if threads > 1:
             while making.made < 3:
@@ -69,7 +69,7 @@ def test_they_are_made_while_nobody_asks(threads):
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("fails_at", [0, 1, 7])
 def test_an_error_is_raised_where_the_item_would_have_come(most, fails_at):
-    with Workers(worthwhile=True) as workers:
+    with TaskGroup(worthwhile=True) as workers:
         ahead = Ahead(Making(fails_at), workers, most)
         assert [ahead.next() for _ in range(fails_at)] == list(range(1, fails_at + 1))
         for _ in range(2):
@@ -79,7 +79,7 @@ def test_an_error_is_raised_where_the_item_would_have_come(most, fails_at):
 
 def test_nothing_is_made_after_the_end():
     making = Making()
-    with Workers(worthwhile=True) as workers:
+    with TaskGroup(worthwhile=True) as workers:
         ahead = Ahead(making, workers)
         ahead.next()
     made = making.made
@@ -114,5 +114,5 @@ class _EagerWorkers:
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_a_task_may_end_before_it_is_known(most: int) -> None:
     making = Making()
-    ahead: Ahead[int] = Ahead(making, cast(Workers, _EagerWorkers()), most)
+    ahead: Ahead[int] = Ahead(making, cast(TaskGroup, _EagerWorkers()), most)
     assert [ahead.next() for _ in range(4)] == [1, 2, 3, 4]

@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from converter.storage.pool import workers
-from converter.storage.pool.workers import TakenBackError, Work, Workers, use_workers
+from converter.storage.pool.workers import CancelledError, Future, TaskGroup, use_workers
 from tests.support.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.
@@ -41,13 +41,13 @@ def thread_name() -> str:
 
 def test_little_work_is_done_by_who_asks(monkeypatch):
     monkeypatch.setattr(workers, "_WORTHWHILE", 10.0)
-    with Workers() as pool:
+    with TaskGroup() as pool:
         done = [pool.submit(threading.get_ident) for _ in range(10)]
         assert {each.result() for each in done} == {threading.get_ident()}
 
 
 def test_as_many_threads_are_at_work_as_are_wanted(threads, others):
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         names = Counter(work.result() for work in [pool.submit(thread_name) for _ in range(12)])
         assert len(pool_threads() - others) == threads - 1
     assert set(names) <= {"MainThread", "traceconv-worker"}
@@ -57,7 +57,7 @@ def test_as_many_threads_are_at_work_as_are_wanted(threads, others):
 
 def test_threads_are_begun_when_what_was_done_has_taken_long():
     use_workers(2)
-    with Workers() as pool:
+    with TaskGroup() as pool:
         pool.submit(time.sleep, 2 * workers._WORTHWHILE).result()
         work = pool.submit(threading.get_ident)
         while not work.done():
@@ -66,7 +66,7 @@ def test_threads_are_begun_when_what_was_done_has_taken_long():
 
 
 def test_errors_are_raised_where_the_result_is_asked_for(threads):
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         failed = pool.submit(int, "x")
         for _ in range(2):
             with pytest.raises(ValueError, match="invalid literal"):
@@ -80,7 +80,7 @@ def test_what_ends_a_thread_is_raised_where_it_is_asked_for():
         raise KeyboardInterrupt
 
     use_workers(2)
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         for _ in range(3):
             with pytest.raises(KeyboardInterrupt):
                 pool.submit(ended).result()
@@ -90,11 +90,11 @@ def test_what_ends_a_thread_is_raised_where_it_is_asked_for():
 def test_what_is_closed_is_not_done_any_more():
     use_workers(1)
     done: list[int] = []
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         work = [pool.submit(done.append, number) for number in range(5)]
         work[2].result()
     assert done == [2]
-    with pytest.raises(TakenBackError):
+    with pytest.raises(CancelledError):
         work[0].result()
 
 
@@ -102,22 +102,22 @@ def test_what_is_under_way_when_it_is_closed_begins_nothing_more():
     use_workers(2)
     begun, may_end = threading.Event(), threading.Event()
     done: list[int] = []
-    followed: list[Work[None]] = []
+    followed: list[Future[None]] = []
 
     def work() -> None:
         begun.set()
         may_end.wait()
         followed.append(pool.submit(done.append, 1))
 
-    with Workers(worthwhile=True) as other:
-        with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as other:
+        with TaskGroup(worthwhile=True) as pool:
             pool.submit(work)
             begun.wait()
             threading.Timer(A_WHILE, may_end.set).start()
         # All threads have come to an end of what there is.
         assert [other.submit(thread_name).result() for _ in range(3)]
     assert done == []
-    with pytest.raises(TakenBackError):
+    with pytest.raises(CancelledError):
         followed[0].result()
 
 
@@ -130,7 +130,7 @@ def test_closing_waits_for_what_is_under_way():
         may_end.wait()
         ended.set()
 
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         pool.submit(work)
         begun.wait()
         threading.Timer(A_WHILE, may_end.set).start()
@@ -139,21 +139,21 @@ def test_closing_waits_for_what_is_under_way():
 
 def test_work_that_is_taken_back_is_done_by_nobody(threads):
     if threads == 1:
-        with Workers() as pool:
+        with TaskGroup() as pool:
             work = pool.submit(threading.get_ident)
-            assert work.take_back()
-            assert not work.take_back()
-            with pytest.raises(TakenBackError):
+            assert work.cancel()
+            assert not work.cancel()
+            with pytest.raises(CancelledError):
                 work.result()
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         done = pool.submit(int)
         assert done.result() == 0
-        assert not done.take_back()
+        assert not done.cancel()
 
 
 def test_what_holds_for_who_submits_holds_for_the_work(threads):
     variable: ContextVar[int] = ContextVar("variable", default=0)
-    with Workers(worthwhile=True) as pool:
+    with TaskGroup(worthwhile=True) as pool:
         variable.set(1)
         work = [pool.submit(variable.get) for _ in range(4)]
         variable.set(2)
@@ -166,19 +166,19 @@ def test_steps_that_wait_for_steps_and_pieces_all_end(threads, seed):
     random_numbers = random.Random(seed)
     spans = [random_numbers.uniform(0, 0.001) for _ in range(50)]
     done: Counter[tuple[int, int]] = Counter()
-    with Workers(waits=True, worthwhile=True) as steps, Workers() as pieces:
+    with TaskGroup(may_block=True, worthwhile=True) as steps, TaskGroup() as pieces:
 
         def piece(number: int) -> int:
             time.sleep(spans[number % len(spans)])
             return number
 
-        def step(chain: int, number: int, before: Work[int] | None) -> int:
+        def step(chain: int, number: int, before: Future[int] | None) -> int:
             done[chain, number] += 1
             under_way = [pieces.submit(piece, number + at) for at in range(3)]
             asked = 0 if before is None else before.result()
             return asked + sum(work.result() for work in under_way)
 
-        last: list[Work[int]] = []
+        last: list[Future[int]] = []
         for chain in range(3):
             work = None
             for number in range(15):
@@ -197,13 +197,13 @@ def test_a_step_of_another_thread_may_wait_for_what_this_one_does(threads):
     results: list[bool] = []
 
     def other() -> None:
-        with Workers(waits=True, worthwhile=True) as steps:
+        with TaskGroup(may_block=True, worthwhile=True) as steps:
             results.append(steps.submit(fed.wait, 10).result())
 
     thread = threading.Thread(target=other)
     thread.start()
     time.sleep(A_WHILE)
-    with Workers(waits=True, worthwhile=True) as steps:
+    with TaskGroup(may_block=True, worthwhile=True) as steps:
         assert [steps.submit(int).result() for _ in range(5)] == [0] * 5
     fed.set()
     thread.join()
@@ -216,7 +216,7 @@ def test_a_thread_that_is_interrupted_leaves_work_to_others():
     use_workers(3)
     may_end = threading.Event()
     try:
-        with Workers(worthwhile=True) as pool:
+        with TaskGroup(worthwhile=True) as pool:
             held = [pool.submit(may_end.wait) for _ in range(2)]
             time.sleep(A_WHILE)
             interrupt = partial(signal.pthread_kill, threading.get_ident(), signal.SIGINT)

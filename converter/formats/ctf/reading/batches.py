@@ -24,7 +24,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, mark
 from converter.storage.pool.ahead import Ahead, is_in_order
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.streaming.stream_merge import StreamMerge, WindowColumns
 
 #: Bytes of windows that a batch may hold.
@@ -119,7 +119,7 @@ class DataStream:
 class _StreamReader:
     """The windows of one stream; the next ones are scanned ahead."""
 
-    def __init__(self, stream: DataStream, pool: Workers, ahead: int) -> None:
+    def __init__(self, stream: DataStream, pool: TaskGroup, ahead: int) -> None:
         self._stream = stream
         self._windows = stream.scan()
         self._scanned = Ahead(self._scan, pool, ahead)
@@ -150,7 +150,7 @@ def batches(
     report: Callable[[list[TraceError]], None],
 ) -> Iterator[Batch]:
     """Merge the streams by time and yield batches; damage goes to `report` before the next batch."""
-    with Workers() as pool:
+    with TaskGroup() as pool:
         ahead = max(1, _PREFETCHED_WINDOWS // max(1, len(streams)))
         readers = [_StreamReader(stream, pool, ahead) for stream in streams]
         merge = _PacketMerge(trace, readers, classes, tasks, pool)
@@ -173,7 +173,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
         readers: Sequence[_StreamReader],
         classes: Classes,
         tasks: Tasks,
-        pool: Workers,
+        pool: TaskGroup,
     ) -> None:
         super().__init__([-1] * len(readers), most_bytes=_BATCH_BYTES, trace=trace)
         self._pool = pool

@@ -13,7 +13,7 @@ from converter.formats.ctf.streams.scan_columns import decode
 from converter.ir.columns import Column
 from converter.ir.events import Table
 from converter.kernels.tables.strings import StringTable
-from converter.storage.pool.workers import TakenBackError, Work, Workers
+from converter.storage.pool.workers import CancelledError, Future, TaskGroup
 
 #: Returns location (int64) and size (uint32) of each record of a class.
 Locate = Callable[[], tuple[NDArray[np.int64], NDArray[np.uint32]]]
@@ -48,7 +48,7 @@ class RecordColumns:
         self._registers = registers
         self._rows = rows
         self._locate = locate
-        self._prefetched: Work[list[NDArray[np.uint8]]] | None = None
+        self._prefetched: Future[list[NDArray[np.uint8]]] | None = None
         self._slots: list[NDArray[np.uint8]] | None = None
 
     def table(self, note_use: Callable[[], None]) -> Table:
@@ -65,7 +65,7 @@ class RecordColumns:
 
         return Table(self._rows, [column(index) for index in range(len(self._decoder.plans))])
 
-    def decode_ahead(self, pool: Workers) -> None:
+    def decode_ahead(self, pool: TaskGroup) -> None:
         """Decode the columns on an idle worker."""
         # This thread groups the locations, for all classes at once.
         self._locate()
@@ -74,11 +74,11 @@ class RecordColumns:
     def _prefetched_slots(self) -> list[NDArray[np.uint8]] | None:
         ahead, self._prefetched = self._prefetched, None
         # A task that is still queued after windows to be scanned is run here instead.
-        if ahead is None or ahead.take_back():
+        if ahead is None or ahead.cancel():
             return None
         try:
             return ahead.result()
-        except TakenBackError:
+        except CancelledError:
             # The iteration ended before its last batch was used.
             return None
 

@@ -17,7 +17,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.gather import Segments
 from converter.kernels.tables.tasks import TaskTable
-from converter.storage.pool.workers import Work, Workers, workers
+from converter.storage.pool.workers import Future, TaskGroup, workers
 from converter.streaming.stream_merge import EventWindow, StreamMerge, WindowColumns
 
 #: The events of a window of pages.
@@ -69,14 +69,14 @@ class Decoding(NamedTuple):
 class StreamReader:
     """The windows of one stream, the next `ahead` of them already being decoded."""
 
-    def __init__(self, decoding: Decoding, stream: PageStream, pool: Workers, ahead: int) -> None:
+    def __init__(self, decoding: Decoding, stream: PageStream, pool: TaskGroup, ahead: int) -> None:
         self._decoding = decoding
         self._stream = stream
         self._pool = pool
         self._ahead = ahead
         self._windows = stream.windows()
         self._spare: list[Events] = []
-        self._pending: deque[Work[tuple[Events, list[TraceError]]] | TraceError] = deque()
+        self._pending: deque[Future[tuple[Events, list[TraceError]]] | TraceError] = deque()
         self.errors: list[TraceError] = []
         self._prepare()
 
@@ -141,7 +141,7 @@ def batches(
     # Windows to decode when a thread has nothing else to do.
     ahead = _AHEAD_FOR_A_THREAD * workers() // max(len(streams), 1)
     ahead = max(1, min(ahead, _AHEAD_OF_A_STREAM))
-    with Workers() as pool:
+    with TaskGroup() as pool:
         readers: list[StreamReader | ReadyEvents] = [
             *(StreamReader(decoding, stream, pool, ahead) for stream in streams),
             *(ReadyEvents(events) for events in ready),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.compressor import Compress
 from converter.formats.ftrace.ring_buffer.pages import PageStream
-from converter.storage.pool.workers import Work, Workers, workers
+from converter.storage.pool.workers import Future, TaskGroup, workers
 from converter.storage.source import Source
 from converter.storage.source_files import parts_of
 
@@ -114,8 +114,8 @@ class PageSpool:
         self._chunk_size = chunk_size
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._end = 0
-        self._pool = Workers() if compress else None
-        self._pending: deque[tuple[SpooledPages, int, Work[bytes]]] = deque()
+        self._pool = TaskGroup() if compress else None
+        self._pending: deque[tuple[SpooledPages, int, Future[bytes]]] = deque()
 
     def add(self, stream: SpooledPages, pages: NDArray[np.uint8]) -> None:
         """Append whole pages to a stream."""

@@ -40,7 +40,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up, mark
 from converter.projection.domain.linux_tracepoints import MEANINGS
-from converter.storage.pool.workers import Work, Workers
+from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -144,8 +144,8 @@ class _Encoder:
     def __init__(self, trace: Trace, sink: Sink) -> None:
         self._trace = trace
         self._sink = sink
-        self._emission = Workers(waits=True)
-        self._pending: Work[None] | None = None
+        self._emission = TaskGroup(may_block=True)
+        self._pending: Future[None] | None = None
         writer, writers = sink.writers
         self._sequence = PacketSequence(trace.strings, SEQUENCE, writer=writer, writers=writers)
         #: Emits packets other than a batch's events.

@@ -41,7 +41,7 @@ from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
 from converter.kernels.tables.tasks import TaskTable
 from converter.storage.opening import open_source
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.storage.window_memory import WindowMemory
 
 HEADER_FILE = "kernel_header"
@@ -232,7 +232,7 @@ class KernelFiles:
         for warning in self._file.warnings:
             self._directory.warn(warning.to_error())
 
-    def streams(self, trace: Trace, tasks: TaskTable, pool: Workers) -> list[KernelStream]:
+    def streams(self, trace: Trace, tasks: TaskTable, pool: TaskGroup) -> list[KernelStream]:
         """Return a stream for each CPU, in the order of CPUs."""
         assert self.classes is not None, "no classes have been declared"
         decoding = Decoding(

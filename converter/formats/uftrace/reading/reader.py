@@ -59,7 +59,7 @@ from converter.ir.events import Batch
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tables.tasks import TaskTable
 from converter.limits import allowed
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.storage.source import Source
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ class _Reader:
         count = len(self._streams) + len(perf) + kernel_count + 1
         tasks = []
         size = window_size(count * self.trace.readers)
-        with Workers() as pool:
+        with TaskGroup() as pool:
             for tid, thread, times in self._streams:
                 try:
                     windows = self._seeking.windows(tid, size)

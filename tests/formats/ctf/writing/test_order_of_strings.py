@@ -9,7 +9,7 @@ import pytest
 
 import converter
 from converter.formats.ctf.reading.tables import RecordColumns
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 from converter.streaming import stream_merge
 
 RECORDING = Path(__file__).parents[4] / "roundtrip_fixtures" / "ctf" / "ctf_cyg"
@@ -24,9 +24,9 @@ def test_strings_are_met_in_order_where_an_output_numbers_them_so(
 ) -> None:
     monkeypatch.setattr(stream_merge, "BATCH_SIZE", 16)
     begun: list[RecordColumns] = []
-    decode_ahead: Callable[[RecordColumns, Workers], None] = RecordColumns.decode_ahead
+    decode_ahead: Callable[[RecordColumns, TaskGroup], None] = RecordColumns.decode_ahead
 
-    def noted(columns: RecordColumns, workers: Workers) -> None:
+    def noted(columns: RecordColumns, workers: TaskGroup) -> None:
         begun.append(columns)
         decode_ahead(columns, workers)
 

@@ -9,7 +9,7 @@ from support.pool import own_pool
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.batches import Events, StreamReader
-from converter.storage.pool.workers import Workers
+from converter.storage.pool.workers import TaskGroup
 
 #: A window of so many events, or what is said of a place where one should be.
 PLANNED: list[int | str] = ["first", 3, 0, 2, "second", "third", 1, 4, 5, 6, "last"]
@@ -38,7 +38,7 @@ class Decoding:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_all_windows_come_in_order_with_their_errors(ahead, threads):
     stream = Stream()
-    with own_pool(threads), Workers() as pool:
+    with own_pool(threads), TaskGroup() as pool:
         reader = StreamReader(Decoding(), stream, pool, ahead)
         found: list[int | str] = []
         events = None

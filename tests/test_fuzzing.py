@@ -129,7 +129,7 @@ def test_outcomes(ours, theirs, is_warned, expected):
 
 
 def test_a_copy_of_a_kernel_checks_bounds(tmp_path):
-    source = ROOT / "converter" / "kernels" / "order.pyx"
+    source = ROOT / "converter" / "kernels" / "batches" / "order.pyx"
     copy = tmp_path / "order.pyx"
     _mirror(source, copy, KINDS["bounds"].directives)
     head, _, rest = copy.read_text().partition("\n")

@@ -150,7 +150,20 @@ class Format:
         return cast("Callable[[Source, bytes], bool]", self._function("search", "search"))
 
     def print_report(self, trace: Trace, write: Callable[[bytes], object]) -> bool:
-        """Print the events of a trace of this format as its own tools do; False, printing nothing, where none does."""
+        """Print the events of a trace of this format as its own tools do.
+
+        Args:
+            trace: a trace that the format's reader returned, or a part of one.
+            write: called with the text, part by part.
+
+        Returns:
+            True if it was printed; False, and nothing is printed, where the format's tools print no such events.
+
+        Raises:
+            UnsupportedError: a library that is needed is not installed.
+            TraceError: as `Trace.batches` does.
+
+        """
         if not self.reports:
             return False
         return cast(bool, self._function("report", "print_report")(trace, write))

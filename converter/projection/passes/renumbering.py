@@ -48,13 +48,32 @@ def with_events_behind(
         added: by the number of a class, the entries of `at` that its events follow, and their table.
         track: of each new event.
     """
+    return _with_events(batch, at, at + 1, added, track)
+
+
+def with_events_before(
+    batch: Batch,
+    at: NDArray[np.integer[Any]],
+    added: Mapping[int, tuple[NDArray[np.integer[Any]], Table]],
+    track: NDArray[np.int32],
+) -> Batch:
+    """Return the batch with an event before each of those at the positions `at`; see `with_events_behind`."""
+    return _with_events(batch, at, at, added, track)
+
+
+def _with_events(
+    batch: Batch,
+    at: NDArray[np.integer[Any]],
+    positions: NDArray[np.integer[Any]],
+    added: Mapping[int, tuple[NDArray[np.integer[Any]], Table]],
+    track: NDArray[np.int32],
+) -> Batch:
     tables = dict(batch.tables)
     class_id, row = np.empty(len(at), np.int32), np.empty(len(at), np.int32)
     for number, (which, table) in added.items():
         tables[number] = table
         class_id[which] = number
         row[which] = np.arange(len(table), dtype=np.int32)
-    positions = at + 1
     return Batch(
         ts=np.insert(batch.ts, positions, batch.ts[at]),
         class_id=np.insert(batch.class_id, positions, class_id),

@@ -18,7 +18,6 @@ the bytes.
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
@@ -176,12 +175,12 @@ _USER_FRAMES = 8
 _NAMED = re.compile(r"(.*[\s*.)\]])?([^\s*.()\[\]]+)\s*", re.DOTALL)
 
 
-def peek_event_format(text: bytes, start: int = 0, end: int = sys.maxsize) -> tuple[bytes, int]:
-    """Return name and ID of the event format (tracefs events/*/format) in text[start:end], without parsing the rest.
+def peek_event_format(text: bytes) -> tuple[bytes, int]:
+    """Return name and ID of an event format (tracefs events/*/format) without parsing the rest.
 
     Raises `FormatSyntaxError` where the text does not start with both.
     """
-    head = FORMAT_HEAD.match(text, start, end)
+    head = FORMAT_HEAD.match(text)
     if head is None or not (name := head[1].strip()):
         raise FormatSyntaxError("an event format starts with 'name:' and 'ID:'")
     return name, int(head[2])

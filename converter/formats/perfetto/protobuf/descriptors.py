@@ -138,14 +138,6 @@ def typed_events_by_name() -> dict[str, TypedEvent]:
 
 
 @cache
-def typed_event_numbers() -> tuple[int, ...]:
-    """Return the field numbers of all typed events, ascending."""
-    fields = _fields_by_number("FtraceEvent").values()
-    numbers = (field.number for field in fields if field.type == MESSAGE)
-    return tuple(sorted(number for number in numbers if number != FtraceField.GENERIC))
-
-
-@cache
 def _fields_by_number(message: str) -> dict[int, FieldType]:
     declared = message_type(message)
     if declared is None:

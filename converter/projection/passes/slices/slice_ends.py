@@ -15,16 +15,21 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column, string_ids
 from converter.ir.distinct_values import values_of
-from converter.ir.events import Batch, EventClass, Table
+from converter.ir.events import Batch, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.slices.open_slices import OpenSlices
+from converter.projection.passes.slices.slice_columns import (
+    STEPS,
+    steps_of,
+    text_index,
+    texts_of,
+)
 from converter.projection.passes.time_order import order_of
 
-_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 _NAMES: Final = (Role.NAME, Role.CATEGORY)
 
 
@@ -49,7 +54,7 @@ class _Ends:
     def batches(self) -> Iterator[Batch]:
         slices = OpenSlices()
         for batch in self._source.batches():
-            steps = self._steps(batch)
+            steps = steps_of(self._source, batch)
             if not steps.any():
                 yield batch
                 continue
@@ -59,7 +64,9 @@ class _Ends:
                 yield batch
                 continue
             step = looked_up(steps, batch.class_id)
-            names = values_by_class(batch.class_id, batch.row, self._names(batch))
+            names = values_by_class(
+                batch.class_id, batch.row, texts_of(self._source, batch, Role.NAME)
+            )
             thread, track = batch.thread, batch.track
             if order is not None:
                 step, thread, track, names = (
@@ -70,20 +77,12 @@ class _Ends:
                 foreign = order[foreign]
             yield self._without_names(batch, foreign) if len(foreign) else batch
 
-    def _steps(self, batch: Batch) -> NDArray[np.int32]:
-        """Return the action of the events of each class: 1 for begins of slices, 2 for ends."""
-        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
-        for number, table in batch.tables.items():
-            if len(table):
-                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
-        return steps
-
     def _has_names_of_ends(self, batch: Batch) -> bool:
         classes = self._source.event_classes
         return any(
             len(table)
             and classes[number].kind is Kind.SLICE_END
-            and _name_index(classes[number]) is not None
+            and text_index(classes[number], Role.NAME) is not None
             for number, table in batch.tables.items()
         )
 
@@ -97,8 +96,10 @@ class _Ends:
         """Go on with a batch whose ends have no names: only those of slices that stay open matter."""
         opened = slices.close_innermost(steps, batch.class_id, batch.thread, batch.track, order)
         if len(opened):
-            names = values_by_class(batch.class_id[opened], batch.row[opened], self._names(batch))
-            begins = np.full(len(opened), _STEPS[Kind.SLICE_BEGIN], np.int32)
+            names = values_by_class(
+                batch.class_id[opened], batch.row[opened], texts_of(self._source, batch, Role.NAME)
+            )
+            begins = np.full(len(opened), STEPS[Kind.SLICE_BEGIN], np.int32)
             slices.match(
                 begins,
                 batch.thread[opened],
@@ -107,16 +108,6 @@ class _Ends:
                 self._by_name,
                 self._in_turn,
             )
-
-    def _names(self, batch: Batch) -> dict[int, NDArray[np.int32]]:
-        """The names of slices that begin and of those that end, by class."""
-        names = {}
-        for number, table in batch.tables.items():
-            event_class = self._source.event_classes[number]
-            index = _name_index(event_class)
-            if event_class.kind in _STEPS and index is not None and len(table):
-                names[number] = string_ids(table.column(index), self._source.strings)
-        return names
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""
@@ -140,10 +131,3 @@ class _Ends:
                     columns[index] = ids
             tables[number] = Table(len(table), columns)
         return batch.with_tables(tables)
-
-
-def _name_index(event_class: EventClass) -> int | None:
-    index = event_class.index_of(Role.NAME)
-    if index is None or not isinstance(event_class.fields[index].type, StringClass):
-        return None
-    return index

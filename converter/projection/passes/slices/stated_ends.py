@@ -13,18 +13,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import string_ids
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
-from converter.projection.passes.renumbering import in_classes
+from converter.projection.passes.renumbering import in_classes, with_events_before
 from converter.projection.passes.slices.inner_ends import InnerEnds
+from converter.projection.passes.slices.slice_columns import steps_of, texts_of
 from converter.projection.passes.time_order import order_of
 
-_STEPS: Final = {Kind.SLICE_BEGIN: 1, Kind.SLICE_END: 2}
 #: The class of ends that the source leaves unstated.
 END: Final = EventClass(
     Kind.SLICE_END,
@@ -81,7 +80,7 @@ class _StatedEnds:
             classes = self._source.event_classes[len(self._numbers) :]
             self._numbers.extend(map(self._result.add_class, classes))
             renumbered = in_classes(batch, self._numbers)
-            steps = self._steps(batch)
+            steps = steps_of(self._source, batch)
             if not steps.any():
                 yield renumbered
                 continue
@@ -103,31 +102,12 @@ class _StatedEnds:
         first = int(batch.ts[at].min())
         self._report.add(kind, what, len(at), first, LossClass.DETAIL, aspect)
 
-    def _steps(self, batch: Batch) -> NDArray[np.int32]:
-        steps = np.zeros(max(batch.tables, default=0) + 1, np.int32)
-        for number, table in batch.tables.items():
-            if len(table):
-                steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
-        return steps
-
     def _columns(self, batch: Batch, steps: NDArray[np.int32]) -> _Columns:
         texts = [
-            values_by_class(batch.class_id, batch.row, self._texts(batch, role))
+            values_by_class(batch.class_id, batch.row, texts_of(self._source, batch, role))
             for role in (Role.NAME, Role.CATEGORY)
         ]
         return _Columns(looked_up(steps, batch.class_id), batch.thread, batch.track, *texts)
-
-    def _texts(self, batch: Batch, role: Role) -> dict[int, NDArray[np.int32]]:
-        """Return the names or categories of slices that begin or end, by class."""
-        found = {}
-        for number, table in batch.tables.items():
-            event_class = self._source.event_classes[number]
-            index = event_class.index_of(role)
-            if event_class.kind not in _STEPS or index is None or not len(table):
-                continue
-            if isinstance(event_class.fields[index].type, StringClass):
-                found[number] = string_ids(table.column(index), self._source.strings)
-        return found
 
     def _rewritten(
         self,
@@ -140,21 +120,11 @@ class _StatedEnds:
         """Return the batch with ends inserted before positions `at`, and without those at `unmatched`."""
         if not len(at) and not len(unmatched):
             return batch
-        tables = dict(batch.tables)
         if self._end is None:
             self._end = self._result.add_class(END)
-        if len(at):
-            tables[self._end] = Table(len(at), [names, categories])
         # Several at one position are in their order, the innermost first.
-        result = Batch(
-            ts=np.insert(batch.ts, at, batch.ts[at]),
-            class_id=np.insert(batch.class_id, at, np.full(len(at), self._end, np.int32)),
-            row=np.insert(batch.row, at, np.arange(len(at), dtype=np.int32)),
-            tables=tables,
-            thread=np.insert(batch.thread, at, batch.thread[at]),
-            cpu=np.insert(batch.cpu, at, batch.cpu[at]),
-            track=np.insert(batch.track, at, batch.track[at]),
-        )
+        added = {self._end: (np.arange(len(at)), Table(len(at), [names, categories]))}
+        result = with_events_before(batch, at, added, batch.track[at]) if len(at) else batch
         if not len(unmatched):
             return result
         kept = np.ones(len(batch), np.bool_)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support import perfetto_oracle
+from support.perfetto_events import typed_event_numbers
 from support.perfetto_files import BEGIN, COUNTER, END, FILES, INSTANT, File, kernel_event
 from support.perfetto_reading import events, opened
 
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
 from converter.formats.perfetto.protobuf.descriptors import (
     typed_event,
-    typed_event_numbers,
 )
 from converter.ir import canonical, invariants
 from converter.ir.kinds import Kind, Role

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from support.perfetto_events import typed_event_numbers
 from support.perfetto_files import File
 from support.perfetto_writing import (
     CAPABILITIES,
@@ -26,7 +27,7 @@ from support.strategies import batch_of
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping, tracepoints
-from converter.formats.perfetto.protobuf.descriptors import typed_event, typed_event_numbers
+from converter.formats.perfetto.protobuf.descriptors import typed_event
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass, Field

@@ -9,7 +9,6 @@ from converter.formats.perfetto.writing.kernels.emit_output cimport (
     MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
 )
 from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
-from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
 from converter.formats.perfetto.protobuf.fields cimport (
     BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES, BUNDLE_LOST_EVENTS,
     BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FLAG_NEEDS_INCREMENTAL_STATE, FTRACE_EVENT_PID,

@@ -24,9 +24,12 @@ from converter.projection.domain.linux_tracepoints import (
 
 #: Contexts with the process, the thread and its name, in the order of preference: LTTng's IDs in the process's
 #: namespace, then those of the whole machine.
-PROCESS_CONTEXTS: Final = ("vpid", "pid")
-THREAD_CONTEXTS: Final = ("vtid", "tid")
-NAME_CONTEXT: Final = "procname"
+PROCESS_CONTEXTS: Final = ("vpid", "pid", "process_id")
+THREAD_CONTEXTS: Final = ("vtid", "tid", "thread_id")
+NAME_CONTEXTS: Final = ("procname", "thread_name")
+#: The name of the thread in the packets of DPDK, which have no ID of it.
+DPDK: Final = "dpdk"
+DPDK_NAME: Final = "name"
 
 #: The context with the track, in traces with a side table that describes tracks.
 TRACK_CONTEXT: Final = "track"
@@ -34,6 +37,7 @@ TRACK_CONTEXT: Final = "track"
 #: The payload fields in which perf records the same.
 PERF_PROCESS: Final = "perf_pid"
 PERF_THREAD: Final = "perf_tid"
+PERF_CPU: Final = "perf_cpu"
 
 #: The packet context's field for the CPU.
 CPU_FIELD: Final = "cpu_id"

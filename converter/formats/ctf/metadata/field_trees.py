@@ -67,6 +67,22 @@ def roles_in(declared: FieldDeclaration | None) -> set[FieldRole]:
     return found
 
 
+def has_plain_fields(declared: FieldDeclaration) -> bool:
+    """Return True unless all fields within this one have roles: what they hold is for readers alone."""
+    match declared:
+        case Structure():
+            return any(has_plain_fields(member.type) for member in declared.members) or not (
+                roles_in(declared)
+            )
+        case Variant():
+            return any(has_plain_fields(option.type) for option in declared.options)
+        case Optional():
+            return has_plain_fields(declared.element)
+        case FixedInteger() | VariableInteger() | Array() | Blob():
+            return not declared.roles
+    return True
+
+
 def key_kind(declared: FieldDeclaration) -> str:
     """Return the type of key that a field provides as a length or a selector, "" if it cannot."""
     match declared:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ctf.mapping import DISCARDED, DISCARDED_PACKETS
-from converter.formats.ctf.reading.packets import check, scan_events
+from converter.formats.ctf.reading.packets import MAX_CPU, check, scan_events
 from converter.formats.ctf.reading.tables import RecordColumns, RecordWindows, lost_table
 from converter.formats.ctf.reading.windows import FIRST_NUMBER, LOST_EVENTS, Events, Records
 from converter.formats.ctf.streams.program import Decoder
@@ -45,6 +45,8 @@ class Classes:
         self._seen: dict[int, tuple[RecordType, int]] = {}
         self._decoders: dict[int, Decoder] = {}
         self._packet_registers: dict[int, int] = {}
+        #: By class, the field with the CPU of each of its events.
+        self.cpu_fields: dict[int, int] = {}
         self.lost: dict[int, int] = {}
         #: Classes whose columns have been requested: those of the next batch are decoded ahead.
         self.wanted: set[int] = set()
@@ -61,6 +63,8 @@ class Classes:
                 self._trace.of_programs.add(record.event_class)
             self._decoders[number] = record.decoder
             self._packet_registers[number] = record.packet_registers
+            if record.cpu_field is not None:
+                self.cpu_fields[number] = record.cpu_field
         self._seen[id(record)] = record, number
         return number
 
@@ -194,7 +198,7 @@ class _PacketMerge(StreamMerge[Events, Records]):
         return WindowColumns(window.ts, class_id, place, window.start, window.size, window.count)
 
     def segment(self, window: Events) -> Records:
-        return Records(window.window, window.packet_registers)
+        return Records(window.window, window.packet_registers, window.packets)
 
     def class_count(self) -> int:
         return len(self._trace.event_classes)
@@ -219,9 +223,20 @@ class _PacketMerge(StreamMerge[Events, Records]):
     def _placements(self, events: Events, class_id: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the trace's placements for the scanner's numbers."""
         numbers = events.place[: events.count]
-        if not events.places:
+        entries = events.places
+        packets = events.packet_fields
+        if packets is not None and packets.names_threads:
+            # Records that name no thread are on that of their packet.
+            starts = np.array([head.start for head in events.packets], np.int64)
+            heads = [head.data for head in events.packets]
+            of_packets = self._tasks.of_packets(packets.threads(heads, self._trace.strings))
+            packet = np.searchsorted(starts, events.begin[: events.count], "right") - 1
+            without = (numbers < 0) & (events.class_id[: events.count] >= 0)
+            numbers = np.where(without, packet + len(entries), numbers).astype(np.int32)
+            entries = [*entries, *of_packets]
+        if not entries:
             return numbers
-        places, renamed = self._tasks.placements(events.places)
+        places, renamed = self._tasks.placements(entries)
         if renamed.any():
             here = np.flatnonzero(looked_up(renamed.astype(np.int32), numbers))
             if len(here):
@@ -264,5 +279,15 @@ class _PacketMerge(StreamMerge[Events, Records]):
                     columns.decode_ahead(self._pool)
                 tables[id] = columns.table(partial(self._classes.wanted.add, id))
         batch = merged.batch(tables, self._tasks.threads_and_tracks(merged.thread))
+        self._set_cpus(batch)
         self._tasks.assign_threads(batch)
         return batch
+
+    def _set_cpus(self, batch: Batch) -> None:
+        """Put events that name their CPU there."""
+        for id, index in self._classes.cpu_fields.items():
+            if id in batch.tables:
+                column = batch.tables[id].column(index)
+                assert isinstance(column, np.ndarray)
+                known = (column >= 0) & (column <= MAX_CPU)
+                batch.cpu[batch.positions(id)] = np.where(known, column, -1)

@@ -62,6 +62,13 @@ def conversion(
     return shift, _SECOND, clock.frequency
 
 
+def time_of(value: int, conversion: tuple[int, int, int]) -> int | None:
+    """Return the time of a clock's value, None if it does not fit 63 bits."""
+    shift, numerator, denominator = conversion
+    time = (value + shift) * numerator // denominator
+    return time if -(1 << 63) <= time < 1 << 63 else None
+
+
 def _total(clock: ClockClass) -> int:
     """Return the ticks from the origin to the clock's zero."""
     return clock.offset_seconds * clock.frequency + clock.offset_cycles

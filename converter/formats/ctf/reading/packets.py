@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, too_many_holes
 from converter.formats.ctf.layout import PACKET_MAGIC
+from converter.formats.ctf.reading.heads import Copies
 from converter.formats.ctf.reading.resync import PacketStarts
-from converter.formats.ctf.reading.windows import LOST_EVENTS, LOST_PACKETS, ROOM, Events
+from converter.formats.ctf.reading.windows import (
+    LOST_EVENTS,
+    LOST_PACKETS,
+    ROOM,
+    Events,
+    PacketHead,
+)
 from converter.formats.ctf.streams.scan import (
     DAMAGED,
     DEFECTS,
@@ -35,6 +42,9 @@ WINDOW: Final = 1 << 20
 LARGEST_WINDOW: Final = 1 << 28
 
 _CUT: Final = "the file ends within a packet"
+
+#: The largest number of a CPU: others are those of no CPU.
+MAX_CPU: Final = (1 << 31) - 1
 
 _BEGIN: Final = REGISTERS["begin"]
 _CONTENT: Final = REGISTERS["content"]
@@ -88,11 +98,12 @@ def _scan_packets(
             break
         start = found
     file.end()
+    state.earlier.append(file)
 
 
 def _cpu(said: int | None) -> int:
     """Return the CPU of a packet, -1 if it has none."""
-    return said if said is not None and said < 1 << 31 else -1
+    return said if said is not None and said <= MAX_CPU else -1
 
 
 class _Scan:
@@ -135,8 +146,11 @@ class _Scan:
         #: The byte of the file where no valid packet starts.
         self._failed: int | None = None
         self._cpu = declared.cpu
+        #: The header and context of the packet, if events have fields of it.
+        self._head: NDArray[np.uint8] | None = None
         #: The last packet of the earlier files, which this one may repeat.
         self._before = (state.sequence, state.begin)
+        self._copies = Copies(state.earlier)
 
     @property
     def clock(self) -> int:
@@ -161,6 +175,8 @@ class _Scan:
             last = self._offset + count >= self._end or count < size
             events = self._spare.pop() if self._spare else Events(ROOM)
             events.begin_window(window[:count])
+            if self._head is not None:
+                events.packets.append(PacketHead(0, self._head))
             status, at = self._scan_window(events, at, last=last)
             ended = status is None or (last and status == DONE)
             if events.count:
@@ -169,6 +185,7 @@ class _Scan:
                 events.places = self._places
                 events.types = self._types
                 events.cpu = self._cpu
+                events.packet_fields = self._type.packet_fields
                 yield events
             else:
                 self._spare.append(events)
@@ -301,7 +318,7 @@ class _Scan:
                 self._damage(start, message=_CUT)
             content = header
         begin = said[_BEGIN]
-        if self._is_known(begin, said[_SEQUENCE]):
+        if self._is_copy(start, begin, said[_SEQUENCE]):
             scanner.enter(header, length)
             return True
         scanner.enter(content, length)
@@ -309,10 +326,19 @@ class _Scan:
             self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
             scanner.set_clock(self._state.begin)
         self._cpu = _cpu(said[_CPU]) if declared.has_cpu else declared.cpu
-        if declared.packet_registers:
-            events.packet_registers = scanner.registers()[: declared.packet_registers]
+        self._note_packet(events)
         self._note_losses(events, said[_SEQUENCE], said[_DISCARDED])
         return True
+
+    def _note_packet(self, events: Events) -> None:
+        """Keep what the records of the packet need of it."""
+        declared, scanner = self._type, self._scanner
+        if declared.packet_registers:
+            events.packet_registers = scanner.registers()[: declared.packet_registers]
+        if declared.packet_fields is not None:
+            start = scanner.packet_start
+            self._head = events.window[start // 8 : -(-scanner.header_end // 8)].copy()
+            events.packets.append(PacketHead(start, self._head))
 
     def _next_within(self, window: NDArray[np.uint8], start: int, length: int) -> int | None:
         """Return the bits up to a packet that starts within this one: part of this one is missing then."""
@@ -333,8 +359,8 @@ class _Scan:
         )
         return 8 * (found - first)
 
-    def _is_known(self, begin: int | None, sequence: int | None) -> bool:
-        """Return True if a packet has been read before: snapshots of one session overlap."""
+    def _is_copy(self, start: int, begin: int | None, sequence: int | None) -> bool:
+        """Return True if an earlier file has the packet, too: snapshots of one session overlap."""
         last_sequence, last_begin = self._before
         return (
             sequence is not None
@@ -343,6 +369,7 @@ class _Scan:
             and sequence <= last_sequence
             and begin <= last_begin
             and self._type.begin_bits == 64
+            and self._copies.has(self._file, self._offset + start // 8)
         )
 
     def _note_losses(self, events: Events, sequence: int | None, discarded: int | None) -> None:

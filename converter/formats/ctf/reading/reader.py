@@ -12,9 +12,11 @@ from converter.formats.ctf.mapping import split_name
 from converter.formats.ctf.metadata.trace_class import ClockClass
 from converter.formats.ctf.reading.batches import Classes, DataStream, batches
 from converter.formats.ctf.reading.clocks import clock_domain, conversion, origin_of, trace_clock
+from converter.formats.ctf.reading.heads import continued
 from converter.formats.ctf.reading.seeking import PacketSeeking
 from converter.formats.ctf.streams.addresses import Addresses, are_named
 from converter.formats.ctf.streams.files import TraceDirectory, check_index, traces_in
+from converter.formats.ctf.streams.stream_files import StreamFile
 from converter.formats.ctf.streams.tasks import Tasks, follows_switches
 from converter.ir.events import Batch
 from converter.ir.symbols import SymbolTable
@@ -177,15 +179,18 @@ class _Reader:
         streams = []
         for group in groups.values():
             group.sort(key=lambda item: item[:3])
-            files = [directory.files[number][0] for *_, directory, number in group]
-            times = [
-                (-self._side_table.shift, 1, 1)
-                if self._side_table is not None
-                else conversion(file.type.clock, self.trace.clock, self._clock)
-                for file in files
-            ]
-            streams.append(DataStream(files, times))
+            named = [directory.files[number][0] for *_, directory, number in group]
+            streams += [self._data_stream(files) for files in continued(named)]
         return streams
+
+    def _data_stream(self, files: list[StreamFile]) -> DataStream:
+        times = [
+            (-self._side_table.shift, 1, 1)
+            if self._side_table is not None
+            else conversion(file.type.clock, self.trace.clock, self._clock)
+            for file in files
+        ]
+        return DataStream(files, times)
 
     def _batches(self) -> Iterator[Batch]:
         self._prescan()

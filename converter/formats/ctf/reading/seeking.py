@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.reading.batches import DataStream
-from converter.formats.ctf.streams.files import no_columns
-from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
+from converter.formats.ctf.reading.clocks import time_of
+from converter.formats.ctf.reading.heads import heads
+from converter.formats.ctf.streams.scan import REGISTERS
 from converter.formats.ctf.streams.stream_files import (
     PacketRange,
     StreamFile,
@@ -20,15 +20,9 @@ from converter.formats.ctf.streams.stream_files import (
 )
 from converter.ir.trace import Narrowed
 
-#: The most that is read of a packet's header and context.
-_HEAD: Final = 1 << 12
 _NOTHING: Final = Narrowed(leaves_out=False, goes_on=False)
 
-_BEGIN: Final = REGISTERS["begin"]
 _DISCARDED: Final = REGISTERS["discarded"]
-_LENGTH: Final = REGISTERS["length"]
-_MAGIC: Final = REGISTERS["magic"]
-_SEQUENCE: Final = REGISTERS["sequence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +94,15 @@ def _narrow(stream: DataStream, start: int, end: int) -> Narrowed:
 
 def _packets(file: StreamFile, time: tuple[int, int, int], state: StreamState) -> Iterator[_Packet]:
     """Yield the packets of a file up to the first one without a known end or start time."""
-    declared = file.type
-    offset = 0
-    while offset < file.source.size:
-        scanner = Scanner(
-            declared.packet_program, declared.header_program, declared.common_program, 8, False
-        )
-        scanner.set_time(*time)
-        head = file.source.read(offset, _HEAD)
-        status, _, _ = scanner.scan(memoryview(head), 0, True, no_columns(), 0)
-        if status != PACKET:
+    for head in heads(file):
+        begin = head.begin
+        if begin is None:
             return
-        said = scanner.said()
-        begin, length = said[_BEGIN], said[_LENGTH]
-        if begin is None or length is None or said[_MAGIC] not in (None, PACKET_MAGIC):
+        state.begin = updated_clock(state.begin, begin, file.type.begin_bits)
+        ts = time_of(state.begin, time)
+        if ts is None:
             return
-        state.begin = updated_clock(state.begin, begin, declared.begin_bits)
-        ts, end = scanner.time(state.begin), offset + length // 8
-        if ts is None or length % 8 or length < 8 or end > file.source.size:
-            return
-        sequence, discarded = said[_SEQUENCE], said[_DISCARDED]
+        sequence, discarded = head.sequence, head.said[_DISCARDED]
         state.sequence = state.sequence if sequence is None else sequence
         state.discarded = state.discarded if discarded is None else discarded
-        yield _Packet(file, offset, end, ts, replace(state, clock=state.begin))
-        offset = end
+        yield _Packet(file, head.offset, head.end, ts, replace(state, clock=state.begin))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ctf.reading.windows import LOST_PACKETS, Records
+from converter.formats.ctf.streams.packet_fields import PacketField
 from converter.formats.ctf.streams.program import Decoder
 from converter.formats.ctf.streams.scan_columns import decode
-from converter.ir.columns import Column
+from converter.ir.columns import Column, take
 from converter.ir.events import Table
 from converter.kernels.tables.strings import StringTable
 from converter.storage.pool.workers import CancelledError, Future, TaskGroup
@@ -26,6 +28,14 @@ class RecordWindows:
         self.windows = [records.window for records in windows]
         self.strings = strings
         self._registers = [records.packet_registers for records in windows]
+        self._heads: list[NDArray[np.uint8]] = []
+        # Location of the first record of each packet: the number of the window, and the bit.
+        starts = []
+        for number, records in enumerate(windows):
+            for head in records.packets:
+                starts.append(number << 32 | head.start)
+                self._heads.append(head.data)
+        self._starts = np.array(starts, np.int64)
 
     def packet_registers(self, count: int) -> NDArray[np.uint64]:
         """Return the first `count` registers that the packet of each window sets."""
@@ -35,6 +45,14 @@ class RecordWindows:
                 if len(values) == count:
                     packets[number] = values
         return packets
+
+    def packets(
+        self, location: NDArray[np.int64]
+    ) -> tuple[list[NDArray[np.uint8]], NDArray[np.intp]]:
+        """Return the heads of the packets that have these records, and the number of each record's packet in them."""
+        packet = np.searchsorted(self._starts, location, "right") - 1
+        used = np.bincount(packet, minlength=len(self._starts)) > 0
+        return list(compress(self._heads, used)), (np.cumsum(used) - 1)[packet]
 
 
 class RecordColumns:
@@ -56,10 +74,13 @@ class RecordColumns:
 
         def column(index: int) -> Callable[[], Column]:
             def build() -> Column:
+                plan = self._decoder.plans[index]
+                if isinstance(plan, PacketField):
+                    return self._of_packets(plan)
                 note_use()
                 if self._slots is None:
                     self._slots = self._prefetched_slots() or self._decode()
-                return self._decoder.plans[index].build(self._slots, self._records.strings)
+                return plan.build(self._slots, self._records.strings)
 
             return build
 
@@ -70,6 +91,11 @@ class RecordColumns:
         # This thread groups the locations, for all classes at once.
         self._locate()
         self._prefetched = pool.submit(self._decode)
+
+    def _of_packets(self, field: PacketField) -> Column:
+        location, _ = self._locate()
+        heads, packet = self._records.packets(location)
+        return take(field.fields.column(field.number, heads, self._records.strings), packet)
 
     def _prefetched_slots(self) -> list[NDArray[np.uint8]] | None:
         ahead, self._prefetched = self._prefetched, None

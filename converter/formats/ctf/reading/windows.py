@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.ctf.streams.packet_fields import PacketFields
 from converter.formats.ctf.streams.stream_types import RecordType
 from converter.kernels.batches.event_arrays import OutputArrays
 
@@ -20,11 +21,21 @@ LOST_PACKETS: Final = -1
 FIRST_NUMBER: Final = -2
 
 
+class PacketHead(NamedTuple):
+    """The header and context of a packet, and the bit of a window from which on records are the packet's."""
+
+    start: int
+    data: NDArray[np.uint8]
+
+
 class Records(NamedTuple):
-    """The input for decoding a window's events: the bytes, and the registers that their packet sets."""
+    """The input for decoding a window's events: the bytes, the registers that their packet sets, and the packets' heads
+    if events have fields of them.
+    """
 
     window: NDArray[np.uint8]
     packet_registers: Sequence[int]
+    packets: Sequence[PacketHead]
 
 
 class Events:
@@ -44,7 +55,9 @@ class Events:
         "columns",
         "count",
         "cpu",
+        "packet_fields",
         "packet_registers",
+        "packets",
         "place",
         "places",
         "size",
@@ -73,6 +86,9 @@ class Events:
         """Start with the events of another window."""
         self.count = 0
         self.cpu = -1
+        self.packet_fields: PacketFields | None = None
         self.window = window
         #: The registers that the packet sets for its records.
         self.packet_registers: Sequence[int] = ()
+        #: The packets with records in the window, if events have fields of them.
+        self.packets: list[PacketHead] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -208,6 +208,18 @@ def _mask(ranges: Sequence[Range], length: int) -> int:
     return mask
 
 
+def texts_of(column: Column, strings: StringTable) -> Iterator[bytes]:
+    """Yield the bytes of a column of texts, interned or not."""
+    if isinstance(column, ListColumn):
+        assert isinstance(column.values, np.ndarray)
+        data = column.values.tobytes()
+        for start, end in pairwise(column.offsets.tolist()):
+            yield data[start:end]
+    elif isinstance(column, np.ndarray):
+        for item in column.tolist():
+            yield strings[item]
+
+
 class Plan(Protocol):
     """Builds the column of a field from the slots that a program has filled."""
 
@@ -276,6 +288,17 @@ class Transformed(NamedTuple):
     def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
         """Return the column."""
         return self.change(self.plan.build(slots, strings))
+
+
+class ConstantText(NamedTuple):
+    """One text for all records, which are counted in a slot."""
+
+    slot: int
+    text: str
+
+    def build(self, slots: Sequence[NDArray[np.uint8]], strings: StringTable) -> Column:
+        """Return the column."""
+        return np.full(len(slots[self.slot]), strings.intern(self.text), np.int32)
 
 
 class Lists(NamedTuple):

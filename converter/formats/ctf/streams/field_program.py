@@ -28,6 +28,7 @@ from converter.formats.ctf.metadata.field_classes import (
     alignment_of,
 )
 from converter.formats.ctf.streams.columns import (
+    ConstantText,
     FieldMember,
     Lists,
     Optionals,
@@ -129,7 +130,7 @@ class FieldAssembler(ScalarAssembler):
             assert isinstance(element, FixedInteger | FixedBits | FixedBoolean | FixedFloat)
             stride = -(-element.length // element.alignment) * element.alignment
             bits = (constant - 1) * stride + element.length if constant else 0
-            self._begin_bits(element.byte_order, alignment, reversed_bits=element.reversed_bits)
+            self._begin_bits(element.byte_order, alignment)
             if not keep and source < 0 and bits < 1 << 39:
                 self._skip(alignment, bits)
                 return None
@@ -183,14 +184,11 @@ class FieldAssembler(ScalarAssembler):
         assert element is not None
         return Lists(slot, element)
 
-    def load_stored(self, declared: FieldDeclaration, location: Location) -> Plan:
-        """Load a value that the packet has set."""
-        assert isinstance(
-            declared, FixedInteger | FixedBits | FixedBoolean | FixedFloat | VariableInteger
-        )
-        plan = self._scalar_plan(declared)
-        self._append("STORE", slot=plan.slot, source=self._registers.of[location])
-        return plan
+    def constant_text(self, text: str) -> Plan:
+        """Return the plan of a column with the same text for every record."""
+        slot = self._slot(1)
+        self._count(slot)
+        return ConstantText(slot, text)
 
     def _inner_structure(
         self, declared: Structure, scope: Scope, path: tuple[str, ...], keep: bool

@@ -54,12 +54,12 @@ class Decoder(NamedTuple):
 class State(NamedTuple):
     """Knowledge of the position: it is `offset` above a multiple of `modulus` bits.
 
-    `orders` are the possible orders of the last bits: the byte order, and True if bits are counted the opposite way.
+    `orders` are the possible byte orders of the last bits.
     """
 
     modulus: int = 1
     offset: int = 0
-    orders: frozenset[tuple[ByteOrder, bool]] = frozenset()
+    orders: frozenset[ByteOrder] = frozenset()
 
 
 class Assembler:
@@ -173,21 +173,20 @@ class Assembler:
     def _go_to(self, state: State) -> None:
         self.modulus, self.offset, self.orders = state
 
-    def _begin_bits(self, order: ByteOrder, alignment: int, *, reversed_bits: bool) -> None:
-        """Prepare for bits of this order: earlier bits of another order must have filled their byte."""
-        of_bits = order, reversed_bits
-        if self.orders and of_bits not in self.orders and alignment < 8:
+    def _begin_bits(self, order: ByteOrder, alignment: int) -> None:
+        """Prepare for bits of this byte order: earlier bits of another one must have filled their byte."""
+        if self.orders and order not in self.orders and alignment < 8:
             align = self._align(alignment)
             if self.modulus < 8 or self.offset % 8:
                 self._append("WHOLE", align=align)
-        self.orders = frozenset({of_bits})
+        self.orders = frozenset({order})
 
     def _join(self, states: list[State]) -> None:
         """Continue with what holds in all of these states."""
         modulus = min(state.modulus for state in states)
         while modulus > 1 and len({state.offset % modulus for state in states}) > 1:
             modulus //= 2
-        orders = frozenset[tuple[ByteOrder, bool]]().union(*(state.orders for state in states))
+        orders = frozenset[ByteOrder]().union(*(state.orders for state in states))
         self._go_to(State(modulus, states[0].offset % modulus, orders))
         self._barrier = len(self._operations)
 

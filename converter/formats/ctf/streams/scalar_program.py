@@ -69,9 +69,7 @@ class ScalarAssembler(Assembler):
     ) -> Plan | None:
         signed = isinstance(declared, FixedInteger) and declared.signed
         register, flags, copy = self._register(declared, scope, path, signed=signed)
-        self._begin_bits(
-            declared.byte_order, declared.alignment, reversed_bits=declared.reversed_bits
-        )
+        self._begin_bits(declared.byte_order, declared.alignment)
         if declared.length > 64:
             return self._wide(declared.length, declared.alignment, integer_flags(declared), keep)
         if register < 0 and not flags and not keep:

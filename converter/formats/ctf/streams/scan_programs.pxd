@@ -27,8 +27,6 @@ cdef enum:
     JUMP = 10
     # Copy register `aux` to `reg`.
     COPY = 11
-    # Put register `aux` in the slot.
-    STORE = 12
     # The position must be that of a byte: the byte order changes.
     WHOLE = 13
     # SKIPs and INTEGERs of whole bytes, one after the other, which a program has joined: `width` bits, of which the

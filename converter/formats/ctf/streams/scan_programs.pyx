@@ -27,7 +27,7 @@ from converter.kernels.tables.strings cimport StringTable
 OPERATIONS = {
     "END": END, "SKIP": SKIP, "INTEGER": INTEGER, "VARIABLE": VARIABLE, "ENDED": ENDED, "BYTES": BYTES,
     "INTEGERS": INTEGERS, "LOOP": LOOP, "LOOP_END": LOOP_END, "SELECT": SELECT, "JUMP": JUMP, "COPY": COPY,
-    "STORE": STORE, "WHOLE": WHOLE,
+    "WHOLE": WHOLE,
 }
 FLAGS = {
     "SIGNED": SIGNED, "BIG": BIG, "REVERSED": REVERSED, "CLOCK": CLOCK, "TEXT": TEXT, "INTERNED": INTERNED,
@@ -204,8 +204,6 @@ cdef class Program:
                 good = good and op.align >= 8
             elif op.code == COPY:
                 good = good and op.aux >= 0 and op.reg >= 0
-            elif op.code == STORE:
-                good = good and op.aux >= 0 and op.slot >= 0
             elif op.code == JUMP:
                 targets.append(op.target)
             elif op.code == LOOP:
@@ -421,9 +419,6 @@ cdef int64_t run(Machine* machine, const Code* code, StringTable strings, int64_
                 return at
         elif op.code == COPY:
             machine.registers[op.reg] = machine.registers[op.aux]
-        elif op.code == STORE:
-            if not put(&machine.slots[op.slot], machine.registers[op.aux]):
-                return NO_MEMORY
         elif op.code == WHOLE:
             if at & 7:
                 return MIXED_ORDERS

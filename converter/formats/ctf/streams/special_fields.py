@@ -10,16 +10,15 @@ from converter.formats.ctf.metadata.field_classes import (
     Blob,
     FieldDeclaration,
     FieldRole,
-    FixedBits,
-    FixedBoolean,
-    FixedFloat,
     FixedInteger,
     Scope,
     Structure,
+    Text,
     VariableInteger,
 )
 from converter.formats.ctf.metadata.field_trees import fields_in, locations
 from converter.formats.ctf.metadata.trace_class import TraceClass
+from converter.formats.ctf.streams.columns import is_spread
 from converter.formats.ctf.streams.field_program import FieldAssembler
 from converter.formats.ctf.streams.program import Registers
 from converter.formats.ctf.streams.scan import FIRST_FREE, REGISTERS
@@ -70,7 +69,7 @@ def packet_special(
         name = _ROLE_REGISTERS.get(role)
         if name is not None:
             return REGISTERS[name], 0
-    if scope is Scope.PACKET_CONTEXT and path == (CPU_FIELD,) and _is_integer(declared):
+    if scope is Scope.PACKET_CONTEXT and path == (CPU_FIELD,) and is_integer(declared):
         return REGISTERS["cpu"], 0
     return None
 
@@ -87,7 +86,8 @@ def header_special(
     return None
 
 
-def _is_integer(declared: FieldDeclaration | None) -> bool:
+def is_integer(declared: FieldDeclaration | None) -> bool:
+    """Return True for an integer of up to 64 bits."""
     return isinstance(declared, FixedInteger | VariableInteger) and (
         isinstance(declared, VariableInteger) or declared.length <= 64
     )
@@ -102,12 +102,18 @@ def begin_bits(*structures: Structure | None) -> int:
     return 64
 
 
-def is_number(declared: FieldDeclaration) -> bool:
-    """Return True if a register holds the value."""
-    match declared:
-        case FixedInteger() | FixedBits() | FixedBoolean() | FixedFloat():
-            return declared.length <= 64
-    return isinstance(declared, VariableInteger)
+def text_member(structure: Structure | None, *names: str) -> str | None:
+    """Return the first of these names that is a text in UTF-8 among the structure's members."""
+    found = {member.name: member.type for member in structure.members} if structure else {}
+    for name in names:
+        declared = found.get(name)
+        if (
+            isinstance(declared, Text)
+            and declared.encoding in ("utf-8", "ascii")
+            and not is_spread(declared)
+        ):
+            return name
+    return None
 
 
 def integer_member(structure: Structure | None, *names: str) -> str | None:
@@ -116,6 +122,6 @@ def integer_member(structure: Structure | None, *names: str) -> str | None:
         return None
     found = {member.name: member.type for member in structure.members}
     for name in names:
-        if _is_integer(found.get(name)):
+        if is_integer(found.get(name)):
             return name
     return None

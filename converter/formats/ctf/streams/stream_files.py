@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from converter.errors import TraceError
@@ -23,6 +23,8 @@ class StreamState:
     begin: int = 0
     #: The clock at the end of a file, for packets without their own.
     clock: int = 0
+    #: The files that were read before.
+    earlier: list[StreamFile] = field(default_factory=list)
 
 
 def updated_clock(clock: int, value: int, bits: int) -> int:

@@ -9,10 +9,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from converter.errors import TraceError
+from converter.formats.ctf import qt
 from converter.formats.ctf.lttng_events import PRIORITY_OFFSET
 from converter.formats.ctf.mapping import (
     CPU_FIELD,
-    NAME_CONTEXT,
+    NAME_CONTEXTS,
+    PERF_CPU,
     PERF_PROCESS,
     PERF_THREAD,
     PROCESS_CONTEXTS,
@@ -27,15 +29,20 @@ from converter.formats.ctf.metadata.field_classes import (
     Location,
     Scope,
     Structure,
-    Text,
     alignment_of,
 )
-from converter.formats.ctf.metadata.field_trees import fields_in, locations, roles_in
+from converter.formats.ctf.metadata.field_trees import (
+    fields_in,
+    has_plain_fields,
+    locations,
+    roles_in,
+)
 from converter.formats.ctf.metadata.trace_class import EventRecordClass, StreamClass, TraceClass
 from converter.formats.ctf.side_table import SideTable
 from converter.formats.ctf.streams.addresses import NAMING
 from converter.formats.ctf.streams.columns import FieldMember, Plan, Transformed, field_class
 from converter.formats.ctf.streams.field_program import FieldAssembler
+from converter.formats.ctf.streams.packet_fields import PacketField, PacketFields, packet_thread
 from converter.formats.ctf.streams.program import Decoder, Registers, State
 from converter.formats.ctf.streams.scan import FIRST_FREE, REGISTERS
 from converter.formats.ctf.streams.scan_programs import Program
@@ -43,9 +50,9 @@ from converter.formats.ctf.streams.special_fields import (
     begin_bits,
     header_special,
     integer_member,
-    is_number,
     nothing_special,
     packet_special,
+    text_member,
 )
 from converter.formats.ctf.streams.tasks import PERF_COMM, STATEDUMP_NAME
 from converter.formats.ctf.zephyr import (
@@ -57,8 +64,8 @@ from converter.formats.ctf.zephyr import (
 )
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
-from converter.ir.field_classes import FieldClass
-from converter.ir.kinds import Kind
+from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
 
 #: The largest alignment that records can be read with: windows start at multiples of it.
 MAX_ALIGNMENT: Final = 1 << 20
@@ -89,6 +96,8 @@ class RecordType(NamedTuple):
     named: Callable[[], RecordType] | None = None
     #: True if a program has recorded them, not a kernel.
     of_program: bool = False
+    #: The field with the CPU of each record, where packets do not say it.
+    cpu_field: int | None = None
 
 
 class StreamType:
@@ -106,14 +115,20 @@ class StreamType:
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
         self.begin_bits = begin_bits(*packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
+        self._names = frozenset(record.name for record in stream.events.values())
         #: The CPU of records whose packets name none.
-        self.cpu = 0 if is_zephyr(record.name for record in stream.events.values()) else -1
+        self.cpu = 0 if is_zephyr(self._names) else -1
         # Records without a time have that of the start of their packet.
         self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
         self._registers = Registers(FIRST_FREE)
-        self._packet_extras = self._packet_values() if side_table is None else []
         self._thread = self._thread_contexts()
         self._reserve_registers()
+        thread = packet_thread(trace, stream) if not self._thread else None
+        #: The fields that packets have for their records; None if there are none.
+        self.packet_fields: PacketFields | None = None
+        if side_table is None:
+            fields = PacketFields(trace, stream, thread, self._registers)
+            self.packet_fields = fields if fields.is_needed else None
         #: The first registers, which each packet sets; 0 if no record depends on them.
         self.packet_registers = (
             self._packet_register_count if self._packet_register_count > FIRST_FREE else 0
@@ -146,19 +161,6 @@ class StreamType:
             result += [record.specific_context, record.payload]
         return result
 
-    def _packet_values(self) -> list[tuple[Scope, FieldMember]]:
-        """Return the otherwise unused numbers in a packet's header and context: all records of the packet get them."""
-        found = []
-        for scope, structure in (
-            (Scope.PACKET_HEADER, self.trace.packet_header),
-            (Scope.PACKET_CONTEXT, self.stream.packet_context),
-        ):
-            for member in structure.members if structure is not None else ():
-                is_cpu = scope is Scope.PACKET_CONTEXT and member.name == CPU_FIELD
-                if is_number(member.type) and not is_cpu and not roles_in(member.type):
-                    found.append((scope, FieldMember(member.name, member.type)))
-        return found
-
     def _reserve_registers(self) -> None:
         stream = self.stream
         wanted: list[Location] = []
@@ -167,8 +169,7 @@ class StreamType:
         of_records: list[Location] = []
         for structure in self._structures():
             of_records += locations(structure)
-        of_packets = [Location(scope, (member.name,)) for scope, member in self._packet_extras]
-        of_packets += [place for place in of_records if place.scope <= Scope.PACKET_CONTEXT]
+        of_packets = [place for place in of_records if place.scope <= Scope.PACKET_CONTEXT]
         # Registers that records need of their packets come first: each window keeps them.
         self._registers.add(of_packets)
         self._packet_register_count = self._registers.count
@@ -178,7 +179,7 @@ class StreamType:
         self._header_extras = frozenset(
             member.name
             for member in (header.members if header is not None else ())
-            if not roles_in(member.type)
+            if has_plain_fields(member.type)
         )
         needed = set(of_records) - set(locations(header))
         # Fields of the header and the common context are delivered, or needed to read others: records are decoded from
@@ -208,9 +209,9 @@ class StreamType:
         found = {thread: "tid"}
         if process is not None:
             found[process] = "pid"
-        name = {member.name: member.type for member in context.members}.get(NAME_CONTEXT)
-        if isinstance(name, Text) and name.encoding in ("utf-8", "ascii"):
-            found[NAME_CONTEXT] = "name"
+        name = text_member(context, *NAME_CONTEXTS)
+        if name is not None:
+            found[name] = "name"
         if self._side_table is not None and integer_member(context, TRACK_CONTEXT):
             found[TRACK_CONTEXT] = "track"
         return found
@@ -231,6 +232,12 @@ class StreamType:
         of_trace = self.trace.environment.get("vpid")
         return of_trace if isinstance(of_trace, int) else tid
 
+    @property
+    def _has_names(self) -> bool:
+        """True if the common context, or the packets', name threads."""
+        of_packets = self.packet_fields is not None and self.packet_fields.name is not None
+        return self._side_table is None and ("name" in self._thread.values() or of_packets)
+
     def record_type(self, id: int) -> RecordType | None:
         """Return the record class of this ID, or None if the metadata have none."""
         if id not in self._types:
@@ -242,6 +249,85 @@ class StreamType:
                     record = only
             self._types[id] = self._compile(record) if record is not None else None
         return self._types[id]
+
+    def _decoded(
+        self, record: EventRecordClass, *, named: bool
+    ) -> tuple[FieldAssembler, EventClass, list[Plan]]:
+        """Return the program for the fields of a record class, its event class, and the plans of its columns."""
+        stream = self.stream
+        whole = self.from_header or named
+        decode = FieldAssembler(
+            self._registers, nothing_special, State() if whole else self._common_state
+        )
+        extras: list[tuple[FieldMember, Plan]] = []
+        common: list[tuple[FieldMember, Plan]] = []
+        if whole:
+            extras = decode.members(
+                stream.event_header,
+                Scope.EVENT_HEADER,
+                lambda member: member.name in self._header_extras,
+            )
+            common = decode.members(
+                stream.common_context,
+                Scope.COMMON_CONTEXT,
+                lambda member: (
+                    member.name not in self._thread
+                    or (named and self._thread[member.name] == "name")
+                ),
+            )
+        specific = decode.members(record.specific_context, Scope.SPECIFIC_CONTEXT, lambda _: True)
+        payload = decode.members(record.payload, Scope.PAYLOAD, lambda _: True)
+        # The name of the thread comes last.
+        name = [item for item in common if item[0].name in self._thread]
+        common = [item for item in common if item[0].name not in self._thread]
+        context = [
+            *_typed(specific, Scope.SPECIFIC_CONTEXT),
+            *_typed(common, Scope.COMMON_CONTEXT),
+            *_typed(extras, Scope.EVENT_HEADER),
+        ]
+        plans = [plan for _, plan in (*payload, *specific, *common, *extras)]
+        packets = self.packet_fields
+        if packets is not None:
+            for number, (scope, member) in enumerate(packets.members):
+                context.append((member.name, field_class(member.type, scope, (member.name,))))
+                plans.append(PacketField(packets, number))
+        context += _typed(name, Scope.COMMON_CONTEXT)
+        plans += [plan for _, plan in name]
+        if packets is not None and named and packets.name is not None:
+            context.append((packets.name, StringClass()))
+            plans.append(PacketField(packets, len(packets.members)))
+        declared = event_class(
+            record.name, _typed(payload, Scope.PAYLOAD), context, timed=self.is_timed
+        )
+        return decode, declared, plans
+
+    def _interpreted(
+        self,
+        record: EventRecordClass,
+        declared: EventClass,
+        plans: list[Plan],
+        decode: FieldAssembler,
+    ) -> tuple[EventClass, list[Plan]]:
+        """Return the event class with what the side table, or the recorder's conventions, say of it."""
+        if self._side_table is not None:
+            recorded = self._side_table.recorded_class(record.id, declared)
+            if recorded is None:
+                return declared, plans
+            return recorded.event_class, [
+                plan if change is None else Transformed(plan, change)
+                for plan, change in zip(plans, recorded.transforms, strict=True)
+            ]
+        if is_switch(declared):
+            thread = thread_index(declared)
+            assert thread is not None
+            return as_switch(declared), [*plans, Transformed(plans[thread], unknown_tasks)]
+        if self.trace.environment.get("tracer_name") == qt.TRACER:
+            name = qt.range_name(record.name, self._names)
+            if name is not None:
+                return qt.as_begin(declared), [*plans, decode.constant_text(name)]
+            if qt.ends_range(record.name, self._names):
+                return qt.as_end(declared), plans
+        return declared, plans
 
     def _compile(self, record: EventRecordClass, *, named: bool = False) -> RecordType:
         stream = self.stream
@@ -263,71 +349,8 @@ class StreamType:
         scan.structure(record.specific_context, Scope.SPECIFIC_CONTEXT)
         scan.structure(record.payload, Scope.PAYLOAD)
 
-        consumed = frozenset(threads) - {NAME_CONTEXT if named else ""}
-        whole = self.from_header or named
-        decode = FieldAssembler(
-            self._registers, nothing_special, State() if whole else self._common_state
-        )
-        extras = (
-            decode.members(
-                stream.event_header,
-                Scope.EVENT_HEADER,
-                lambda member: member.name in self._header_extras,
-            )
-            if whole
-            else []
-        )
-        common = (
-            decode.members(
-                stream.common_context,
-                Scope.COMMON_CONTEXT,
-                lambda member: member.name not in consumed,
-            )
-            if whole
-            else []
-        )
-        specific = decode.members(record.specific_context, Scope.SPECIFIC_CONTEXT, lambda _: True)
-        payload = decode.members(record.payload, Scope.PAYLOAD, lambda _: True)
-        packet = [
-            (scope, member, decode.load_stored(member.type, Location(scope, (member.name,))))
-            for scope, member in self._packet_extras
-        ]
-        # The name of the thread comes last.
-        name = [item for item in common if item[0].name in threads]
-        common = [item for item in common if item[0].name not in threads]
-
-        declared = event_class(
-            record.name,
-            _typed(payload, Scope.PAYLOAD),
-            [
-                *_typed(specific, Scope.SPECIFIC_CONTEXT),
-                *_typed(common, Scope.COMMON_CONTEXT),
-                *_typed(extras, Scope.EVENT_HEADER),
-                *(
-                    (member.name, field_class(member.type, scope, (member.name,)))
-                    for scope, member, _ in packet
-                ),
-                *_typed(name, Scope.COMMON_CONTEXT),
-            ],
-            timed=self.is_timed,
-        )
-        plans = [plan for _, plan in (*payload, *specific, *common, *extras)]
-        plans += [plan for _, _, plan in packet]
-        plans += [plan for _, plan in name]
-        delivered = declared
-        if self._side_table is None and is_switch(declared):
-            thread = thread_index(declared)
-            assert thread is not None
-            plans.append(Transformed(plans[thread], unknown_tasks))
-            delivered = as_switch(declared)
-        if self._side_table is not None:
-            recorded = self._side_table.recorded_class(record.id, declared)
-            if recorded is not None:
-                delivered = recorded.event_class
-                plans = [
-                    plan if change is None else Transformed(plan, change)
-                    for plan, change in zip(plans, recorded.transforms, strict=True)
-                ]
+        decode, declared, plans = self._decoded(record, named=named)
+        delivered, plans = self._interpreted(record, declared, plans, decode)
         adjusted = shifted_priorities(record.name, delivered)
         plans = [
             Transformed(plan, _more_offset) if number in adjusted else plan
@@ -336,8 +359,10 @@ class StreamType:
         key = (
             delivered,
             declared,
-            (self.trace.packet_header, stream.packet_context) if self.packet_registers else None,
-            stream.event_header if whole else None,
+            (self.trace.packet_header, stream.packet_context)
+            if self.packet_registers or self.packet_fields is not None
+            else None,
+            stream.event_header if self.from_header or named else None,
             stream.common_context,
             record.specific_context,
             record.payload,
@@ -351,10 +376,21 @@ class StreamType:
             key,
             self.packet_registers,
             cache(lambda: self._compile(record, named=True))
-            if NAME_CONTEXT in threads and not named and self._side_table is None
+            if self._has_names and not named
             else None,
             self.trace.environment.get("domain", _KERNEL) != _KERNEL,
+            self._cpu_field(delivered),
         )
+
+    def _cpu_field(self, delivered: EventClass) -> int | None:
+        """Return the field with the CPU of each record: a context `cpu_id`, or perf's `perf_cpu`."""
+        if self._side_table is not None or self.has_cpu:
+            return None
+        for number, field in enumerate(delivered.fields):
+            name = CPU_FIELD if field.role is Role.CONTEXT else PERF_CPU
+            if field.name == name and isinstance(field.type, IntegerClass):
+                return number
+        return None
 
 
 def _more_offset(column: Column) -> Column:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 
 from converter.formats.ctf import zephyr
 from converter.formats.ctf.side_table import SideTable
+from converter.formats.ctf.streams.columns import texts_of
 from converter.formats.ctf.streams.scan_columns import follow_switches
-from converter.ir.columns import ListColumn
+from converter.ir.columns import Column
 from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
@@ -52,6 +52,8 @@ class Tasks:
         #: The process of each thread of the machine, as far as it is recorded.
         self._process_of: dict[int, int] = {}
         self._names: dict[int, str] = {}
+        #: The IDs given to threads that have only names.
+        self._by_name: dict[bytes, int] = {}
         self._current = np.full(0, -1, np.int32)
         self._first_current: dict[int, int] = {}
         self._has_side_table = False
@@ -92,6 +94,20 @@ class Tasks:
                     renamed[i] = self._trace.threads[thread].name != text
             placements[i] = self._placement(thread, track) if self._has_side_table else thread
         return placements, renamed
+
+    def of_packets(
+        self, entries: Iterable[tuple[int, int, bytes]]
+    ) -> Iterator[tuple[int, int, int, bytes]]:
+        """Yield the entry for `placements` of each (process ID, thread ID, thread name) that a packet says.
+
+        Threads without an ID are numbered from 1 in the order of their names' appearance. A thread without a process is
+        its own.
+        """
+        for pid, tid, name in entries:
+            known = tid
+            if tid == NO_ID and name:
+                known = self._by_name.setdefault(name, len(self._by_name) + 1)
+            yield (known if pid == NO_ID else pid), known, -1, name
 
     def _placement(self, thread: int, track: int) -> int:
         if not 0 <= track < len(self._trace.tracks):
@@ -186,17 +202,9 @@ class Tasks:
         index = self._trace.event_classes[id].index_of(role)
         return [] if index is None else _numbers(batch.tables[id].column(index))
 
-    def _texts(self, column: object) -> Iterator[str]:
-        strings = self._trace.strings
-        if isinstance(column, ListColumn):
-            assert isinstance(column.values, np.ndarray)
-            ends = column.offsets.tolist()
-            data = column.values.tobytes()
-            for start, end in pairwise(ends):
-                yield data[start:end].decode("utf-8", "surrogateescape")
-        elif isinstance(column, np.ndarray):
-            for item in column.tolist():
-                yield strings[item].decode("utf-8", "surrogateescape")
+    def _texts(self, column: Column) -> Iterator[str]:
+        for text in texts_of(column, self._trace.strings):
+            yield text.decode("utf-8", "surrogateescape")
 
     def _learn_names(self, batch: Batch, id: int, tid_role: Role, comm_role: Role) -> None:
         declared = self._trace.event_classes[id]

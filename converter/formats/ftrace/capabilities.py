@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from converter.formats.ftrace.address_texts import address_forms, with_addresses
 from converter.formats.ftrace.event_format.event_classes import DISCARDED
 from converter.formats.ftrace.event_format.fields import fields_of
 from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, LONG_SIZE
@@ -293,6 +294,7 @@ def _adapt(partition: Partition, projection: Projection) -> Partition:
     point = point_of(partition.event_class)
     if point is None:
         return adapt_typed(partition, projection) if kind is Kind.TYPED else partition
+    partition = with_addresses(partition, projection, address_forms(point))
     sizes = _array_sizes(point)
     columns = partition.lazy_columns()
     for part, size in sizes:
@@ -327,6 +329,7 @@ def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
         if declared.location is Location.INLINE
         and declared.size
         and isinstance(field.type, StringClass)
+        and field.name not in address_forms(point)
     ]
 
 

@@ -9,8 +9,6 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from converter.errors import UnsupportedError
 from converter.formats.ftrace.event_format.gathers import BytesAt
 from converter.formats.ftrace.event_format.record_tables import Records
@@ -20,15 +18,15 @@ from converter.formats.ftrace.event_format.syntax import (
     FormatSyntaxError,
     Location,
 )
-from converter.ir.columns import Column, ListColumn, list_of_bytes, value
-from converter.ir.distinct_values import map_distinct
-from converter.ir.field_classes import StringClass
+from converter.ir.columns import Column, ListColumn, list_of_bytes, string_ids, take
+from converter.ir.distinct_values import distinct, map_distinct
 from converter.kernels.tables.strings import StringTable
 
 #: The number of bytes that a suffix of `%p` prints; sockaddr has any number.
 _SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}
 _SOCKETS: Final = ("IS", "iS")
 _ADDRESS: Final = re.compile("%p(?:[Ii][46S]|[MmU])")
+_IPV4: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 _AF_INET: Final = 2
 _AF_INET6: Final = 10
 
@@ -71,6 +69,41 @@ def _suits(field: FormatField, suffix: str) -> bool:
     return field.location is Location.INLINE and field.is_array and field.size == size
 
 
+class AddressForm(NamedTuple):
+    """The text of an address in a field of `size` bytes, as `%p` with a suffix prints it."""
+
+    suffix: str
+    size: int
+    big_endian: bool
+    long_size: int = 8
+
+    @property
+    def is_socket(self) -> bool:
+        """True for a sockaddr, whose family decides how much of the field is used."""
+        return self.suffix[:2] in _SOCKETS
+
+    def text(self, memory: bytes) -> bytes:
+        """Return the text; the kernel prints nothing for a socket of another family, which is hexadecimal here."""
+        from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder, format_memory
+
+        order: ByteOrder = "big" if self.big_endian else "little"
+        shown = format_memory(self.suffix, memory, None, order, self.long_size)
+        return (shown or memory.hex()).encode("latin-1")
+
+    def packed(self, text: bytes) -> bytes:
+        """Return the bytes of a text; ValueError where it does not have this form."""
+        form = _SocketCodec if self.is_socket else _AddressCodec
+        order = "big" if self.big_endian else "little"
+        return form(self.suffix, self.size, order).packed(text.decode("ascii"))
+
+    def packed_or_none(self, text: bytes) -> bytes | None:
+        """Return the bytes of a text; None where it does not have this form."""
+        try:
+            return self.packed(text)
+        except ValueError:
+            return None
+
+
 class AddressAt(NamedTuple):
     """The text of an address, as `%p` with a suffix prints it."""
 
@@ -80,44 +113,33 @@ class AddressAt(NamedTuple):
 
     def load(self, records: Records) -> Column:
         """Return the column. Each distinct address is converted to text once."""
-        from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder, format_memory
-
         column = self.bytes.copied(records, 1, until_nul=False)
-        assert isinstance(column.values, np.ndarray)
         found = StringTable()
-        ids = np.empty(records.count, np.int32)
-        sizes = np.diff(column.offsets)
-        found.intern_spans(column.values, column.offsets[:-1].copy(), sizes, ids)
-        order: ByteOrder = "big" if records.big_endian else "little"
-
-        def text(id: int) -> int:
-            memory = found[id]
-            shown = format_memory(self.suffix, memory, None, order, self.long_size)
-            # The kernel prints nothing for a socket of another family.
-            return records.strings.intern((shown or memory.hex()).encode("latin-1"))
-
-        return map_distinct(ids, text)
+        ids = string_ids(column, found)
+        form = AddressForm(self.suffix, self.bytes.length, records.big_endian, self.long_size)
+        return map_distinct(ids, lambda id: records.strings.intern(form.text(found[id])))
 
 
 def packer(
     field: FormatField, suffix: str, *, big_endian: bool
 ) -> Callable[[Column, StringTable], ListColumn]:
     """Return a function that converts a column of address texts back to the field's bytes."""
-    form = _SocketCodec if suffix[:2] in _SOCKETS else _AddressCodec
-    packed = form(suffix, field.size, "big" if big_endian else "little").packed
+    form = AddressForm(suffix, field.size, big_endian)
 
     def pack(column: Column, strings: StringTable) -> ListColumn:
-        texts = [value(column, StringClass(), row, strings) for row in range(len(column))]
-        known: dict[bytes, bytes] = {}
-        for text in set(texts):
+        texts, which = distinct(string_ids(column, strings))
+        known = []
+        for text in map(strings.__getitem__, texts.tolist()):
             try:
-                known[text] = packed(text.decode("ascii"))
+                known.append(form.packed(text))
             except ValueError as error:
                 raise UnsupportedError(
                     f"{text!r} is no address that %p{suffix} prints",
                     field=field.name,
                 ) from error
-        return list_of_bytes([known[text] for text in texts])
+        packed = take(list_of_bytes(known), which)
+        assert isinstance(packed, ListColumn)
+        return packed
 
     return pack
 
@@ -132,6 +154,8 @@ class _AddressCodec:
         """Return the bytes of a text; ValueError where it does not have this format."""
         suffix = self._suffix
         if suffix[:2] in ("I4", "i4"):
+            if not _IPV4.fullmatch(text):
+                raise ValueError(text)
             data = bytes(int(part) for part in text.split("."))
             data = data[::-1] if self._little else data
         elif suffix[:2] == "I6":
@@ -184,4 +208,6 @@ class _SocketCodec:
 def _ipv6(text: str) -> bytes:
     from ipaddress import IPv6Address
 
+    if "%" in text:
+        raise ValueError(text)
     return IPv6Address(text).packed

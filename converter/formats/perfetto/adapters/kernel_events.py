@@ -8,7 +8,10 @@ from typing import Final
 
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.adapters.positions import syscalls_as_raw
-from converter.formats.perfetto.adapters.record_shapes import with_unicode_names
+from converter.formats.perfetto.adapters.record_shapes import (
+    with_numeric_addresses,
+    with_unicode_names,
+)
 from converter.formats.perfetto.adapters.scheduling import is_of_task_states
 from converter.formats.perfetto.protobuf.descriptors import typed_event
 from converter.formats.perfetto.protobuf.event_schemas import (
@@ -210,6 +213,8 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
 
     def adapt(partition: Partition, projection: Projection) -> Partition:
         partition = adapter(with_unicode_names(partition, projection), projection)
+        if point_of(partition.event_class) is not None:
+            partition = with_numeric_addresses(partition, projection)
         # In a trace that was read from Perfetto they were not shown either.
         if not projection.is_own:
             for field in _unshown(partition.event_class):

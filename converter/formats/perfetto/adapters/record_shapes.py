@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
-from converter.ir.columns import ListColumn, StructColumn
+from converter.ir.columns import ListColumn, StructColumn, string_ids
+from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field, class_label
-from converter.ir.field_classes import ArrayClass, FieldClass, StringClass
+from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
 from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
@@ -116,3 +119,41 @@ def with_unicode_names(partition: Partition, projection: Projection) -> Partitio
     return partition.rewritten(
         partition.derive(("valid names",), new_class), partition.lazy_columns()
     )
+
+
+#: The fields of typed events that are IPv4 addresses: the number that their bytes are in memory (little-endian).
+_IPV4_FIELDS: Final = frozenset({"saddr", "daddr"})
+_IPV4: Final = re.compile(rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})")
+
+
+def with_numeric_addresses(partition: Partition, projection: Projection) -> Partition:
+    """Convert texts of IPv4 addresses to the numbers that messages have for them; others remain."""
+    strings = projection.source.strings
+    for index, field in enumerate(partition.event_class.fields):
+        if field.name not in _IPV4_FIELDS or not isinstance(field.type, StringClass):
+            continue
+        ids, which = distinct(string_ids(partition.table.column(index), strings))
+        numbers = [_ipv4_number(strings[id]) for id in ids.tolist()]
+        if None in numbers:
+            continue
+        what = f"{field.name!r} of {class_label(partition.event_class)}: address as a number"
+        projection.lose(LossKind.RETYPED, what, partition)
+        columns: list[Any] = partition.lazy_columns()
+        columns[index] = np.array(numbers, np.uint32)[which]
+        event_class = partition.derive(
+            ("number", index), partial(_with_type, partition.event_class, index, IntegerClass(32))
+        )
+        partition = partition.rewritten(event_class, columns)
+    return partition
+
+
+def _ipv4_number(text: bytes) -> int | None:
+    found = _IPV4.fullmatch(text)
+    parts = [int(part) for part in found.groups()] if found else []
+    return int.from_bytes(bytes(parts), "little") if parts and max(parts) <= 0xFF else None
+
+
+def _with_type(event_class: EventClass, index: int, field_class: FieldClass) -> EventClass:
+    fields = list(event_class.fields)
+    fields[index] = replace(fields[index], type=field_class)
+    return replace(event_class, fields=tuple(fields))

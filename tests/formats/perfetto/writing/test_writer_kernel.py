@@ -124,6 +124,34 @@ def test_other_tracepoints_are_described():
     assert (described.field_id, described.group_name) == (65536, "sched")
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        (b"127.0.0.1", 16777343),
+        (b"192.168.1.2", 33663168),
+        (b"0.0.0.0", 0),
+        (b"255.255.255.255", 0xFFFF_FFFF),
+    ],
+)
+def test_an_ipv4_address_is_the_number_of_its_bytes(text, number):
+    fields = (Field("family", IntegerClass(16)), Field("saddr", StringClass()))
+    event_class = EventClass(Kind.TYPED, "inet_sock_set_state", "sock", fields)
+    target, report = project(trace_of(event_class, (2, text), cpu=0), CAPABILITIES, "perfetto")
+    (event,) = kernel_events(written(target))
+    assert event.inet_sock_set_state.saddr == number
+    assert not [loss for loss in report if loss.loss_class == "shown"]
+
+
+@pytest.mark.parametrize("text", [b"256.0.0.1", b"localhost", b""])
+def test_a_text_that_is_no_ipv4_address_is_counted(text):
+    event_class = EventClass(
+        Kind.TYPED, "inet_sock_set_state", "sock", (Field("saddr", StringClass()),)
+    )
+    target, report = project(trace_of(event_class, (text,), cpu=0), CAPABILITIES, "perfetto")
+    written(target)
+    assert [loss for loss in report if loss.loss_class == "shown" and "saddr" in loss.what]
+
+
 def test_more_fields_than_a_generic_event_has_go_to_instants():
     fields = tuple(Field(f"f{i}", IntegerClass(64)) for i in range(40))
     event_class = EventClass(Kind.TYPED, "big", "test", fields)

@@ -20,6 +20,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     PlacedField,
     distinct,
     fits_list,
+    has_text,
     is_flags,
     place_described,
     place_typed,
@@ -217,8 +218,7 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
             partition = with_numeric_addresses(partition, projection)
         # In a trace that was read from Perfetto they were not shown either.
         if not projection.is_own:
-            for field in _unshown(partition.event_class):
-                what = f"{field.name!r} of {class_label(partition.event_class)}"
+            for what in _unshown(partition.event_class):
                 projection.lose(LossKind.UNSHOWN, what, partition)
         return partition
 
@@ -226,15 +226,27 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
 
 
 @cache
-def _unshown(event_class: EventClass) -> tuple[Field, ...]:
-    """Return the fields of a class that are not in its message, without those for the position of an event."""
-    if is_of_task_states(event_class) or event_class.native == tracepoints.DESCRIBED_EVENT:
+def _unshown(event_class: EventClass) -> tuple[str, ...]:
+    """Return what importers do not show of a class: fields that are not in its message, lists without a text.
+
+    Those for the position of an event are not meant.
+    """
+    if is_of_task_states(event_class):
         return ()
+    name = class_label(event_class)
     point = point_of(event_class)
+    if event_class.native == tracepoints.DESCRIBED_EVENT or (
+        point is None and event_class.kind is Kind.TYPED
+    ):
+        return tuple(
+            f"{item.field.name!r} of {name}: all elements but the last"
+            for item in place_described(event_class.fields)
+            if has_text(item.field.type) and not item.text_number
+        )
     if point is None:
         return ()
     return tuple(
-        item.field
+        f"{item.field.name!r} of {name}"
         for item in _placed(event_class, point)
         if item.number >= FIRST_EXTRA and item.field.role not in CONTEXT_ROLES
     )

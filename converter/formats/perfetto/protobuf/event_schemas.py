@@ -29,7 +29,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.text import is_unicode
 from converter.projection.domain.linux_tracepoints import TEXT_ROLES
-from converter.projection.engine.types import converts, is_stack
+from converter.projection.engine.types import converts
 
 #: The trace attribute with declarations, as JSON: a list of {"event": field number in FtraceEvent, "shape": which of
 #: the event's declarations, "fields": [[name, number, type, role], ...]}. It is alone in its packet.
@@ -247,24 +247,32 @@ def place_typed(
 def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
     """Place the fields of a class in a generic event: numbered in their order, as far as there are numbers.
 
-    Importers would show only the last address of a call stack, and no name: it has an additional text for them.
+    Lists and bytes have an additional text for importers, as far as there are numbers for these.
     """
+    kept = [(field, _plain(field)) for field in fields if is_unicode(field.name)]
+    kept = [(field, wanted) for field, wanted in kept if _suits(field.role, wanted.type)]
+    needed = sum(not is_flags(field) and _is_describable(plain.type) for field, plain in kept)
+    #: The numbers that remain for texts.
+    left = MAX_DESCRIBED - needed
     placed = []
     number = 0
-    for field in fields:
-        wanted = _plain(field)
-        if not is_unicode(field.name) or not _suits(field.role, wanted.type):
-            continue
+    for field, wanted in kept:
         if is_flags(field):
             placed.append(PlacedField(wanted, COMMON_FLAGS))
         elif number < MAX_DESCRIBED and _is_describable(wanted.type):
             number += 1
-            if is_stack(wanted.type):
+            if has_text(wanted.type) and left > 0:
                 placed.append(PlacedField(wanted, number, number + 1))
                 number += 1
+                left -= 1
             else:
                 placed.append(PlacedField(wanted, number))
     return tuple(placed)
+
+
+def has_text(field_class: FieldClass) -> bool:
+    """Return True if importers need a text to show the values: of a list they show one element, bytes as a text."""
+    return isinstance(field_class, ArrayClass | BytesClass)
 
 
 def _plain(field: Field) -> Field:

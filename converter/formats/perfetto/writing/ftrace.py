@@ -35,9 +35,9 @@ from converter.formats.perfetto.writing.instructions import (
     text_getter,
 )
 from converter.formats.perfetto.writing.kernels import emit as kernel
+from converter.formats.perfetto.writing.list_texts import list_texts
 from converter.formats.perfetto.writing.metadata import attributes, new_packet
-from converter.ir.columns import Column, ListColumn
-from converter.ir.events import EventClass, Field, Table
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -50,7 +50,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
-from converter.projection.engine.texts import stack_texts
 
 # google.protobuf.FieldDescriptorProto.Type of the values of generic events.
 _DOUBLE, _FLOAT, _INT64, _UINT64, _STRING, _BYTES = 1, 2, 3, 4, 9, 12
@@ -144,7 +143,7 @@ class FtraceOutput:
         inside = _in_order(placed)
         for item, getter in sorted(inside, key=lambda pair: pair[0].shown_number):
             if item.text_number:
-                steps.add(kernel.TEXT, tag_of(item.text_number, BYTES), self._stack_text(getter))
+                steps.add(kernel.TEXT, tag_of(item.text_number, BYTES), self._text(item, getter))
             else:
                 _add_field(steps, item.number, item.field, getter)
         for item, getter in inside:
@@ -156,19 +155,17 @@ class FtraceOutput:
             "event_descriptor": _descriptor(_shown_name(event_class), placed),
         }
         head = new_packet(ftrace_events={"cpu": 0, "generic_event_descriptors": [described]})
-        if not _matches_descriptor(event_class):
+        has_texts = any(item.text_number for item in placed)
+        if has_texts or not _matches_descriptor(event_class):
             self._declared.append(declaration(number, 0, placed))
         message = Steps()
         message.message(number, _with_flags(event_class, steps))
         return message, head
 
-    def _stack_text(self, getter: Getter) -> Getter:
-        def text(table: Table) -> Column:
-            column = getter(table)
-            assert isinstance(column, ListColumn)
-            return stack_texts(column, self._trace)
-
-        return text
+    def _text(self, item: PlacedField, getter: Getter) -> Getter:
+        """Return the text that importers show of a list or of bytes."""
+        field_class = item.field.type
+        return text_getter(lambda table: list_texts(getter(table), field_class, self._trace))
 
 
 def _numbers_of_symbols(event_class: EventClass) -> frozenset[int]:

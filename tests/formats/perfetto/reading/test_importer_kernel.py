@@ -319,6 +319,8 @@ def test_call_stacks_of_the_kernel_are_samples_besides(tmp_path):
     texts = "select display_value from args where flat_key = 'caller' and value_type = 'string'"
     assert answer(path, texts) == [
         ["inner <- middle <- outer"],
+        ["[0x7f001000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0]"],
+        ["[0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0]"],
         ["middle <- 0xffffffffffffffff"],
     ]
     # Each is one event again, its addresses and their names included.
@@ -328,3 +330,38 @@ def test_call_stacks_of_the_kernel_are_samples_besides(tmp_path):
         for file in (source, back)
     ]
     assert words[0] == words[1]
+
+
+def test_lists_and_bytes_of_generic_events_are_shown_whole(tmp_path):
+    k = Kernel()
+    text = format_text(
+        "gen",
+        77,
+        "__data_loc u32[] many 8 4 0\nu8 few[6] 12 6 0\n"
+        "s16 signed[3] 18 6 1\nunsigned long mask[2] 24 16 0\nchar name[4] 40 4 0",
+        '"%d", REC->name[0]',
+    )
+    records = [
+        k.common(77, 42)
+        + k.pack("I", 44 | 4 * len(many) << 16)
+        + few
+        + k.pack("3h2Q4s", -1, 2, -3, 1, 1 << 63, b"abc")
+        + k.pack(f"{len(many)}I", *many)
+        for many, few in (([1, 4_000_000_000, 3], b"\1\2\0\4\5\xff"), ([], bytes(6)))
+    ]
+    page = k.page(10, *(k.record(1, one) for one in records))
+    file = File(k, {0: page}, formats={"user_events": [text]})
+    source, path = tmp_path / "a.dat", tmp_path / "a.pftrace"
+    source.write_bytes(file.version_7())
+    losses = converter.convert(source, path)
+    assert not [loss for loss in losses if loss.loss_class == "shown"]
+    assert errors(path) == {}
+    of_key = "select display_value from args where flat_key = '{}'"
+    assert answer(path, of_key.format("many")) == [["[1, 4000000000, 3]"], ["[]"]]
+    assert answer(path, of_key.format("few")) == [
+        ["01 02 00 04 05 ff"],
+        ["00 00 00 00 00 00"],
+    ]
+    assert answer(path, of_key.format("signed")) == [["[-1, 2, -3]"]] * 2
+    assert answer(path, of_key.format("mask")) == [["[1, 9223372036854775808]"]] * 2
+    assert answer(path, of_key.format("name")) == [["abc"]] * 2

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from google.protobuf import descriptor_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
@@ -28,17 +29,22 @@ from support.strategies import batch_of
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping, tracepoints
 from converter.formats.perfetto.protobuf.descriptors import typed_event
+from converter.formats.perfetto.writing.list_texts import list_texts
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
+from converter.ir.columns import column_from_values, take, value
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
+    ArrayClass,
     BooleanClass,
+    BytesClass,
     IntegerClass,
     StringClass,
+    Style,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
-from converter.ir.trace import Process, Thread
+from converter.ir.trace import Process, Thread, Trace
 from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
 from converter.projection.domain.thread_states import THREAD_STATES, ThreadState
 from converter.projection.project import project
@@ -158,6 +164,59 @@ def test_more_fields_than_a_generic_event_has_go_to_instants():
     target = projected(trace_of(event_class, tuple(range(40)), cpu=0))
     assert [one.kind for one in target.event_classes] == [Kind.TYPED, Kind.INSTANT]
     assert difference(target, opened(written(target))) is None
+
+
+def described(data):
+    """The fields of the first generic event's descriptor: number and type by name."""
+    (found,) = [d for p in parsed(data).packet for d in p.ftrace_events.generic_event_descriptors]
+    message = descriptor_pb2.DescriptorProto.FromString(found.event_descriptor)
+    return {field.name: (field.number, field.type) for field in message.field}
+
+
+@pytest.mark.parametrize(("lists", "numbers"), [(1, 29), (1, 30), (15, 1), (15, 2), (0, 31)])
+def test_as_many_lists_have_texts_as_there_are_numbers(lists, numbers):
+    fields = [Field(f"l{i}", ArrayClass(IntegerClass(32))) for i in range(lists)]
+    fields += [Field(f"n{i}", IntegerClass(64)) for i in range(numbers)]
+    event_class = EventClass(Kind.TYPED, "big", "test", tuple(fields))
+    row = (*([i, i + 1] for i in range(lists)), *range(numbers))
+    target, report = project(trace_of(event_class, row, cpu=0), CAPABILITIES, "perfetto")
+    target = collect(target)
+    assert [one.kind for one in target.event_classes] == [Kind.TYPED]
+    out = written(target)
+    found = described(out)
+    assert max(number for number, _ in found.values()) <= 31
+    texts = [f"l{i}.values" in found for i in range(lists)]
+    shown = min(lists, 31 - lists - numbers)
+    assert texts == [True] * shown + [False] * (lists - shown)
+    unshown = [loss.what for loss in report if "all elements but the last" in loss.what]
+    assert len(unshown) == lists - shown
+    assert difference(target, opened(out)) is None
+
+
+@pytest.mark.parametrize(
+    ("field_class", "values", "texts"),
+    [
+        (BytesClass(), [b"", b"\1", b"\xab\0\xcd", b""], [b"", b"01", b"ab 00 cd", b""]),
+        (ArrayClass(IntegerClass(8)), [[], [255]], [b"[]", b"[255]"]),
+        (ArrayClass(IntegerClass(64, True)), [[-(1 << 63)]], [b"[-9223372036854775808]"]),
+        (ArrayClass(IntegerClass(16, style=Style.HEXADECIMAL)), [[1, 65535]], [b"[0x1, 0xffff]"]),
+        (ArrayClass(IntegerClass(64, style=Style.SYMBOL)), [[16, 0]], [b"0x10 <- 0x0"]),
+        (ArrayClass(StringClass()), [[b"a", "é".encode()], []], ['["a", "é"]'.encode(), b"[]"]),
+        (ArrayClass(BooleanClass()), [[True, False]], [b"[true, false]"]),
+    ],
+    ids=str,
+)
+def test_texts_of_lists(field_class, values, texts):
+    trace = Trace("other")
+    column = column_from_values(field_class, values, trace.strings)
+    found = list_texts(column, field_class, trace)
+    rows = range(len(values))
+    assert [value(found, StringClass(), row, trace.strings) for row in rows] == texts
+    if len(values) > 1:
+        later = take(column, np.arange(1, len(values)))
+        found = list_texts(later, field_class, trace)
+        rows = range(len(values) - 1)
+        assert [value(found, StringClass(), row, trace.strings) for row in rows] == texts[1:]
 
 
 def test_functions_get_their_names_once():

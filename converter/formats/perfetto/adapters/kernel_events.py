@@ -26,6 +26,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     place_typed,
 )
 from converter.ir.events import EventClass, Field, class_label
+from converter.ir.field_classes import BytesClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind
 from converter.projection.capabilities import (
     Adapter,
@@ -248,7 +249,9 @@ def _unshown(event_class: EventClass) -> tuple[str, ...]:
     return tuple(
         f"{item.field.name!r} of {name}"
         for item in _placed(event_class, point)
-        if item.number >= FIRST_EXTRA and item.field.role not in CONTEXT_ROLES
+        # Importers skip bytes, although messages have them.
+        if (item.number >= FIRST_EXTRA or isinstance(item.field.type, BytesClass))
+        and item.field.role not in CONTEXT_ROLES
     )
 
 

@@ -193,6 +193,16 @@ def test_as_many_lists_have_texts_as_there_are_numbers(lists, numbers):
     assert difference(target, opened(out)) is None
 
 
+def test_bytes_of_messages_are_not_shown():
+    fields = (Field("adapter_nr", IntegerClass(32, True)), Field("buf", BytesClass()))
+    event_class = EventClass(Kind.TYPED, "i2c_write", "i2c", fields)
+    target, report = project(trace_of(event_class, (1, b"ab"), cpu=0), CAPABILITIES, "perfetto")
+    assert events_of(opened(written(target)))[0]["buf"] == b"ab"
+    assert [loss.what for loss in report if loss.loss_class == "shown"] == [
+        "'buf' of i2c:i2c_write"
+    ]
+
+
 @pytest.mark.parametrize(
     ("field_class", "values", "texts"),
     [

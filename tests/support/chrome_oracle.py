@@ -22,6 +22,11 @@ from converter.projection.project import project
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
 
+#: Members that count as absent where they are null.
+_STANDARD = (
+    *("name", "cat", "s", "scope", "pid", "tid", "id", "id2", "bind_id", "args", "cpu"),
+    *("flow_in", "flow_out"),
+)
 _TIMES = ("ts", "dur", "tts", "tdur")
 _NAMES = ("process_name", "thread_name")
 _LARGEST = (1 << 63) - 1
@@ -62,7 +67,7 @@ def document(text: str) -> tuple[list[Any], dict[str, Any]]:
     """The events and the other members, in normal form."""
     top = parse(repaired(text))
     if not isinstance(top, Pairs):
-        return [normal_event(event) for event in top], {}
+        return [normal_event(event) for event in top if event], {}
     events: list[Any] = []
     members = {}
     header = Pairs()
@@ -75,7 +80,7 @@ def document(text: str) -> tuple[list[Any], dict[str, Any]]:
             members[name] = plain(value)
     for name in header.get("added", []):
         members.pop(name, None)
-    return [normal_event(event) for event in events], members
+    return [normal_event(event) for event in events if event], members
 
 
 def plain(value: Any) -> Any:
@@ -111,13 +116,9 @@ def argument(value: Any) -> Any:
 
 def is_text(event: Any) -> bool:
     """Whether an event is kept as text: then it must not change at all."""
-    names = [name for name, _ in event]
-    if len(set(names)) < len(names) or event.get("ph") not in [*"BEXiIRPCbneSTpFstfNODcM"]:
+    if event.get("ph") not in [*"BEXiIRPCbneSTpFstfNODcM"]:
         return True
-    if event.get("ph") == "M":
-        return True
-    texts = ("name", "cat", "s", "scope")
-    return "ts" not in names or any(not isinstance(event.get(name, ""), str) for name in texts)
+    return event.get("ph") == "M" or event.get("ts") is None
 
 
 def normal_event(event: Any) -> Any:
@@ -134,7 +135,9 @@ def normal_event(event: Any) -> Any:
         return plain(event)
     result: dict[str, Any] = {}
     for name, value in event:
-        if name in _TIMES:
+        if value is None and name in _STANDARD:
+            result.pop(name, None)
+        elif name in _TIMES:
             result[name] = time(value)
         elif name == "args":
             if value != []:

@@ -8,7 +8,7 @@ from converter.reading import read
 EVENTS = '[{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"a"},{"ph":"i","ts":5,"pid":1,"tid":1}]'
 #: Texts in which a member is damaged, the events left out; and where that is.
 DAMAGED = {
-    "value": ('{"otherData":{"k":nul},"traceEvents":EVENTS,"displayTimeUnit":"ns"}', 13),
+    "value": ('{"otherData":{"k":nul!},"traceEvents":EVENTS,"displayTimeUnit":"ns"}', 13),
     "no value": ('{"x":\x01,"traceEvents":EVENTS,"displayTimeUnit":"ns"}', 5),
     "no colon": ('{"metadata" 5,"traceEvents":EVENTS,"displayTimeUnit":"ns"}', 12),
     "text within a value": (

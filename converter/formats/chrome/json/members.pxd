@@ -28,12 +28,25 @@ cdef enum:
     # Those that the class key tells.
     OPTIONAL = 4 + 8 + 16 + 32 + 64 + 128 + 256 + 512 + 524288
 
+# Members without a bit in `present`.
 cdef enum:
     OTHER_MEMBER = 0
     ID_MEMBER = -1
     ID2_MEMBER = -2
     BIND_ID_MEMBER = -3
     EVENT_ARGUMENTS_MEMBER = -4
+
+cdef enum:
+    # The number of bits and of members without one.
+    STANDARD_MEMBERS = 24
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) noexcept nogil
+
+
+# Number a standard member, from 0 on.
+cdef inline int number_of(int member) noexcept nogil:
+    return __builtin_ctz(<unsigned int>member) if member > 0 else 19 - member
 
 # Which standard member a key is: one of HAS_*, or one of the above.
 cdef inline int member_of(const uint8_t* key, int64_t size) noexcept nogil:

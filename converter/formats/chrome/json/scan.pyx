@@ -24,7 +24,7 @@ from converter.formats.chrome.json.members cimport (
 from converter.formats.chrome.json.scan_members cimport Clock, Members, Place, add_member, scan_members
 from converter.formats.chrome.json.scan_values cimport Ends, ValueScanner, ends_of
 from converter.formats.chrome.json.text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact, skip_space,
 )
 from converter.kernels.io.output cimport Output, append, ensure, put64
 from converter.kernels.tables.strings cimport StringTable
@@ -180,6 +180,11 @@ cdef class EventScanner(ValueScanner):
                 if self._data[at] != c'{':
                     status = -1
                     break
+                # TensorFlow and others end their lists with an object that says nothing.
+                after = skip_space(self._data, at + 1, self._end)
+                if after < self._end and self._data[after] == c'}':
+                    at = after + 1
+                    continue
                 result = self._event(at, &after)
                 if result != FINE:
                     status = -1 if result == MALFORMED else 0

@@ -3,13 +3,14 @@
 Arguments become slots and a signature in the scanner (`scan_values`), members that are not standard a text.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memset
 
 from converter.formats.chrome.json.members cimport (
     BINDS_ENCLOSING, BIND_ID_MEMBER, EVENT_ARGUMENTS_MEMBER, HAS_ARGUMENTS, HAS_CATEGORY, HAS_CPU, HAS_DURATION, HAS_EVENT_PID,
     HAS_EVENT_TID, HAS_FLOW_IN, HAS_FLOW_OUT, HAS_ID_SCOPE, HAS_NAME, HAS_PHASE, HAS_PID, HAS_SCOPE,
-    HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, member_of,
+    HAS_THREAD_DURATION, HAS_THREAD_TIME, HAS_TID, HAS_TS, HAS_TYPES, ID2_MEMBER, ID_MEMBER, OTHER_MEMBER, STANDARD_MEMBERS,
+    member_of, number_of,
 )
 from converter.formats.chrome.json.scan_values cimport Ends, RECENT_TYPES, Types, ValueScanner, ends_of, place_of
 from converter.formats.chrome.json.text cimport (
@@ -43,6 +44,10 @@ cdef struct Members:
     bint odd
     # True if a duration or thread time is not a number: importers read nothing after such an event.
     bint no_number
+    # True if the member just scanned is of another type than it has to be.
+    bint unfit
+    # Bits of `number_of` of members that are, whose keys the scanner notes.
+    uint32_t unfits
     uint8_t phase
     int64_t ts
     int64_t duration
@@ -85,7 +90,7 @@ cdef inline Scanned scan_members(
     cdef const uint8_t* data = scanner._data
     cdef int64_t end = scanner._end
     cdef int64_t at = start + 1
-    cdef int64_t key, key_end
+    cdef int64_t key, key_end, value
     cdef bint escaped
     cdef int member
     cdef Scanned result
@@ -114,8 +119,6 @@ cdef inline Scanned scan_members(
         key_end = string_end(data, key, end, &escaped)
         if key_end < 0:
             return UNFINISHED
-        if escaped and not good_escapes(data, key, key_end):
-            return MALFORMED
         at = skip_space(data, key_end + 1, end)
         if at >= end:
             return UNFINISHED
@@ -132,15 +135,18 @@ cdef inline Scanned scan_members(
                 member = OTHER_MEMBER
         if member == EVENT_ARGUMENTS_MEMBER and not members.is_switch:
             member = OTHER_MEMBER
-        if member > 0:
-            # Twice the same: an event that only its text can tell.
-            if members.present & member:
-                members.odd = True
-            members.present |= member
         if member == OTHER_MEMBER:
             result = add_member(scanner, others, key, key_end, at, &at)
         else:
+            # Of a repeated member the last counts.
+            if member > 0:
+                members.present |= member
+            elif member == ID2_MEMBER:
+                scanner._unfit_keys[number_of(ID2_MEMBER)] = key
+            value = at
             result = scan_member(scanner, clock, member, at, &at, members)
+            if result == FINE and (members.unfit or members.unfits):
+                note_unfit(scanner, member, key, data[value] == c'n', members)
         if result != FINE:
             return result
         at = skip_space(data, at, end)
@@ -152,6 +158,60 @@ cdef inline Scanned scan_members(
             return MALFORMED
         at += 1
     after[0] = at + 1
+    return add_unfit(scanner, others, members) if members.unfits else FINE
+
+
+# Note a member by its key if it is of another type than it has to be: as for importers, it counts as absent, and it is
+# kept as text unless it is null.
+cdef inline void note_unfit(
+    ValueScanner scanner, int member, int64_t key, bint is_null, Members* members
+) noexcept nogil:
+    cdef uint32_t bit = <uint32_t>1 << number_of(member)
+    if not members.unfit:
+        # This project writes what was kept before what it adds itself.
+        if not scanner._records:
+            members.unfits &= ~bit
+        return
+    members.unfit = False
+    if member != HAS_ARGUMENTS:
+        forget(member, members)
+    if not is_null:
+        members.unfits |= bit
+        scanner._unfit_keys[number_of(member)] = key
+
+
+cdef inline void forget(int member, Members* members) noexcept nogil:
+    if member > 0:
+        members.present &= ~member
+    if member == HAS_NAME:
+        members.name = 0
+    elif member == HAS_CATEGORY:
+        members.category = 0
+    elif member == HAS_PID:
+        members.pid = Place(0, 0)
+    elif member == HAS_TID:
+        members.tid = Place(0, 0)
+    elif member == HAS_CPU:
+        members.cpu = -1
+    elif member == BIND_ID_MEMBER:
+        members.bind_kind = 0
+
+
+# Add the members that were noted to the others.
+cdef inline Scanned add_unfit(ValueScanner scanner, Output* others, Members* members) noexcept nogil:
+    cdef const uint8_t* data = scanner._data
+    cdef int64_t key, key_end, at
+    cdef bint escaped = False
+    cdef int i
+    cdef Scanned result
+    for i in range(STANDARD_MEMBERS):
+        if members.unfits >> i & 1:
+            key = scanner._unfit_keys[i]
+            key_end = string_end(data, key, scanner._end, &escaped)
+            at = skip_space(data, skip_space(data, key_end + 1, scanner._end) + 1, scanner._end)
+            result = add_member(scanner, others, key, key_end, at, &at)
+            if result != FINE:
+                return result
     return FINE
 
 
@@ -167,12 +227,15 @@ cdef inline Scanned scan_member(
 ) noexcept nogil:
     cdef const uint8_t* data = scanner._data
     cdef int64_t value = at
+    cdef int64_t id = 0
+    cdef uint8_t kind = 0
+    cdef uint8_t id_place = 0
     cdef Place cpu
     cdef Scanned result
     if member == HAS_NAME:
-        return scan_text(scanner, at, after, &members.name, &members.odd)
+        return scan_text(scanner, at, after, &members.name, &members.unfit)
     if member == HAS_CATEGORY:
-        return scan_text(scanner, at, after, &members.category, &members.odd)
+        return scan_text(scanner, at, after, &members.category, &members.unfit)
     if member == HAS_PHASE:
         # Importers look at the first letter.
         if scanner._end - at >= 3 and data[at] == c'"' and data[at + 1] != c'"':
@@ -197,46 +260,51 @@ cdef inline Scanned scan_member(
     elif member == HAS_THREAD_DURATION:
         return scan_number(scanner, clock, at, after, &members.thread_duration, members)
     elif member == HAS_PID:
-        return scan_task(scanner, at, after, False, &members.pid, &members.odd)
+        return scan_task(scanner, at, after, False, &members.pid, &members.unfit)
     elif member == HAS_TID:
-        return scan_task(scanner, at, after, False, &members.tid, &members.odd)
+        return scan_task(scanner, at, after, False, &members.tid, &members.unfit)
     elif member == HAS_EVENT_PID:
-        return scan_task(scanner, at, after, True, &members.event_pid, &members.odd)
+        return scan_task(scanner, at, after, True, &members.event_pid, &members.unfit)
     elif member == HAS_EVENT_TID:
-        return scan_task(scanner, at, after, True, &members.event_tid, &members.odd)
+        return scan_task(scanner, at, after, True, &members.event_tid, &members.unfit)
     elif member == HAS_ARGUMENTS and members.is_record:
         return scanner._skip(at, after)
     elif member == HAS_ARGUMENTS or member == EVENT_ARGUMENTS_MEMBER:
-        members.odd |= members.arguments >= 0
-        members.arguments = at
-        members.arguments_as_text = True
-        if not members.odd and data[at] == c'{':
+        if data[at] == c'{':
+            members.arguments = at
+            scanner._signature.used = 0
+            scanner._arguments.used = 0
+            scanner._with_array = False
             result = scanner._object(at, 0, after)
             members.arguments_as_text = scanner._signature.used > MAX_SIGNATURE
             return result
+        members.unfit = True
     elif member == ID_MEMBER:
-        members.odd |= members.id_kind != 0
-        result = scanner._identity(at, after, &members.id, &members.id_kind)
-        members.id_place = 1
-        members.odd |= members.id_kind == 0
+        result = scanner._identity(at, after, &id, &kind)
+        members.unfit = kind == 0
+        if kind or members.id_place == 1:
+            if members.id_place > 1:
+                # Importers take "id" where both are.
+                members.unfits |= <uint32_t>1 << number_of(ID2_MEMBER)
+            members.id, members.id_kind, members.id_place = id, kind, 1 if kind else 0
         return result
     elif member == ID2_MEMBER:
-        members.odd |= members.id_kind != 0
-        result = scan_id2(scanner, at, after, &members.id, &members.id_kind, &members.id_place)
-        members.odd |= members.id_kind == 0
+        result = scan_id2(scanner, at, after, &id, &kind, &id_place)
+        members.unfit = kind == 0 or members.id_place == 1
+        if members.id_place != 1:
+            members.id, members.id_kind, members.id_place = id, kind, id_place if kind else 0
         return result
     elif member == BIND_ID_MEMBER:
-        members.odd |= members.bind_kind != 0
         result = scanner._identity(at, after, &members.bind_id, &members.bind_kind)
-        members.odd |= members.bind_kind == 0
+        members.unfit = members.bind_kind == 0
         return result
     elif member == HAS_SCOPE:
-        return scan_text(scanner, at, after, &members.scope, &members.odd)
+        return scan_text(scanner, at, after, &members.scope, &members.unfit)
     elif member == HAS_ID_SCOPE:
-        return scan_text(scanner, at, after, &members.id_scope, &members.odd)
+        return scan_text(scanner, at, after, &members.id_scope, &members.unfit)
     elif member == HAS_CPU:
-        result = scan_task(scanner, at, after, True, &cpu, &members.odd)
-        members.cpu = cpu_of(data + at, after[0] - at, &members.odd) if result == FINE else -1
+        result = scan_task(scanner, at, after, True, &cpu, &members.unfit)
+        members.cpu = cpu_of(data + at, after[0] - at, &members.unfit) if result == FINE else -1
         return result
     elif member == HAS_TYPES:
         return scan_types(scanner, at, after, &members.types)
@@ -244,8 +312,7 @@ cdef inline Scanned scan_member(
     if result != FINE:
         return result
     if member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
-        if data[value] != c't' and data[value] != c'f':
-            members.odd = True
+        members.unfit = data[value] != c't' and data[value] != c'f'
         if member == HAS_FLOW_IN:
             members.flow_in = data[value] == c't'
         else:
@@ -255,10 +322,10 @@ cdef inline Scanned scan_member(
 
 # A string, interned among the strings of the trace.
 cdef inline Scanned scan_text(
-    ValueScanner scanner, int64_t at, int64_t* after, int64_t* id, bint* odd
+    ValueScanner scanner, int64_t at, int64_t* after, int64_t* id, bint* unfit
 ) noexcept nogil:
     if scanner._data[at] != c'"':
-        odd[0] = True
+        unfit[0] = True
         return scanner._skip(at, after)
     return scanner._string(scanner._strings, at, after, id)
 
@@ -349,7 +416,7 @@ cdef inline void note_ticks(Clock* clock, int64_t ticks, int places) noexcept no
 
 # The number of a process, thread or CPU. `literals` says that it may be true, false or null.
 cdef inline Scanned scan_task(
-    ValueScanner scanner, int64_t at, int64_t* after, bint literals, Place* place, bint* odd
+    ValueScanner scanner, int64_t at, int64_t* after, bint literals, Place* place, bint* unfit
 ) noexcept nogil:
     cdef const uint8_t* data = scanner._data
     cdef int64_t stop = at
@@ -362,20 +429,20 @@ cdef inline Scanned scan_task(
             result = scanner._skip(at, &stop)
     else:
         if data[at] == c'{' or data[at] == c'[' or (data[at] > c'9' and not literals):
-            odd[0] = True
+            unfit[0] = True
         result = scanner._skip(at, &stop)
     place.start = at
     place.end = after[0] = stop
     return result
 
 
-cdef inline int64_t cpu_of(const uint8_t* text, int64_t size, bint* odd) noexcept nogil:
+cdef inline int64_t cpu_of(const uint8_t* text, int64_t size, bint* unfit) noexcept nogil:
     cdef int64_t i
     cdef int64_t cpu = 0
     for i in range(size if size <= 10 else 10):
-        odd[0] = odd[0] or not is_digit(text[i])
+        unfit[0] = unfit[0] or not is_digit(text[i])
         cpu = cpu * 10 + (text[i] - c'0')
-    odd[0] = odd[0] or size > 10 or cpu > 0x7fffffff
+    unfit[0] = unfit[0] or size > 10 or cpu > 0x7fffffff
     return cpu
 
 
@@ -440,7 +507,7 @@ cdef inline Scanned add_member(
     if key < 0:
         if not append(others, b"args", 4):
             return NO_MEMORY
-    elif not append_cleaned(others, scanner._data + key, key_end - key):
+    elif not append_cleaned(others, scanner._data + key, key_end - key, not good_escapes(scanner._data, key, key_end)):
         return NO_MEMORY
     if not append(others, b'":', 2):
         return NO_MEMORY

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from converter.formats.chrome.json.members cimport STANDARD_MEMBERS
 from converter.formats.chrome.json.text cimport Scanned
 from converter.kernels.io.output cimport Output
 from converter.kernels.tables.strings cimport StringTable
@@ -90,6 +91,8 @@ cdef class ValueScanner:
     cdef bint _with_array
     cdef Recent[RECENT] _recent
     cdef Types[RECENT_TYPES] _types
+    # Positions of the keys of members that are of a wrong type.
+    cdef int64_t[STANDARD_MEMBERS] _unfit_keys
 
     # The id of a text in a table.
     cdef int32_t _intern(self, StringTable table, const uint8_t* data, int64_t size) noexcept nogil
@@ -101,6 +104,7 @@ cdef class ValueScanner:
     cdef Scanned _value(self, int64_t at, int depth, int64_t* after) noexcept nogil
     cdef Scanned _push_special(self, const uint8_t* text, int special) noexcept nogil
     cdef Scanned _number(self, int64_t at, int64_t* after) noexcept nogil
+    cdef Scanned _bare(self, int64_t at, int64_t* after) noexcept nogil
     cdef bint _float(self, int64_t at, int64_t stop, double* number) noexcept nogil
     cdef Scanned _object(self, int64_t at, int depth, int64_t* after) noexcept nogil
     cdef Scanned _array(self, int64_t at, int depth, int64_t* after) noexcept nogil

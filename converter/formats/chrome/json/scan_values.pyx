@@ -8,9 +8,8 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 from converter.formats.chrome.json.text cimport (
-    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact, good_escapes, hexadecimal,
-    is_hexadecimal, number_end, parse_ticks, runs_to_end, skip_space, special_end, special_number,
-    string_end, word_end,
+    FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, bare_end, compact, ends_bare, ends_number, escape_size, hexadecimal,
+    is_hexadecimal, number_end, parse_ticks, printed_number, skip_space, special_number, string_end, word_end,
 )
 from converter.kernels.io.output cimport Output, append, ensure
 from converter.kernels.tables.strings cimport StringTable
@@ -79,20 +78,21 @@ cdef class ValueScanner:
         cdef uint32_t code, low
         cdef Output* out = &self._scratch
         cdef uint8_t* place
+        cdef int64_t width
         out.used = 0
-        if not good_escapes(data, 0, size):
-            return MALFORMED
         # Nothing becomes longer by unescaping.
         if not ensure(out, size):
             return NO_MEMORY
         place = out.data
         while i < size:
-            if data[i] != c'\\':
+            width = escape_size(data, i, size) if data[i] == c'\\' else 0
+            if width == 0:
+                # A backslash that begins no escape is one.
                 place[0] = data[i]
                 place += 1
                 i += 1
                 continue
-            if data[i + 1] != c'u':
+            if width == 2:
                 code = data[i + 1]
                 place[0] = <uint8_t>(
                     c'\n' if code == c'n' else c'\t' if code == c't' else c'\r' if code == c'r'
@@ -103,7 +103,7 @@ cdef class ValueScanner:
                 continue
             code = hex4(data + i + 2)
             i += 6
-            if 0xD800 <= code < 0xDC00 and size - i >= 6 and data[i] == c'\\' and data[i + 1] == c'u':
+            if 0xD800 <= code < 0xDC00 and i < size and data[i] == c'\\' and escape_size(data, i, size) == 6:
                 low = hex4(data + i + 2)
                 if 0xDC00 <= low < 0xE000:
                     code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
@@ -202,10 +202,6 @@ cdef class ValueScanner:
             return self._object(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
         if byte == c'[':
             return self._array(at, depth, after) if depth < MAX_LEVELS else self._leaf(at, after)
-        stop = special_end(self._data, at, self._end)
-        if stop >= 0:
-            after[0] = stop
-            return self._push_special(self._data + at, special_number(self._data + at, stop - at))
         stop = word_end(self._data, at, self._end)
         if stop >= 0:
             after[0] = stop
@@ -234,8 +230,10 @@ cdef class ValueScanner:
         cdef bint negative, fits
         cdef double number = 0
         cdef int64_t bits
-        if stop < 0 or stop == self._end:
-            return UNFINISHED if runs_to_end(self._data, at, self._end) else MALFORMED
+        if stop == self._end:
+            return UNFINISHED
+        if stop < 0 or not ends_number(self._data, stop):
+            return self._bare(at, after)
         after[0] = stop
         if integer:
             negative = self._data[at] == c'-'
@@ -256,6 +254,20 @@ cdef class ValueScanner:
             return NO_MEMORY
         memcpy(&bits, &number, 8)
         return self._push(LEAF_DOUBLE, bits)
+
+    # A word that is no value of JSON: a number as C prints it, else a text.
+    cdef Scanned _bare(self, int64_t at, int64_t* after) noexcept nogil:
+        cdef int64_t stop = bare_end(self._data, at, self._end)
+        cdef int64_t id
+        cdef int number
+        if stop < 0:
+            return UNFINISHED if ends_bare(self._data, at, self._end) else MALFORMED
+        after[0] = stop
+        number = printed_number(self._data + at, stop - at)
+        if number:
+            return self._push_special(self._data + at, number)
+        id = self._intern(self._strings, self._data + at, stop - at)
+        return self._push(LEAF_STRING, id) if id >= 0 else NO_MEMORY
 
     # The nearest double of a number: directly where mantissa and power of ten are exact doubles (Clinger 1990), else as
     # Python reads it.

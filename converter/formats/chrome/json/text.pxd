@@ -22,6 +22,8 @@ cdef enum Scanned:
 cdef enum:
     # Nesting beyond this is refused: no trace needs it, and readers of the output recurse.
     MAX_DEPTH = 512
+    # Words that are longer are damage.
+    MAX_BARE = 64
 
 
 cdef extern from *:
@@ -74,6 +76,10 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
 
 cdef inline bint is_hex_digit(uint8_t byte) noexcept nogil:
     return c'0' <= byte <= c'9' or c'a' <= byte <= c'f' or c'A' <= byte <= c'F'
+
+
+cdef inline bint is_bare(uint8_t byte) noexcept nogil:
+    return is_digit(byte) or c'a' <= byte <= c'z' or c'A' <= byte <= c'Z' or byte in b"+-._#()"
 
 
 # Return True if text is a number as this project writes unsigned ones: 0x0, or 0x and up to 16 lower-case digits, not 0
@@ -148,33 +154,88 @@ cdef inline bint starts_word(
     return True
 
 
-# The end of the bare word that is no JSON but that Python's json module writes (NaN, Infinity, -Infinity), or -1.
-cdef inline int64_t special_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-    if starts_word(data, at, end, b"NaN", 3):
-        return at + 3
-    if starts_word(data, at, end, b"Infinity", 8):
-        return at + 8
-    if starts_word(data, at, end, b"-Infinity", 9):
-        return at + 9
-    return -1
-
-
 # The end of true, false or null at `at`, or -1.
 cdef inline int64_t word_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t stop = -1
     if starts_word(data, at, end, b"true", 4) or starts_word(data, at, end, b"null", 4):
-        return at + 4
-    if starts_word(data, at, end, b"false", 5):
-        return at + 5
-    return -1
+        stop = at + 4
+    elif starts_word(data, at, end, b"false", 5):
+        stop = at + 5
+    return stop if stop < 0 or stop == end or not is_bare(data[stop]) else -1
 
 
 # Return True if the number or word at `at` reaches the end of the text, where it may be cut.
 cdef inline bint runs_to_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
     while at < end:
-        if not (is_digit(data[at]) or c'a' <= data[at] <= c'z' or c'A' <= data[at] <= c'Z' or data[at] in b"+-."):
+        if not is_bare(data[at]):
             return False
         at += 1
     return True
+
+
+# Return True if a number that ends at `at` is one: a comma, bracket or white space follows.
+cdef inline bint ends_number(const uint8_t* data, int64_t at) noexcept nogil:
+    return data[at] == c',' or data[at] == c'}' or not is_bare(data[at])
+
+
+# Return the end of a value that is neither JSON's nor in quotes but between others, such as inf, 1.#INF, None or .5; -1 if
+# there is none.
+cdef inline int64_t bare_end(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t start = at
+    cdef int64_t following
+    while at < end and at - start < MAX_BARE and is_bare(data[at]):
+        at += 1
+    following = skip_space(data, at, end)
+    if at == start or following >= end or data[following] not in b",}]":
+        return -1
+    return at
+
+
+# Return True if only white space follows the word at `at`: what it ends at is not known yet.
+cdef inline bint ends_bare(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    while at < end and is_bare(data[at]):
+        at += 1
+    return skip_space(data, at, end) >= end
+
+
+cdef inline bint is_word(const uint8_t* data, int64_t size, const char* word, int64_t length) noexcept nogil:
+    cdef int64_t i
+    if size < length:
+        return False
+    for i in range(length):
+        if data[i] | 0x20 != <uint8_t>word[i]:
+            return False
+    return True
+
+
+# The number that C's libraries print as a bare word: 1 nan, 2 inf, 3 -inf as in `special_number`; 0 for other words.
+cdef inline int printed_number(const uint8_t* data, int64_t size) noexcept nogil:
+    cdef bint negative = size > 0 and data[0] == c'-'
+    if negative or (size > 0 and data[0] == c'+'):
+        data += 1
+        size -= 1
+    if size > 4 and data[0] == c'1' and data[1] == c'.' and data[2] == c'#':
+        # Microsoft's: 1.#INF, 1.#QNAN, -1.#IND, with more digits where the format has a precision.
+        if is_word(data + 3, size - 3, b"inf", 3):
+            return 3 if negative else 2
+        return 1
+    if is_word(data, size, b"nan", 3) and (size == 3 or data[3] == c'('):
+        return 1
+    if is_word(data, size, b"inf", 3) and (size == 3 or (size == 8 and is_word(data, size, b"infinity", 8))):
+        return 3 if negative else 2
+    return 0
+
+
+# Append a bare word as a string: a number that C prints as JSON's readers know it, any other as it is.
+cdef inline bint append_bare(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+    cdef int number = printed_number(data, size)
+    if number == 1:
+        return append(out, b'"NaN"', 5)
+    if number == 2:
+        return append(out, b'"Infinity"', 10)
+    if number == 3:
+        return append(out, b'"-Infinity"', 11)
+    return append(out, b'"', 1) and append(out, data, size) and append(out, b'"', 1)
 
 
 # A character as its escape. The caller has ensured room.
@@ -184,11 +245,38 @@ cdef inline void put_escaped(Output* out, uint8_t byte) noexcept nogil:
     put8(out, <uint8_t>hexadecimal_digits[byte & 15])
 
 
-# Append the inside of a string with control characters escaped and bytes that are not UTF-8 replaced by U+FFFD.
-cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) noexcept nogil:
+# The size of the escape at `at`, 0 where it is none of JSON's.
+cdef inline int64_t escape_size(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    if end - at < 2:
+        return 0
+    if data[at + 1] == c'u':
+        if end - at < 6 or not (is_hex_digit(data[at + 2]) and is_hex_digit(data[at + 3])
+                                and is_hex_digit(data[at + 4]) and is_hex_digit(data[at + 5])):
+            return 0
+        return 6
+    return 2 if data[at + 1] in b'"\\/bfnrt' else 0
+
+
+# Return True if the escapes inside a string are JSON's.
+cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t size
+    while at < end:
+        if data[at] != c'\\':
+            at += 1
+            continue
+        size = escape_size(data, at, end)
+        if size == 0:
+            return False
+        at += size
+    return True
+
+
+# Append the inside of a string with control characters escaped and bytes that are not UTF-8 replaced by U+FFFD. With
+# `repaired`, backslashes that begin no escape of JSON are escaped as well.
+cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size, bint repaired) noexcept nogil:
     cdef int64_t i = 0
     cdef int64_t width
-    cdef bint plain = is_utf8(data, size)
+    cdef bint plain = not repaired and is_utf8(data, size)
     if plain:
         for i in range(size):
             if data[i] < c' ':
@@ -204,6 +292,15 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
             put_escaped(out, data[i])
             i += 1
             continue
+        if data[i] == c'\\' and repaired:
+            width = escape_size(data, i, size)
+            if width:
+                put_bytes(out, data + i, width)
+                i += width
+            else:
+                put_bytes(out, b"\\\\", 2)
+                i += 1
+            continue
         width = 1
         while width <= 4 and i + width <= size and not is_utf8(data + i, width):
             width += 1
@@ -216,29 +313,9 @@ cdef inline bint append_cleaned(Output* out, const uint8_t* data, int64_t size) 
     return True
 
 
-# Return True if the escapes inside a string are JSON's.
-cdef inline bint good_escapes(const uint8_t* data, int64_t at, int64_t end) noexcept nogil:
-    while at < end:
-        if data[at] != c'\\':
-            at += 1
-            continue
-        if end - at < 2:
-            return False
-        if data[at + 1] == c'u':
-            if end - at < 6 or not (is_hex_digit(data[at + 2]) and is_hex_digit(data[at + 3])
-                                    and is_hex_digit(data[at + 4]) and is_hex_digit(data[at + 5])):
-                return False
-            at += 6
-        elif data[at + 1] in b'"\\/bfnrt':
-            at += 2
-        else:
-            return False
-    return True
-
-
 # Copy the value at `at` without white space, as valid JSON in UTF-8, and set `after` to its end. Common deviations from
-# JSON (bare NaN, raw control characters, a comma after the last element) are corrected; on any result but FINE the copy
-# is removed again.
+# JSON (bare words, raw control characters, backslashes that begin no escape, a comma after the last element) are
+# corrected; on any result but FINE the copy is removed again.
 cdef inline Scanned compact(
     const uint8_t* data, int64_t at, int64_t end, Output* out, int64_t* after
 ) noexcept nogil:
@@ -294,10 +371,9 @@ cdef inline Scanned compact(
             if stop < 0:
                 result = UNFINISHED
                 break
-            if escaped and not good_escapes(data, at + 1, stop):
-                break
+            escaped = escaped and not good_escapes(data, at + 1, stop)
             result = NO_MEMORY
-            if not append(out, b'"', 1) or not append_cleaned(out, data + at + 1, stop - at - 1):
+            if not append(out, b'"', 1) or not append_cleaned(out, data + at + 1, stop - at - 1, escaped):
                 break
             if not append(out, b'"', 1):
                 break
@@ -332,23 +408,24 @@ cdef inline Scanned compact(
                 break
             at += 1
         else:
-            stop = special_end(data, at, end)
-            if stop >= 0:
-                if not append(out, b'"', 1) or not append(out, data + at, stop - at) or not append(out, b'"', 1):
-                    result = NO_MEMORY
-                    break
-                at = stop
-                expected = 4
-                result = UNFINISHED
-                continue
             stop = word_end(data, at, end)
             if stop < 0:
-                stop = number_end(data, at, end, &integer)
                 if runs_to_end(data, at, end):
                     result = UNFINISHED
                     break
-                if stop < 0:
-                    break
+                stop = number_end(data, at, end, &integer)
+                if stop < 0 or not ends_number(data, stop):
+                    stop = bare_end(data, at, end)
+                    if stop < 0:
+                        result = UNFINISHED if ends_bare(data, at, end) else MALFORMED
+                        break
+                    if not append_bare(out, data + at, stop - at):
+                        result = NO_MEMORY
+                        break
+                    at = stop
+                    expected = 4
+                    result = UNFINISHED
+                    continue
             if not append(out, data + at, stop - at):
                 result = NO_MEMORY
                 break

@@ -364,7 +364,7 @@ def test_events_go_on_behind_a_window_of_damage() -> None:
 
 def test_more_events_in_the_first_look_than_a_batch_has() -> None:
     count = 100_000
-    trace = load("[" + ",".join(["{}"] * count) + "]")
+    trace = load("[" + ",".join(['{"a":1}'] * count) + "]")
     assert sum(len(batch) for batch in trace.batches()) == count
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from converter.conversion import convert, write
     from converter.errors import (
         ArgumentError,
+        DefectError,
+        MemoryLimitError,
         OpenFilesError,
         OutputError,
         SelectionError,
@@ -57,6 +59,7 @@ __all__ = [
     "ArgumentError",
     "Batch",
     "ClockDomain",
+    "DefectError",
     "EventClass",
     "EventColumns",
     "Field",
@@ -64,6 +67,7 @@ __all__ = [
     "Kind",
     "Loss",
     "LossReport",
+    "MemoryLimitError",
     "MergedInput",
     "MergedTrace",
     "OpenFilesError",
@@ -108,6 +112,8 @@ _MODULES = {
     "converter.comparison": ("diff",),
     "converter.errors": (
         "ArgumentError",
+        "DefectError",
+        "MemoryLimitError",
         "OpenFilesError",
         "OutputError",
         "SelectionError",

@@ -15,6 +15,10 @@ from converter.limits import allowed, limit
 
 #: Longer texts are cut: values found in a file can be as long as the file.
 _MAX_PART = 300
+#: What a `MemoryLimitError` says.
+MEMORY_REFUSED = (
+    "not enough memory: the system allows this process no more (`ulimit -v`, a container's limit)"
+)
 
 
 class TraceError(Exception):
@@ -113,6 +117,32 @@ class OpenFilesError(TraceError):
 
     def to_warning(self) -> TraceWarning:
         """Raise the error: a file that could not be opened is not damaged."""
+        raise self
+
+
+class MemoryLimitError(TraceError):
+    """The system refuses memory. This is not damage of a file, so no reader continues after it."""
+
+    def __init__(self, message: str | None = None, **parts: Any) -> None:
+        super().__init__(message or MEMORY_REFUSED, **parts)
+
+    def to_warning(self) -> TraceWarning:
+        """Raise the error: a file that there is no memory for is not damaged."""
+        raise self
+
+
+class ClosedError(ValueError):
+    """The caller reads what it has closed: a mistake of the program, whatever the file."""
+
+
+class DefectError(TraceError):
+    """A reader or writer failed in a way that it does not know: a defect of traceconv, or of a format's plug-in.
+
+    The exception that it raised is the `__cause__`.
+    """
+
+    def to_warning(self) -> TraceWarning:
+        """Raise the error: nothing is known of the file."""
         raise self
 
 

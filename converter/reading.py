@@ -18,6 +18,7 @@ from converter.errors import (
     note,
 )
 from converter.formats.descriptor import Format
+from converter.guarding import guarded
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
 from converter.limits import allowed, changed_limits, iterated, limit, limited
@@ -40,7 +41,7 @@ def detect(source: SourceArgument) -> Format:
         TraceError: it cannot be read.
 
     """
-    with open_source(source) as opened:
+    with guarded(), open_source(source) as opened:
         return registry.detect(opened)
 
 
@@ -112,8 +113,9 @@ def open_merged(
         inputs: list[tuple[str, Trace]] = []
         left_out: list[TraceWarning] = []
         for source in sources:
-            opened = stack.enter_context(open_source(source))
-            with _attach_name(opened):
+            with guarded():
+                opened = stack.enter_context(open_source(source))
+            with _attach_name(opened), guarded():
                 inputs += _traces_in(opened, format, options, stack, left_out)
             if len(sources) == 1:
                 # Later errors are about this input, too; of several inputs, each names its own.
@@ -121,7 +123,8 @@ def open_merged(
         if looked_through is not None and len(inputs) > 1:
             for _, one in inputs:
                 looked_through(one)
-        trace = _merged(inputs, left_out, offsets=offsets, align=align, machines=machines)
+        with guarded():
+            trace = _merged(inputs, left_out, offsets=offsets, align=align, machines=machines)
         yield trace if selection is None else _part(trace, selection)
 
 
@@ -147,6 +150,7 @@ def read(
     """
     with ExitStack() as stack:
         stack.enter_context(limited(limits))
+        stack.enter_context(guarded())
         opened = open_source(source)
         stack.enter_context(_attach_name(opened))
         left_out: list[TraceWarning] = []
@@ -218,7 +222,8 @@ def _traces_in(
         try:
             inner = stack.enter_context(source.open(name))
             found.append((inner, registry.detect(inner)))
-        except TraceError:
+        except TraceError as error:
+            error.to_warning()  # raises what is no property of the file
             path = os.path.join(source.name, name)
             others.append(TraceWarning(message="no trace, left out", path=path))
     if not found or {one for _, one in found} == {registry.detected(source)}:
@@ -261,7 +266,7 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
         embedded, source, stale = _extract_embedded(source, found)
         trace = found.open(source, reader_options) if embedded is None else embedded
     except TraceError as error:
-        raise error.within(format=found.name) from None
+        raise error.within(format=found.name)  # noqa: B904 - it is the same error
     note(trace.warnings, *source.warnings)
     if stale is not None:
         note(trace.warnings, stale)

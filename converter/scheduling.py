@@ -20,7 +20,7 @@ from converter.errors import TraceError, TraceWarning, UnsupportedError, note
 from converter.limits import changed_limits
 from converter.reading import open_trace
 from converter.storage.locations import is_remote
-from converter.storage.pool.workers import use_workers
+from converter.storage.pool.workers import most_workers, use_workers
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -157,7 +157,7 @@ def scheduler(name: str) -> Iterator[Scheduler]:
             raise UnsupportedError(message) from None
         try:
             if here is not None:
-                count = int(here[1] or os.cpu_count() or 1)
+                count = min(int(here[1] or os.cpu_count() or 1), most_workers())
                 client = stack.enter_context(Client(stack.enter_context(_workers_here(count))))
             else:
                 client = stack.enter_context(Client(name, timeout=_CONNECTING))

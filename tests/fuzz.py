@@ -1,6 +1,6 @@
 """Changes inputs at random, reads them and writes what could be read: ``python -m tests.fuzz --minutes 60``.
 
-Whatever the bytes, the end is a trace or a TraceError. Inputs are read in child processes with limits of time and
+Whatever the bytes, the end is a trace or a TraceError, and none that stands for another exception (DefectError). Inputs are read in child processes with limits of time and
 memory, so that a crash, a hang or an unbounded allocation is a finding too. What fails is kept in
 ``build/fuzz/found/``, and ``--again FILE`` tries it again.
 
@@ -48,7 +48,7 @@ from support.fuzz_inputs import made  # noqa: E402
 from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
 from support.mutation import damaged, matched, mended, multiplied, rearranged  # noqa: E402
 
-from converter.errors import TraceError  # noqa: E402
+from converter.errors import DefectError, MemoryLimitError, TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402
 from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
 from converter.ir.collect import collect  # noqa: E402
@@ -287,6 +287,9 @@ def attempt(format: str, data: bytes, target: str, lossless: bool) -> bool:
             check(trace)
             is_read = True
             written(trace, target, lossless=lossless)
+    except (DefectError, MemoryLimitError):
+        # An exception of another kind, which is a fault although users see one line of it.
+        raise
     except TraceError as error:
         # What has travelled of another file is looked at only when that is written again.
         str(error)

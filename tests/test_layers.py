@@ -64,6 +64,7 @@ FLOORS = [
     ["converter.printing"],
     ["converter.ir"],
     ["converter.kernels"],
+    ["converter.guarding"],
     ["converter.errors", "converter.hooks", "converter.schemas"],
     # Errors name what raises a limit.
     ["converter.limits"],

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, USAGE
 from converter.cli.prepared_help import prepared_help
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 #: The number of new objects after which the command collects garbage: more than all its modules create.
 _OBJECTS = 200_000
+#: Enough to import the modules that print an error.
+_RESERVED: Final = 8 << 20
+
+
+#: Memory that nothing uses, so that there is enough to report that there is no more. No page of it is ever touched.
+_reserve: Final = [bytearray(_RESERVED)]
 
 
 def command() -> NoReturn:
@@ -29,12 +35,18 @@ def command() -> NoReturn:
         # Characters that the user's encoding lacks must not end the command: names in traces can be anything.
         sys.stdout.reconfigure(errors="backslashreplace")
     end_quietly()
-    _allow_more_files()
-    code = main()
+    code = FAILED
+    try:
+        _allow_more_files()
+        code = main()
+    except MemoryError:
+        # There is not even enough to say it nicely.
+        os.write(2, b"traceconv: not enough memory\n")
+        _remove_temporary()
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             # Errors of standard output have been reported already; a full standard error changes nothing.
-            with suppress(OSError):
+            with suppress(OSError, MemoryError):
                 stream.flush()
     # Files are closed and threads have ended. Shutting down the interpreter first would take 10 ms.
     os._exit(code)
@@ -98,6 +110,8 @@ def _run(arguments: list[str]) -> int:
     except OSError as error:
         # Inputs and outputs raise their own errors.
         return _failed_by_system(error)
+    except Exception as error:  # noqa: BLE001 - readers and writers raise TraceErrors only
+        return _failed_unexpectedly(error)
     return 0
 
 
@@ -146,10 +160,13 @@ def _usage(error: click.UsageError, command: str) -> int:
 
 def _failed(error: TraceError) -> int:
     from converter.cli.output import messages
-    from converter.errors import OutputError, SelectionError, StrictLossError
+    from converter.errors import MemoryLimitError, OutputError, SelectionError, StrictLossError
 
+    if isinstance(error, MemoryLimitError):
+        _reserve.clear()
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
+    _print_traceback(error)
     standard = "standard output" if isinstance(error, OutputError) else "standard input"
     path = standard if error.path == "-" else error.path
     messages.error(f"{path}: {error.detail}" if path is not None else error.detail)
@@ -189,6 +206,22 @@ def _failed_by_system(error: OSError) -> int:
         messages.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
         return FAILED
     return _unwritable(error)
+
+
+def _failed_unexpectedly(error: Exception) -> int:
+    """Report memory that the system refuses, or a defect, in one line."""
+    _reserve.clear()
+    from converter.guarding import as_trace_error
+
+    return _failed(as_trace_error(error))
+
+
+def _print_traceback(error: Exception) -> None:
+    """Print where an error was raised, for reports of defects, if the environment asks for it."""
+    if os.environ.get("TRACECONV_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
 
 
 def _abandon_standard_output() -> None:

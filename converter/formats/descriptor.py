@@ -7,21 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnsupportedError
+from converter.guarding import GuardedMethods, guarded_function, guarded_items
 
 if TYPE_CHECKING:
     from converter.formats.embedding import Embedding
+    from converter.ir.events import Batch
     from converter.ir.symbols import SymbolTable
-    from converter.ir.trace import Trace
+    from converter.ir.trace import Seeking, Trace
     from converter.projection.capabilities import Capabilities
     from converter.projection.losses import LossReport
     from converter.storage.sink import Sink
     from converter.storage.source import Source
     from converter.storage.source_files import SourceFiles
 
+#: The type of `Trace.describe`.
+_Describe = Callable[["Batch"], Callable[[int], "str | None"]]
 #: Opens a source as a trace: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
 Reader = Callable[..., "Trace"]
 #: Writes a trace that has been projected to the format's capabilities: ``write(trace, sink, variant)``. A trace from
@@ -111,7 +116,7 @@ class Format:
         """Return the format's `read`; UnsupportedError if it has none, or needs a library that is not installed."""
         if not self.readable:
             raise UnsupportedError(format=self.name, message="this format cannot be read")
-        return cast(Reader, self._function("reading", "read"))
+        return cast(Reader, self._guarded("reading", "read"))
 
     def open(self, source: Source, options: Mapping[str, str], *, travelled: bool = False) -> Trace:
         """Open a source as a trace that knows its origin.
@@ -127,6 +132,7 @@ class Format:
 
         """
         trace = self.reader()(source, **options)
+        _guard(trace, self.name)
         if self.sends_source:
             # Only now: this module is also loaded without any trace.
             from converter.ir.origin import origin_of
@@ -138,7 +144,7 @@ class Format:
         """Return the format's `write`; UnsupportedError if it has none, or needs a library that is not installed."""
         if not self.writable:
             raise UnsupportedError(format=self.name, message="this format cannot be written")
-        return cast(Writer, self._function("writing", "write"))
+        return cast(Writer, self._guarded("writing", "write", writes=True))
 
     def search(self) -> Callable[[Source, bytes], bool]:
         """Return the format's `search`, which returns True if a source with an unrecognized start is of the format.
@@ -147,7 +153,7 @@ class Format:
             UnsupportedError: it needs a library that is not installed.
 
         """
-        return cast("Callable[[Source, bytes], bool]", self._function("search", "search"))
+        return cast("Callable[[Source, bytes], bool]", self._guarded("search", "search"))
 
     def print_report(self, trace: Trace, write: Callable[[bytes], object]) -> bool:
         """Print the events of a trace of this format as its own tools do.
@@ -166,7 +172,7 @@ class Format:
         """
         if not self.reports:
             return False
-        return cast(bool, self._function("report", "print_report")(trace, write))
+        return cast(bool, self._guarded("report", "print_report", writes=True)(trace, write))
 
     def embedding(self) -> Embedding:
         """Return how files of the format contain embedded payloads; UnsupportedError if they cannot."""
@@ -182,7 +188,7 @@ class Format:
         """
         if not self.has_portable:
             return trace.sidecar.get(self.name, {})
-        return cast(dict[str, Any], self._function("portable", "portable")(trace))
+        return cast(dict[str, Any], self._guarded("portable", "portable")(trace))
 
     def travelling(self, trace: Trace) -> dict[str, Any]:
         """Return the embedded form of the format's part of a trace's sidecar.
@@ -190,7 +196,7 @@ class Format:
         That is the source as it is if the trace is unchanged; otherwise `portable`, with its errors.
         """
         if self.travels_whole and trace.is_as_read:
-            whole = cast(dict[str, Any], self._function("portable", "whole")(trace))
+            whole = cast(dict[str, Any], self._guarded("portable", "whole")(trace))
             if whole:
                 return whole
         return self.portable(trace)
@@ -202,7 +208,7 @@ class Format:
         """
         if not self.travels_whole:
             return None
-        return cast("SymbolTable | None", self._function("portable", "symbols")(sidecar))
+        return cast("SymbolTable | None", self._guarded("portable", "symbols")(sidecar))
 
     def source_files(self, trace: Trace) -> SourceFiles | None:
         """Return the files that a trace was read from, if they can be embedded in place of its events.
@@ -213,7 +219,11 @@ class Format:
 
         if not self.sends_source or not is_unchanged(trace):
             return None
-        return cast("SourceFiles | None", self._function("portable", "source_files")(trace))
+        return cast("SourceFiles | None", self._guarded("portable", "source_files")(trace))
+
+    def _guarded(self, module: str, name: str, *, writes: bool = False) -> Callable[..., Any]:
+        """Return a function of the format, which raises no exceptions but errors of the project."""
+        return guarded_function(self._function(module, name), self.name, writes=writes)
 
     def _function(self, module: str, name: str) -> Any:
         package = self.package or f"converter.formats.{self.name}"
@@ -225,3 +235,28 @@ class Format:
             library, extra = self.needs
             message = f"this needs {library}: pip install 'traceconv[{extra}]'"
             raise UnsupportedError(message, format=self.name) from None
+
+
+def _guard(trace: Trace, format: str) -> None:
+    """Have everything that a reader does later, for a trace that it returned, raise errors of the project only."""
+    is_as_read = trace.is_as_read
+    trace.make_batches = partial(guarded_items, trace.make_batches, format)
+    if is_as_read:
+        trace.source_batches = trace.make_batches
+    if trace.describe is not None:
+        trace.describe = _guarded_description(trace.describe, format)
+    for name in ("check", "leave_out"):
+        function = getattr(trace, name)
+        if function is not None:
+            setattr(trace, name, guarded_function(function, format))
+    if trace.seeking is not None:
+        trace.seeking = cast("Seeking", GuardedMethods(trace.seeking, format))
+
+
+def _guarded_description(describe: _Describe, format: str) -> _Describe:
+    guarded = guarded_function(describe, format)
+
+    def described(batch: Batch) -> Callable[[int], str | None]:
+        return guarded_function(guarded(batch), format)
+
+    return described

@@ -22,6 +22,7 @@ from cpython.pythread cimport (
 
 from numpy import ndarray
 
+from converter.guarding import guarded
 from converter.ir.columns import constant_column, take
 
 
@@ -68,7 +69,10 @@ cdef class Table:
             try:
                 column = self._columns[index]
                 if callable(column):
-                    column = self._columns[index] = column()
+                    # A reader decodes it only now.
+                    with guarded():
+                        column = column()
+                    self._columns[index] = column
             finally:
                 self._leave()
         return column

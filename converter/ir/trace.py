@@ -10,7 +10,7 @@ from enum import IntEnum, unique
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from converter.errors import TraceWarning
+from converter.errors import ClosedError, TraceWarning
 from converter.hooks import HOOKS
 from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
@@ -53,6 +53,10 @@ def parse_rate(text: object) -> Fraction:
     if not isinstance(text, str) or not _RATE.fullmatch(text):
         raise ValueError("a clock's rate is no fraction")
     return Fraction(text)
+
+
+#: What errors expect of the epoch of a clock.
+MOST_FROM_1970 = "at most 292 years from 1970"
 
 
 def known_epoch(nanoseconds: int) -> int | None:
@@ -152,7 +156,7 @@ class Origin(NamedTuple):
 
 
 def _closed() -> Iterator[Batch]:
-    raise ValueError("the trace is closed")
+    raise ClosedError("the trace is closed")
 
 
 @dataclass(slots=True, repr=False)

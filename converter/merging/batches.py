@@ -92,7 +92,7 @@ class BatchMerge(StreamMerge[_Window, _Window]):
                 if len(batch):
                     return self._window(stream, batch)
         except TraceError as error:
-            raise error.within(path=source.name) from None
+            raise error.within(path=source.name)  # noqa: B904 - it is the same error
         return None
 
     def columns(self, window: _Window) -> WindowColumns:

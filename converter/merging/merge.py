@@ -139,7 +139,7 @@ class _Merging:
             try:
                 surveys.append(survey(trace, align))
             except TraceError as error:
-                raise error.within(path=name) from None
+                raise error.within(path=name)  # noqa: B904 - it is the same error
         if align is not None:
             self._check_alignment(align, [found.aligned for found in surveys])
         hosts = machine_names(inputs, given_names)

@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from converter.errors import ClosedError
+
 _Result = TypeVar("_Result")
 
 #: The upper bound of pooled descriptors, where the system allows more.
@@ -58,7 +60,7 @@ class OpenFile:
         if self._path is not None:
             return _pool.acquire(self)
         if self.is_closed:
-            raise ValueError("read of a closed source")
+            raise ClosedError("read of a closed source")
         return self.descriptor
 
     def __exit__(self, *_: object) -> None:
@@ -127,7 +129,7 @@ class _Pool:
         """Return the descriptor of a file, which stays open until it is released."""
         with self._lock:
             if file.is_closed:
-                raise ValueError("read of a closed source")
+                raise ClosedError("read of a closed source")
             self._idle.pop(file, None)
             if file.descriptor < 0:
                 self.make_room()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from converter.errors import TraceError
+from converter.guarding import guarded
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # in collections.abc from Python 3.12 on
@@ -110,7 +111,8 @@ class Sink:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
-            self.close()
+            with guarded(path=self.name, writes=True):
+                self.close()
         else:
             self.abort()
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from converter.errors import (
+    ClosedError,
     OpenFilesError,
     OutputError,
     TraceError,
@@ -150,7 +151,7 @@ class MemorySource(Source):
 
     def _fill(self, offset: int, view: memoryview) -> int:
         if self._data is None:
-            raise ValueError("read of a closed source")
+            raise ClosedError("read of a closed source")
         view[:] = self._data[offset : offset + len(view)]
         return len(view)
 

@@ -6,6 +6,8 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from converter.errors import MemoryLimitError
+
 
 class Allocations:
     """The counter of requests, which only programs have that run by ``tests.instrumented``."""
@@ -25,7 +27,7 @@ class Allocations:
         self._library.allocations_begin(which)
         try:
             yield
-        except MemoryError:
+        except (MemoryError, MemoryLimitError):
             if which < 0:
                 raise
         finally:

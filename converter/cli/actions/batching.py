@@ -25,11 +25,12 @@ from converter.cli.signals import handled
 from converter.conversion import Strictness
 from converter.errors import StrictLossError, TraceError
 from converter.formats.descriptor import Format
+from converter.guarding import as_trace_error
 from converter.ir.text import printable
 from converter.limits import changed_limits, limited
 from converter.storage.locations import folders_below, is_remote, join, local, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
-from converter.storage.pool.workers import use_workers, workers
+from converter.storage.pool.workers import most_workers, use_workers, workers
 from converter.storage.writing.placing import whole_folder
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _converted(jobs: list[Job], processes: int, record: BatchRecord | None) -> I
     """Convert all of them in up to `processes` processes; yield outcomes in the order of completion."""
     context = multiprocessing.get_context("spawn")
     waiting = jobs[::-1]
-    processes = min(processes, len(jobs))
+    processes = min(processes, len(jobs), most_workers())
     # The processors are already used by the processes.
     threads = max(1, workers() // processes) if processes else 1
     running = [_Worker(context, threads) for _ in range(processes)]
@@ -322,6 +323,8 @@ def _outcome(job: Job) -> Outcome:
         return Outcome(job, _FAILED, error.strerror or str(error))
     except click.UsageError as error:
         return Outcome(job, _FAILED, error.format_message())
+    except Exception as error:  # noqa: BLE001 - one that fails does not end the others
+        return Outcome(job, _FAILED, as_trace_error(error).detail)
     says = [f"{len(done.parts):,} parts"] if wanted.split is not None else []
     says += [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
     says += [f"damaged: {warning.detail}" for warning in done.trace.warnings[:1]]

@@ -44,10 +44,10 @@ def _as_names(
 @click.option(
     "--events",
     metavar="N",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=1_000_000),
     default=128,
     show_default=True,
-    help="How many events the trace has.",
+    help="How many events the trace has, at most a million.",
 )
 @click.option(
     "--seed",

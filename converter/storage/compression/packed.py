@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from converter.errors import TraceWarning
+from converter.errors import ClosedError, TraceWarning
 from converter.storage.pool.ahead import Ahead
 from converter.storage.pool.workers import TaskGroup
 from converter.storage.source import MemorySource, Source, spooled
@@ -238,4 +238,4 @@ class _Pass:
 
 
 def _closed() -> Iterator[bytes]:
-    raise ValueError("read of a closed source")
+    raise ClosedError("read of a closed source")

@@ -28,6 +28,10 @@ from typing import Any, Final, Generic, ParamSpec, Self, TypeVar
 #: Seconds of work before threads are started for more of it: a small trace is finished by then.
 _WORTHWHILE: Final = 0.002
 
+#: The most threads on a machine with few processors, and for each processor of others.
+_MOST_WORKERS: Final = 64
+_MOST_OF_A_PROCESSOR: Final = 4
+
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -36,17 +40,25 @@ _wanted: int | None = None
 
 def workers() -> int:
     """Return the number of threads at work at a time: as requested, else the number of processors of this process."""
-    if _wanted is not None:
-        return _wanted
+    return processors() if _wanted is None else _wanted
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
+def most_workers() -> int:
+    """Return the most threads or processes that are ever used: more would only take memory."""
+    return max(_MOST_WORKERS, _MOST_OF_A_PROCESSOR * processors())
+
+
 def use_workers(count: int | None) -> None:
-    """Set the number of threads from now on; None: as many as there are processors."""
+    """Set the number of threads from now on, up to `most_workers`; None: as many as there are processors."""
     global _wanted  # noqa: PLW0603 - a setting of the process
-    _wanted = count
+    _wanted = None if count is None else min(count, most_workers())
 
 
 #: The states of a task.
@@ -237,8 +249,17 @@ class _Pool:
                 if work.state == _OPEN:
                     self._cancel(work)
             started = list(owner.unfinished)
-        for work in started:
-            self.wait_for(work)
+        try:
+            for work in started:
+                self.wait_for(work)
+        finally:
+            ended = self._without_user()
+        for thread in ended:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _without_user(self) -> list[threading.Thread]:
+        """Return the threads that end because no group needs them any more."""
         with self._lock:
             self._users -= 1
             ended: list[threading.Thread] = []
@@ -246,9 +267,7 @@ class _Pool:
                 self._spent = 0.0
                 ended, self._threads = self._threads, []
                 self._wake_all()
-        for thread in ended:
-            if thread is not threading.current_thread():
-                thread.join()
+        return ended
 
     def submit(self, work: Future[Any]) -> None:
         """Queue a task."""
@@ -332,22 +351,33 @@ class _Pool:
 
     def _run(self) -> None:
         """Run tasks; the main function of a pool thread."""
-        while True:
-            waiter = None
+        thread = threading.current_thread()
+        try:
+            while self._run_next(thread):
+                pass
+        except MemoryError:
+            # Not of a task. The other threads have enough, or fail themselves.
             with self._lock:
-                if threading.current_thread() not in self._threads:
-                    return
-                claimed = self._find_work(_ALL, None)
-                if claimed is not None:
-                    self._claim(claimed)
-                else:
-                    waiter = self._new_waiter(_ALL, None)
+                if thread in self._threads:
+                    self._threads.remove(thread)
+
+    def _run_next(self, thread: threading.Thread) -> bool:
+        """Run a task or wait for one; return False if the thread is to end."""
+        waiter = None
+        with self._lock:
+            if thread not in self._threads:
+                return False
+            claimed = self._find_work(_ALL, None)
             if claimed is not None:
-                with suppress(BaseException):  # it is raised where the result is requested
-                    claimed.do()
-                claimed = None
-            if waiter is not None:
-                self._wait_for_work(waiter)
+                self._claim(claimed)
+            else:
+                waiter = self._new_waiter(_ALL, None)
+        if claimed is not None:
+            with suppress(BaseException):  # it is raised where the result is requested
+                claimed.do()
+        if waiter is not None:
+            self._wait_for_work(waiter)
+        return True
 
     def _find_work(self, may: int, submitter: int | None) -> Future[Any] | None:
         """Claim the next task for a thread: blocking tasks, on which others depend, before leaf tasks."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
-from converter.errors import TraceError
+from converter.errors import ClosedError, TraceError
 from converter.limits import allowed, limit
 from converter.storage.locations import protocol, shown
 from converter.storage.remote.cache import BlockCache
@@ -113,7 +113,7 @@ class RemoteSource(Source):
         done = 0
         with self._lock:
             if self._cache is None:
-                raise ValueError("read of a closed source")
+                raise ClosedError("read of a closed source")
             while done < len(view):
                 piece = view[done : done + MOST_FETCHED]
                 self._fetch(self._cache, offset + done, offset + done + len(piece))

@@ -14,7 +14,14 @@ from functools import partial
 import pytest
 
 from converter.storage.pool import workers
-from converter.storage.pool.workers import CancelledError, Future, TaskGroup, use_workers
+from converter.storage.pool.workers import (
+    CancelledError,
+    Future,
+    TaskGroup,
+    most_workers,
+    use_workers,
+    workers,
+)
 from tests.support.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.
@@ -228,3 +235,13 @@ def test_a_thread_that_is_interrupted_leaves_work_to_others():
             assert [pool.submit(int, number).result() for number in range(20)] == list(range(20))
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("count", [1, 64, 10**12])
+def test_no_more_threads_are_used_than_help(count):
+    use_workers(count)
+    try:
+        assert workers() == min(count, most_workers())
+        assert most_workers() >= 64
+    finally:
+        use_workers(None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 
+from converter.errors import TraceError
 from converter.formats.ctf.metadata.trace_class import ClockClass
-from converter.ir.trace import NANOSECONDS, ClockDomain, known_epoch
+from converter.ir.trace import MOST_FROM_1970, NANOSECONDS, ClockDomain, known_epoch
 
 _SECOND = 1_000_000_000
 
@@ -50,16 +52,54 @@ def origin_of(clock: ClockClass, trace: str) -> tuple[object, ...]:
 def conversion(
     clock: ClockClass | None, target: ClockDomain, first: ClockClass | None
 ) -> tuple[int, int, int]:
-    """Return the scanner's clock conversion: times are ``floor((value + shift) * numerator / denominator)``."""
+    """Return the scanner's clock conversion: times are ``floor((value + shift) * numerator / denominator)``.
+
+    Raises:
+        TraceError: the offset of the clock is too far from that of the first.
+
+    """
     if clock is None or first is None:
         return 0, 1, 1
     base = _base_ns(first)
     if target.ticks_per_second == clock.frequency:
         # Both count from the same second, so the difference is whole ticks.
-        ticks = _total(clock) - Fraction(base * clock.frequency, _SECOND)
-        return int(ticks), 1, 1
-    shift = _total(clock) - base * clock.frequency // _SECOND
-    return shift, _SECOND, clock.frequency
+        shift, numerator, denominator = _total(clock) - base * clock.frequency // _SECOND, 1, 1
+    else:
+        shift = _total(clock) - base * clock.frequency // _SECOND
+        numerator, denominator = _SECOND, clock.frequency
+    if not -(1 << 63) <= shift < 1 << 63:
+        raise TraceError(
+            f"the offset of its clock {clock.name!r} is too far from the others' for 64 bits",
+            found=f"{_total(clock) // clock.frequency:,} s",
+        )
+    return shift, numerator, denominator
+
+
+def ignored_offset(clock: ClockClass) -> TraceError | None:
+    """Return what is wrong with a clock whose offset from 1970 does not fit 64 bits, and is ignored."""
+    if not clock.unix_epoch or known_epoch(_base_ns(clock)) is not None:
+        return None
+    return TraceError(
+        f"the offset of clock {clock.name!r} is ignored: times start at its zero",
+        expected=MOST_FROM_1970,
+        found=f"{_total(clock) // clock.frequency:,} s",
+    )
+
+
+def stated_clock(clock: ClockClass, kept: ClockDomain, shift: int) -> ClockDomain:
+    """Return a clock of a side table with the epoch that the metadata state: they may have been edited since.
+
+    Args:
+        clock: as the metadata declare it.
+        kept: the clock of the side table.
+        shift: the values of the clock minus its ticks.
+
+    """
+    written = (kept.epoch_ns or 0) * clock.frequency // _SECOND - shift
+    if _total(clock) == written:
+        return kept
+    epoch = (_total(clock) + shift) * _SECOND // clock.frequency
+    return replace(kept, epoch_ns=known_epoch(epoch) if clock.unix_epoch else None)
 
 
 def time_of(value: int, conversion: tuple[int, int, int]) -> int | None:

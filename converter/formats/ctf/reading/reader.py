@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, note
+from converter.formats.ctf.layout import METADATA_NAME
 from converter.formats.ctf.mapping import split_name
 from converter.formats.ctf.metadata.trace_class import ClockClass
 from converter.formats.ctf.reading.batches import Classes, DataStream, batches
-from converter.formats.ctf.reading.clocks import clock_domain, conversion, origin_of, trace_clock
+from converter.formats.ctf.reading.clocks import (
+    clock_domain,
+    conversion,
+    ignored_offset,
+    origin_of,
+    stated_clock,
+    trace_clock,
+)
 from converter.formats.ctf.reading.heads import continued
 from converter.formats.ctf.reading.seeking import PacketSeeking
 from converter.formats.ctf.streams.addresses import Addresses, are_named
@@ -50,6 +59,7 @@ def _directory(source: Source) -> Source:
 class _Reader:
     def __init__(self, source: Source) -> None:
         self.trace = Trace("ctf", make_batches=self._batches)
+        self._name = source.name
         directories, files = traces_in(source, self._warn)
         self._directories = directories
         trace = self.trace
@@ -61,6 +71,8 @@ class _Reader:
         trace.environment = self._environment()
         if self._side_table is not None:
             trace.clock = self._side_table.clock
+            if self._clock is not None:
+                trace.clock = stated_clock(self._clock, trace.clock, self._side_table.shift)
             trace.clock_domains = self._side_table.clock_domains
             trace.environment = self._side_table.environment
         self._streams = self._data_streams()
@@ -126,7 +138,10 @@ class _Reader:
         for directory in self._directories:
             used = {file.type.stream.clock for file, _ in directory.files}
             known = directory.trace.clocks
-            clocks += [known[name] for name in sorted(used) if name in known]
+            own = [known[name] for name in sorted(used) if name in known]
+            for ignored in filter(None, map(ignored_offset, own)):
+                self._warn(ignored.within(path=os.path.join(self._name, directory.path, METADATA_NAME)))
+            clocks += own
             origins |= {origin_of(known[name], directory.path) for name in used if name in known}
         if not clocks:
             clocks = [
@@ -184,13 +199,17 @@ class _Reader:
         return streams
 
     def _data_stream(self, files: list[StreamFile]) -> DataStream:
-        times = [
-            (-self._side_table.shift, 1, 1)
-            if self._side_table is not None
-            else conversion(file.type.clock, self.trace.clock, self._clock)
-            for file in files
-        ]
-        return DataStream(files, times)
+        return DataStream(files, [self._conversion(file) for file in files])
+
+    def _conversion(self, file: StreamFile) -> tuple[int, int, int]:
+        """Return the conversion of the clock of a file."""
+        if self._side_table is not None:
+            return -self._side_table.shift, 1, 1
+        try:
+            return conversion(file.type.clock, self.trace.clock, self._clock)
+        except TraceError as error:
+            folder = os.path.dirname(file.source.name)
+            raise error.within(path=os.path.join(folder, METADATA_NAME)) from None
 
     def _batches(self) -> Iterator[Batch]:
         self._prescan()

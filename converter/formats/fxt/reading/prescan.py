@@ -21,7 +21,7 @@ from converter.formats.fxt.record_types import (
     MetadataType,
     RecordType,
 )
-from converter.ir.trace import ClockDomain, known_epoch
+from converter.ir.trace import MOST_FROM_1970, ClockDomain, known_epoch
 from converter.storage.source import Source
 
 _WINDOW = 1 << 20
@@ -83,13 +83,28 @@ def prescan(source: Source) -> Prescan:
         base_ticks, *more = record.more
         if more:
             # floor(base_time - base_ticks / rate): the writer's ceiling reverses it.
-            epoch_ns = known_epoch(more[0] - _ceiling(base_ticks, record.ticks_per_second))
+            nanoseconds = more[0] - _ceiling(base_ticks, record.ticks_per_second)
+            epoch_ns = known_epoch(nanoseconds)
+            if epoch_ns is None:
+                note(warnings, _ignored_epoch(source, found.extended_initialization, nanoseconds))
         if epoch_ns is not None:
             del more[0]
         if base_ticks or more or epoch_ns is None:
             sidecar["initialization"] = [base_ticks, *more]
     clock = ClockDomain("ns", Fraction(rate), epoch_ns)
     return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings)
+
+
+def _ignored_epoch(source: Source, offset: int, nanoseconds: int) -> TraceWarning:
+    return TraceWarning(
+        format="fxt",
+        path=source.name,
+        offset=offset,
+        field="base time",
+        message="ignored: times start at the clock's zero",
+        expected=MOST_FROM_1970,
+        found=f"{nanoseconds // _NANOSECONDS:,} s",
+    )
 
 
 def _ceiling(ticks: int, ticks_per_second: int) -> int:

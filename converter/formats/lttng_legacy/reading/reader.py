@@ -26,7 +26,7 @@ from converter.formats.lttng_legacy.recording import TABLES_NAME, ChannelFile, R
 from converter.formats.lttng_legacy.sidecar import Held
 from converter.formats.side_table import SideTable, parse_side_table
 from converter.ir.events import Batch
-from converter.ir.trace import ClockDomain, Trace, known_epoch
+from converter.ir.trace import MOST_FROM_1970, ClockDomain, Trace, known_epoch
 from converter.limits import allowed, limit
 from converter.storage.source import Source
 
@@ -68,6 +68,8 @@ class _Reader:
             progress=lambda: (self._place, sum(file.size for file in files)),
         )
         self._warn([error.to_warning() for error in recording.errors])
+        if self._first.header["start_time_sec"] and self.trace.clock.epoch_ns is None:
+            self._warn([_ignored_start(self._first)])
         self.trace.source_batches = self.trace.make_batches
         self.trace.in_time_order = True
         self._markers = list(markers(self._declarations, version))
@@ -220,6 +222,17 @@ def _clock(file: ChannelFile) -> ClockDomain:
     epoch = header["start_time_sec"] * _NANOSECONDS + fraction - int(start * _NANOSECONDS / rate)
     known = known_epoch(epoch) if header["start_time_sec"] else None
     return ClockDomain("tsc", rate, known, "cycle counter of the traced machine")
+
+
+def _ignored_start(file: ChannelFile) -> TraceWarning:
+    return TraceWarning(
+        format="lttng_legacy",
+        path=file.source.name,
+        field="start_time_sec",
+        message="ignored: times start at the clock's zero",
+        expected=MOST_FROM_1970,
+        found=f"{file.header['start_time_sec']:,} s",
+    )
 
 
 def _environment(file: ChannelFile) -> dict[str, str | int]:

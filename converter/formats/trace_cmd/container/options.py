@@ -14,7 +14,7 @@ from converter.formats.ftrace.mapping import NANOSECOND_CLOCKS
 from converter.formats.ftrace.ring_buffer.timestamps import HostTime, Timestamps
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.formats.trace_cmd.layout import TIME_SHIFT_INTERPOLATE, OptionId, layouts
-from converter.ir.trace import ClockDomain, known_epoch
+from converter.ir.trace import MOST_FROM_1970, ClockDomain, known_epoch
 
 _U64 = (1 << 64) - 1
 
@@ -59,6 +59,15 @@ def interpret(file: TraceFile) -> Metadata:
                 _describe(metadata.environment, file, id, data)
         except TraceError as error:
             file.warn(error)
+    if date is not None and known_epoch(date) is None:
+        file.warn(
+            TraceError(
+                "ignored: times start at the clock's zero",
+                field="options.DATE",
+                expected=MOST_FROM_1970,
+                found=f"{date // 1_000_000_000:,} s",
+            )
+        )
     if not clock:
         # Version 6 has the option's text before the pages, version 7 the bare name.
         clock = next((_current_clock(buffer.clock) for buffer in file.buffers if buffer.clock), b"")

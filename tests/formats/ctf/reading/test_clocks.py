@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ctf_files import Bits, Stream, compact_header, events_of, open_trace, single
 
+from converter.errors import TraceError
+
 
 @pytest.mark.parametrize("order", ["le", "be"])
 def test_compact_and_extended_headers_update_the_clock(tmp_path: Path, order: str) -> None:
@@ -267,3 +269,30 @@ def test_times_in_leb128_have_seven_bits_a_byte(tmp_path: Path) -> None:
     found = [ts for ts, _, _ in events_of(trace)]
     assert found == [5, 127, 129, 258, 259, 16512]
     assert not trace.warnings and trace.clock.ticks_per_second == 1000
+
+
+_MOST_SECONDS = (1 << 63) // 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_placed"),
+    [(_MOST_SECONDS, True), (_MOST_SECONDS + 1, False), (1351530929945824323, False)],
+)
+def test_offsets_that_are_out_of_bounds(tmp_path: Path, seconds: int, is_placed: bool) -> None:
+    """Alone such a clock counts from its zero, with a warning; beside another it has no place."""
+    for name, offset in (("a", 0), ("b", seconds)):
+        stream = Stream({"e": ""})
+        folder = stream.write(tmp_path / name, stream.packet([stream.record(0, 5)], begin=5))
+        text = (folder / "metadata").read_text()
+        (folder / "metadata").write_text(text.replace("offset = 0", f"offset_s = {offset}"))
+    trace = open_trace(tmp_path / "b")
+    assert [len(batch) for batch in trace.batches()] == [1]
+    assert (trace.clock.epoch_ns is not None) == is_placed
+    said = [str(warning) for warning in trace.warnings]
+    assert len(said) == (not is_placed)
+    assert all("the offset of clock 'c' is ignored" in one for one in said)
+    if is_placed:
+        assert sum(map(len, open_trace(tmp_path).batches())) == 2
+        return
+    with pytest.raises(TraceError, match="too far from the others' for 64 bits"):
+        open_trace(tmp_path)

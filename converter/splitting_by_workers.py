@@ -21,7 +21,7 @@ from converter.storage.outputs import open_sink
 from converter.storage.writing.placing import (
     EXISTS,
     output_error,
-    place_file,
+    place_files,
     place_folder,
     remove,
     temporary_beside,
@@ -138,7 +138,10 @@ def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]
             raise OutputError(EXISTS, path=final)
     for path in paths:
         final = os.path.join(folder_of_target, os.path.basename(path))
-        (place_folder if os.path.isdir(path) else place_file)(path, final, force=force)
+        if os.path.isdir(path):
+            place_folder(path, final, force=force)
+        else:
+            place_files([(path, final)], force=force)
     return [
         replace(part, path=os.path.join(folder_of_target, os.path.basename(part.path)))
         for part in parts

@@ -179,7 +179,7 @@ def complaint(
             return f"it says {said[-300:]!r}"
     if status != expected:
         return f"it ends with {status}, not {expected}: {said[-300:]!r}"
-    if shown == before or (fault.signal and shown == whole):
+    if shown == before or (fault.signal == signal.SIGKILL and shown == whole):
         return None
     if fault.signal == signal.SIGKILL and all(
         shown.get(name) in (before.get(name), whole.get(name)) for name in shown | before

@@ -1,7 +1,8 @@
 """Changes inputs at random, reads them and writes what could be read: ``python -m tests.fuzz --minutes 60``.
 
-Whatever the bytes, the end is a trace or a TraceError, and none that stands for another exception (DefectError). Inputs are read in child processes with limits of time and
-memory, so that a crash, a hang or an unbounded allocation is a finding too. What fails is kept in
+Whatever the bytes, the end is a trace or a TraceError, and none that is in the place of another exception
+(DefectError). Inputs are read in child processes with limits of time and memory, so that a crash, a hang or an
+unbounded allocation is a finding too. What fails is kept in
 ``build/fuzz/found/``, and ``--again FILE`` tries it again.
 
 With kernels that count what is executed, ``python -m tests.instrumented sanitized tests.fuzz --minutes 60``, inputs

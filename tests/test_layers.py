@@ -65,7 +65,7 @@ FLOORS = [
     ["converter.ir"],
     ["converter.kernels"],
     ["converter.guarding"],
-    ["converter.errors", "converter.hooks", "converter.schemas"],
+    ["converter.errors", "converter.hooks", "converter.interrupts", "converter.schemas"],
     # Errors name what raises a limit.
     ["converter.limits"],
 ]

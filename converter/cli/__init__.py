@@ -179,15 +179,18 @@ def _failed(error: TraceError) -> int:
 
 def _broken_pipe() -> int:
     """Handle a closed standard output: its reader has gone."""
-    _abandon_standard_output()
+    from converter.cli.output.streams import abandon_standard_output
+
+    abandon_standard_output()
     return BROKEN_PIPE
 
 
 def _unwritable(error: OSError) -> int:
     """Report that standard output cannot be written."""
     from converter.cli.output import messages
+    from converter.cli.output.streams import abandon_standard_output
 
-    _abandon_standard_output()
+    abandon_standard_output()
     messages.error(f"standard output: {error.strerror}")
     return FAILED
 
@@ -222,20 +225,6 @@ def _print_traceback(error: Exception) -> None:
         import traceback
 
         traceback.print_exception(error)
-
-
-def _abandon_standard_output() -> None:
-    """Discard what standard output still buffers, so that it is not written at exit either."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-    except OSError:  # too many files are open
-        return
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):
-        pass  # standard output is not a file, and nothing will be flushed into it
-    finally:
-        os.close(nowhere)
 
 
 def _remove_temporary() -> None:

@@ -6,8 +6,10 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
-from typing import NoReturn
+
+from converter.interrupts import begin, is_done, wait
 
 #: The shell's convention for a process that a signal ended: this plus its number.
 SIGNALLED = 128
@@ -16,8 +18,10 @@ SIGNALLED = 128
 _ending = False
 
 
-def end(number: int, _frame: FrameType | None) -> NoReturn:
+def end(number: int, _frame: FrameType | None) -> None:
     """Handle a signal by an exception, so that open files are closed on the way out.
+
+    While an output gets its name, the handler waits; after the last one has it, the process ends with success.
 
     Raises:
         KeyboardInterrupt: it is SIGINT.
@@ -25,11 +29,13 @@ def end(number: int, _frame: FrameType | None) -> NoReturn:
 
     """
     global _ending  # noqa: PLW0603 - signals are per process
-    if _ending:
+    if wait(partial(end, number, None)):
+        return
+    if _ending or is_done():
         from converter.storage.writing.placing import remove_temporary
 
         remove_temporary()
-        os._exit(SIGNALLED + number)
+        os._exit(0 if is_done() else SIGNALLED + number)
     _ending = True
     if number == signal.SIGINT:
         raise KeyboardInterrupt
@@ -50,6 +56,7 @@ def handled() -> Iterator[None]:
     """
     global _ending  # noqa: PLW0603
     _ending = False
+    begin()
     previous = {}
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

@@ -74,3 +74,89 @@ def test_a_full_standard_error_changes_nothing(tmp_path):
         )
     assert ran.returncode == 0
     assert os.listdir(tmp_path) == ["o.fxt"]
+
+
+#: A signal comes while an output gets its name, or right after it.
+_AT_COMMIT = """
+import os, signal, sys
+from converter.storage.writing import durability, placing
+sync_name = placing.sync_name
+def synced(path):
+    {what}
+    sync_name(path)
+placing.sync_name = synced
+sys.argv = ["traceconv", *sys.argv[1:]]
+from converter.cli import command
+command()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "target"),
+    [(signal.SIGINT, "o.json"), (signal.SIGTERM, "o.ctf"), (signal.SIGHUP, "o.aix")],
+)
+def test_a_signal_while_an_output_gets_its_name(tmp_path, number, target):
+    ran = _run(_AT_COMMIT.format(what=f"signal.raise_signal({int(number)})"), tmp_path, target)
+    assert ran.returncode == 0
+    assert target in os.listdir(tmp_path)
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
+
+
+def test_a_name_that_does_not_reach_the_disk_is_none(tmp_path):
+    for target in ("o.ctf", "o.aix"):
+        script = _AT_COMMIT.format(what='raise OSError(5, "Input/output error")')
+        ran = _run(script, tmp_path, target)
+        assert ran.returncode == 1
+        assert ran.stderr.count(b"\n") == 1
+        assert os.listdir(tmp_path) == []
+
+
+#: How a standard stream may be: full, closed, or a pipe that nobody reads.
+_FULL, _CLOSED, _UNREAD = "{}>/dev/full", "{}>&-", "{}> >(exec 0<&-; sleep 0.1)"
+
+
+@pytest.mark.skipif(not os.path.exists("/bin/bash"), reason="needs bash")
+@pytest.mark.parametrize(
+    ("how", "arguments"),
+    [
+        (_FULL, ("o.json", "--split", "100ms")),
+        (_CLOSED, ("o.json", "-v")),
+        (_UNREAD, ("o.json", "-v")),
+        (_CLOSED, ("o.txt", "report")),
+        (_FULL, ("o.html", "view")),
+    ],
+)
+def test_a_standard_error_that_takes_nothing_changes_no_status(tmp_path, how, arguments):
+    target, *more = arguments
+    command = more[0] if more[0].isalpha() else "convert"
+    options = " ".join(more) if command == "convert" else ""
+    line = f"{sys.executable} -m converter {command} {SOURCE} -o {target} {options} {how.format(2)}"
+    ran = subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0
+    assert os.listdir(tmp_path)
+    # What is for standard error goes nowhere else.
+    assert b"traceconv:" not in ran.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/bin/bash"), reason="needs bash")
+@pytest.mark.parametrize("how", [_FULL, _CLOSED])
+def test_losses_that_cannot_be_printed_leave_no_output(tmp_path, how):
+    """The losses are asked for: they are printed before the output has its name."""
+    line = f"{sys.executable} -m converter {SOURCE} -o o.json --losses - {how.format(1)}"
+    ran = subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode in (1, 141)
+    assert os.listdir(tmp_path) == []

@@ -94,8 +94,18 @@ int ftruncate64(int descriptor, off64_t size) {
     return NEXT(ftruncate64)(descriptor, size);
 }
 
+/* Whether it is the folder itself, in which names are synced. */
+static int is_folder(int descriptor) {
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    ssize_t length = readlink(link, path, sizeof path - 2);
+    if (!folder[0] || length < 0) return 0;
+    strcpy(path + length, "/");
+    return strcmp(path, folder) == 0;
+}
+
 int fsync(int descriptor) {
-    if (fails(is_file_below(descriptor))) return -1;
+    if (fails(is_file_below(descriptor) || is_folder(descriptor))) return -1;
     return NEXT(fsync)(descriptor);
 }
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +15,10 @@ from converter.cli.options.paths import output_in
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
 from converter.conversion import Strictness, refuse
-from converter.errors import UnknownFormatError, UnsupportedError
+from converter.errors import OutputError, UnknownFormatError, UnsupportedError
 from converter.formats.descriptor import Format
+from converter.guarding import as_trace_error
+from converter.interrupts import expect_last
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.reading import open_merged
@@ -83,9 +85,30 @@ def run(options: Options) -> None:
         messages.note(f"{shown(output)}: exists already, and is left as it is")
         return
     if options.scheduler is None:
-        done = converted(options, output, target, variant)
+        done = converted(options, output, target, variant, is_last=options.split is None)
     else:
         done = _converted_by_workers(options, output)
+    with reporting():
+        _report(done, options, target)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Report what was converted in this context. The output is complete: no failure changes the exit code."""
+    try:
+        yield
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        from converter.cli.output.streams import abandon_standard_output
+
+        if isinstance(error, OSError):
+            abandon_standard_output()
+        messages.warning(f"the output is complete, its report is not: {as_trace_error(error)}")
+
+
+def _report(done: Conversion, options: Options, target: Format) -> None:
+    """Print damage, losses and sizes."""
     if not options.quiet:
         print_warnings(done.trace, options.name)
         done.say(options.name)
@@ -134,9 +157,18 @@ def converted(
     target: Format,
     variant: str,
     watch: Callable[[Trace], None] = lambda _: None,
+    *,
+    is_last: bool = False,
 ) -> Conversion:
-    """Convert to an output, and write the losses where they are requested. `watch` is called with the trace before
-    reading.
+    """Convert to an output, and write the losses where they are requested.
+
+    Args:
+        options: the parsed command line.
+        output: a single output, or the pattern of the names of parts.
+        target: its format.
+        variant: and the variant of that.
+        watch: called with the trace before reading.
+        is_last: the process has done its work once the output has its name.
 
     Raises:
         TraceError: for any failure.
@@ -184,6 +216,8 @@ def converted(
             size = sink.tell()
             _write_losses(report, options.losses)
             refuse(trace, report, options.strict, lossless=options.lossless)
+            if is_last:
+                expect_last()
     return Conversion(trace, say, report, progress.events, size, progress.seconds)
 
 
@@ -272,7 +306,9 @@ def _write_losses(report: LossReport, path: str | None) -> None:
     if path is None:
         return
     if path == "-":
-        print(report.to_json(), end="")
+        if sys.stdout is None:
+            raise OutputError("standard output is closed", path="-")
+        print(report.to_json(), end="", flush=True)
         return
     with open_sink(path, force=True) as sink:
         sink.write(report.to_json().encode())

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import click
 
+from converter.cli.output import messages
 from converter.cli.output.progress import Progress
 from converter.errors import UnknownFormatError, UnsupportedError
 from converter.fixtures.generation import generate, variants
 from converter.fixtures.kinds import kinds_named
+from converter.interrupts import expect_last
 from converter.ir.trace import Trace
 
 
@@ -39,6 +40,8 @@ def run(
     except (UnknownFormatError, UnsupportedError) as error:
         raise click.UsageError(error.detail) from None
 
+    expect_last()
+
     def watch(trace: Trace) -> Progress:
         progress = Progress(shown=not quiet)
         progress.watch(trace)
@@ -56,6 +59,4 @@ def run(
     )
     if not quiet:
         damaged = f", {len(manifest.damaged)} damaged copies" if corrupt else ""
-        print(
-            f"traceconv: {directory}: {len(manifest.fixtures)} fixtures{damaged}", file=sys.stderr
-        )
+        messages.note(f"{directory}: {len(manifest.fixtures)} fixtures{damaged}")

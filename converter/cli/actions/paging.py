@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from converter.cli.actions.browsers import started
-from converter.cli.actions.converting import print_warnings
+from converter.cli.actions.converting import print_warnings, reporting
 from converter.cli.options.merging import Relations
 from converter.cli.options.paths import output_stem
 from converter.cli.output import messages
 from converter.cli.output.loss_summary import summary
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
+from converter.interrupts import expect_last
 from converter.reading import open_merged
 from converter.selection.selection import Selection
 from converter.storage.locations import name_of
@@ -42,6 +43,7 @@ def run(
     name = sources[0] if len(sources) == 1 else target or "-"
     output = target if target is not None else f"{output_stem(sources[0])}.html"
     titles = [name_of(one) if one != "-" else "trace" for one in sources]
+    expect_last()
     with (
         open_merged(sources, source_format, reader_options, **relations) as whole,
         Progress(shown=not quiet) as progress,
@@ -66,4 +68,5 @@ def run(
     if target is None and browser:
         address = Path(output).absolute().as_uri()
         if not started(address):
-            print(address)
+            with reporting():
+                print(address)

@@ -13,6 +13,7 @@ from converter.cli.output import messages
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.errors import UnsupportedError
+from converter.interrupts import expect_last
 from converter.ir.trace import Trace
 from converter.reading import open_merged
 from converter.selection.selection import Selection
@@ -51,6 +52,7 @@ def run(
         known = ", ".join(f".{one}" for one in FORMATS)
         raise UnsupportedError(f"no figure has the suffix of {target!r}; there are {known}")
     titles = [name_of(one) if one != "-" else "trace" for one in sources]
+    expect_last()
     with (
         Progress(shown=not quiet) as progress,
         open_merged(

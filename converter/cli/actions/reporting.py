@@ -10,6 +10,7 @@ from converter.cli.output.progress import Progress
 from converter.cli.output.report_rows import csv_lines, json_lines
 from converter.cli.output.selected_part import part_of
 from converter.formats.table import format_of
+from converter.interrupts import expect_last
 from converter.ir.trace import Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.lines import Write, write_lines
@@ -36,6 +37,7 @@ def run(
         TraceError: it cannot be read, or the output cannot be written.
 
     """
+    expect_last()
     with open_trace(source, source_format, reader_options) as whole:
         trace, say = part_of(whole, selection)
         with (

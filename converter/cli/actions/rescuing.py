@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.cli.actions.converting import Options, checked_formats, converted
+from converter.cli.actions.converting import Options, checked_formats, converted, reporting
 from converter.cli.actions.diagnosis import Diagnosis
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
@@ -82,8 +82,10 @@ def run_recover(
         diagnoses.append(Diagnosis(trace, source))
         diagnoses[0].watch()
 
-    converted(options, target, format, variant, watch)
-    if not quiet:
+    converted(options, target, format, variant, watch, is_last=True)
+    if quiet:
+        return
+    with reporting():
         (diagnosis,) = diagnoses
         for line in diagnosis.lines():
             print(line)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from converter.cli.options.shared import SETTINGS
@@ -31,6 +29,7 @@ def new_format(name: str, directory: str | None, quiet: bool) -> None:
     It has a whole small format, to be changed into yours, and the tests that every format has to
     pass.
     """
+    from converter.cli.output import messages
     from converter.errors import UnsupportedError
     from converter.new_format import generate
 
@@ -39,4 +38,4 @@ def new_format(name: str, directory: str | None, quiet: bool) -> None:
     except UnsupportedError as error:
         raise click.UsageError(error.detail) from None
     if not quiet:
-        print(f"traceconv: {place}: pip install -e {place} && pytest {place}", file=sys.stderr)
+        messages.note(f"{place}: pip install -e {place} && pytest {place}")

@@ -31,8 +31,11 @@ def _print(name: str, line: str, colour: str) -> None:
         name = f"\x1b[{colour}m{name}:\x1b[0m"
     else:
         name = f"{name}:"
-    # A standard error that is full or closed does not change the result of the conversion.
-    with suppress(OSError):
+    # A standard error that is full or closed does not change the result of the conversion. Without one, `print` would
+    # write to standard output.
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):
         print(f"{name} {line}", file=sys.stderr)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Protocol, Self
 
 from converter.cli.output import messages
@@ -23,7 +23,7 @@ class Progress:
     def __init__(self, *, shown: bool) -> None:
         self.events = 0
         self._reported = shown
-        self._shown = shown and sys.stderr.isatty()
+        self._shown = shown and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._stack = ExitStack()
         self._display: _Display | None = None
@@ -82,7 +82,9 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         self._shown = False
-        self._stack.close()
+        # A terminal that has gone does not change the result.
+        with suppress(OSError):
+            self._stack.close()
 
 
 class _Display(Protocol):

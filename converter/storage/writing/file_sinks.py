@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from converter.errors import OutputError, TraceError, UnsupportedError
@@ -16,12 +15,10 @@ from converter.storage.descriptors import open_file, with_room
 from converter.storage.sink import Sink, bytes_of
 from converter.storage.source import check_relative
 from converter.storage.writing.block_writes import BlockWrites, Descriptor, Named, Target
-from converter.storage.writing.durability import sync_name
 from converter.storage.writing.placing import (
     output_error,
-    place_file,
+    place_files,
     place_folder,
-    placed,
     remove,
 )
 
@@ -198,16 +195,7 @@ class ReplacingSink(TemporaryFileSink):
         return sink
 
     def _have_in_place(self, sinks: Sequence[Self]) -> None:
-        if len(sinks) == 1:
-            place_file(self.temporary, self.final_path, force=self._force)
-            return
-        with ExitStack() as together:
-            for sink in sinks:
-                together.enter_context(placed(sink.temporary, sink.final_path, force=self._force))
-            sync_name(self.final_path)
-        for sink in sinks:
-            remove(sink.temporary)
-        sync_name(self.final_path)
+        place_files([(sink.temporary, sink.final_path) for sink in sinks], force=self._force)
 
 
 class _ChildSink(FileSink):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
+from converter import interrupts
 from converter.errors import OutputError
+from converter.interrupts import uninterrupted
 from converter.storage.writing.durability import sync_data, sync_name
 
 #: Why an output is refused that exists already.
@@ -14,6 +16,8 @@ EXISTS = "exists already (--force replaces it)"
 #: renameat2(2): both names continue to exist, each for the other's file.
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
+#: How often another process may make or remove a file that is being replaced.
+_TRIES = 16
 
 #: The temporary files and folders of this process. A signal can arrive between making one and storing what removes it.
 _temporary: set[str] = set()
@@ -49,31 +53,39 @@ def remove_temporary() -> None:
         remove(path)
 
 
-def place_file(temporary: str, target: str, *, force: bool) -> None:
-    """Rename a complete file, with `force` replacing an existing one; data and name are then on the disk."""
-    sync_data(temporary)
-    if force:
-        os.replace(temporary, target)
-    else:
-        _link(temporary, target)
-        remove(temporary)
-    sync_name(target)
-    remove(temporary)
+def place_files(files: Sequence[tuple[str, str]], *, force: bool) -> None:
+    """Give complete files their names, with `force` replacing existing ones; data and names are then on the disk.
+
+    All of them have their names, or none has: this is the commit point of outputs, and nothing that can still fail
+    comes after it.
+
+    Args:
+        files: the temporary and the final path of each; all are in one folder.
+        force: replace what exists.
+
+    Raises:
+        OSError: nothing has changed.
+
+    """
+    for temporary, _ in files:
+        sync_data(temporary)
+    with uninterrupted():
+        with ExitStack() as together:
+            for temporary, target in files:
+                together.enter_context(_placed(temporary, target, force=force))
+            sync_name(files[0][1])
+        interrupts.placed()
+        for temporary, _ in files:
+            remove(temporary)
+        _sync_removal(files[0][1])
 
 
 @contextmanager
-def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
-    """Rename a file as `place_file` does, undone if the block fails; until it ends, the temporary name stays in use.
-
-    The block syncs the names of all files that it places together.
-    """
+def _placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
+    """Give a file its name, undone if the block fails; until it ends, the temporary name stays in use."""
     made = os.stat(temporary)
-    sync_data(temporary)
     try:
-        if force and os.path.lexists(target):
-            _exchange(temporary, target)
-        else:
-            _link(temporary, target)
+        _take_name(temporary, target, force=force)
         yield
     except BaseException:
         _undo(temporary, target, made)
@@ -81,20 +93,36 @@ def placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
 
 
 def place_folder(temporary: str, target: str, *, force: bool) -> None:
-    """Rename a complete folder, with `force` replacing an existing one; data and name are then on the disk."""
+    """Give a complete folder its name as `place_files` does for files."""
     if not force and os.path.lexists(target):
         raise FileExistsError(0, EXISTS)
     sync_data(temporary)
-    if not os.path.isdir(target):
-        os.rename(temporary, target)
-        sync_name(target)
+    with uninterrupted():
+        replaces = os.path.isdir(target)
+        if replaces:
+            _exchange(temporary, target)
+        else:
+            os.rename(temporary, target)
+        try:
+            sync_name(target)
+        except OSError:
+            with suppress(OSError):
+                if replaces:
+                    _exchange(temporary, target)
+                else:
+                    os.rename(target, temporary)
+            raise
+        interrupts.placed()
+        # What it replaces is removed only when the new folder's name is on the disk, too.
         remove(temporary)
-        return
-    _exchange(temporary, target)
-    # What it replaces is removed only when the new folder's name is on the disk, too.
-    sync_name(target)
-    remove(temporary)
-    sync_name(target)
+        if replaces:
+            _sync_removal(target)
+
+
+def _sync_removal(target: str) -> None:
+    """Write to the disk that what was beside an output is gone. The output is there, whatever happens."""
+    with suppress(OSError):
+        sync_name(target)
 
 
 @contextmanager
@@ -118,6 +146,20 @@ def output_error(error: Exception, name: str) -> OutputError:
     return OutputError(message, path=name)
 
 
+def _take_name(temporary: str, target: str, *, force: bool) -> None:
+    """Give a file its name; what has it already gets the temporary one, if it may be replaced."""
+    for _ in range(_TRIES if force else 0):
+        try:
+            if os.path.lexists(target):
+                _exchange(temporary, target)
+            else:
+                _link(temporary, target)
+        except (FileExistsError, FileNotFoundError):
+            continue  # another process made or removed it meanwhile
+        return
+    _link(temporary, target)
+
+
 def _link(temporary: str, target: str) -> None:
     """Give a file a name, without replacing what appeared in the meantime."""
     try:
@@ -131,7 +173,7 @@ def _link(temporary: str, target: str) -> None:
 
 
 def _undo(temporary: str, target: str, made: os.stat_result) -> None:
-    """Undo what `placed` may have done: a signal can arrive before or after it."""
+    """Undo what `_placed` may have done: a signal can arrive before or after it."""
     with suppress(OSError):
         if not os.path.samestat(os.stat(target), made):
             return

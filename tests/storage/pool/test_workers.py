@@ -20,7 +20,6 @@ from converter.storage.pool.workers import (
     TaskGroup,
     most_workers,
     use_workers,
-    workers,
 )
 from tests.support.pool import own_pool, pool_threads
 
@@ -241,7 +240,7 @@ def test_a_thread_that_is_interrupted_leaves_work_to_others():
 def test_no_more_threads_are_used_than_help(count):
     use_workers(count)
     try:
-        assert workers() == min(count, most_workers())
+        assert workers.workers() == min(count, most_workers())
         assert most_workers() >= 64
     finally:
         use_workers(None)

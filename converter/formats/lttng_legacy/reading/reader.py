@@ -227,7 +227,7 @@ def _clock(file: ChannelFile) -> ClockDomain:
 def _ignored_start(file: ChannelFile) -> TraceWarning:
     return TraceWarning(
         format="lttng_legacy",
-        path=file.source.name,
+        path=file.path,
         field="start_time_sec",
         message="ignored: times start at the clock's zero",
         expected=MOST_FROM_1970,

@@ -1,0 +1,20 @@
+"""The standard streams of the process."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def abandon_standard_output() -> None:
+    """Discard what standard output still buffers, so that it is not written at exit either."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # too many files are open
+        return
+    try:
+        os.dup2(nowhere, sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        pass  # standard output is not a file, and nothing will be flushed into it
+    finally:
+        os.close(nowhere)

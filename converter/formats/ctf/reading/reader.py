@@ -140,7 +140,9 @@ class _Reader:
             known = directory.trace.clocks
             own = [known[name] for name in sorted(used) if name in known]
             for ignored in filter(None, map(ignored_offset, own)):
-                self._warn(ignored.within(path=os.path.join(self._name, directory.path, METADATA_NAME)))
+                self._warn(
+                    ignored.within(path=os.path.join(self._name, directory.path, METADATA_NAME))
+                )
             clocks += own
             origins |= {origin_of(known[name], directory.path) for name in used if name in known}
         if not clocks:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from posixpath import basename
 
 import numpy as np
@@ -38,6 +38,9 @@ _END = b"?"
 #: The maximum size of a library opened later, whose map is not recorded, beyond its mapping at the base.
 _LIBRARY_SIZE = 1 << 32
 _PAGE = 0x1000
+#: The module of the functions of a Python program (UFTRACE_PYTHON_SYMTAB_NAME): no map names it. Its addresses are the
+#: numbers of functions, from 1 on, in every session.
+_PYTHON = "python.fake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ class Module:
             error = TraceError(f"{bad} lines are no symbols", field="symbols")
             self._directory.warn(error, self._file)
         info = DebugInfo()
-        if self._directory.header.features & Feature.DEBUG_INFO:
+        # A Python program writes its own files, whatever the recorder says of others.
+        if self._directory.header.features & Feature.DEBUG_INFO or self.path == _PYTHON:
             name = f"{self._file.removesuffix('.sym')}.dbg"
             info = parse_debug_info(self._directory.read_if_there(name) or b"")
         return Symbols(np.array(starts, np.uint64), np.array(ends, np.uint64), names, info)
@@ -206,7 +210,18 @@ class Modules:
             self._mappings[sid], bad = parse_mappings(text)
             if bad:
                 self._directory.warn(TraceError(f"{bad} lines are no mappings", field="map"), name)
+            self._mappings[sid][:0] = self._python()
         return self._mappings[sid]
+
+    def _python(self) -> list[Mapping]:
+        """Return the mapping of a Python program's functions, which comes before all others at the same addresses."""
+        if f"{_PYTHON}.sym" not in self._directory:
+            return []
+        mapping = Mapping(0, 0, _PYTHON)
+        symbols = self.all[self.number(mapping)].symbols
+        last = int(symbols.starts[-1]) if symbols.names else 0
+        pages = min(max(len(symbols.names), last + 1), _LIBRARY_SIZE)
+        return [replace(mapping, end=-(-pages // _PAGE) * _PAGE)]
 
     def _extent(self, library: Library) -> int:
         number = self.number(Mapping(0, 0, library.path))

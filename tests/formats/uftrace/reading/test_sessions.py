@@ -248,3 +248,64 @@ def test_a_task_that_exits_leaves_the_functions_that_it_is_in(tmp_path, room, mo
         (6, Kind.TASK_EXIT, 101),
         (9, Kind.SLICE_END, TID),
     ]
+
+
+# Python programs: the addresses of functions are numbers, which no map names.
+
+
+def python_recording(count=3, **more):
+    directory = Directory(**more)
+    lines = [f"{number:016x} T f{number}\n" for number in range(1, count + 1)]
+    directory.symbols["python.fake"] = (
+        f"# symbols: {count}\n# path name: python.fake\n#      \n"
+        + "".join(lines).replace("f1\n", "__main__.<module>\n", 1)
+        + f"{count + 1:016x} ? __sym_end\n"
+    )
+    calls = [(1, ENTRY, 0, 1), (2, ENTRY, 1, count), (3, EXIT, 1, count), (4, ENTRY, 1, count + 1)]
+    directory.tasks[TID] = b"".join(
+        directory.pack("QQ", ts, kind | 5 << 3 | depth << 6 | address << 16)
+        for ts, kind, depth, address in calls
+    )
+    return directory
+
+
+@pytest.mark.parametrize("count", [2, 4095, 4096, 4097])
+@pytest.mark.parametrize("sessions", [0, 1, 2])
+def test_functions_of_python_programs_have_names(tmp_path, count, sessions):
+    directory = python_recording(count)
+    if not sessions:
+        directory.maps = {}
+    if sessions == 2:
+        directory.task_txt += f'SESS timestamp=0.000000001 pid={TID} sid={"f" * 16} exename="/x"\n'
+        directory.maps["f" * 16] = directory.maps[SID]
+    trace = opened(directory, tmp_path)
+    assert names(trace) == [b"__main__.<module>", b"f%d" % count, b"<%x>" % (count + 1)]
+    assert [held["category"] for *_, held in events(trace)[:2]] == [b"python.fake"] * 2
+
+
+def test_functions_of_python_come_before_what_is_mapped_at_the_same_addresses(tmp_path):
+    directory = python_recording()
+    directory.maps[SID] += "0-9000 r-xp 00000000 00:00 0   /usr/bin/low\n"
+    directory.symbols["low"] = f"{0:016x} T low\n{0x9000:016x} ? __sym_end\n"
+    assert names(opened(directory, tmp_path))[:2] == [b"__main__.<module>", b"f3"]
+
+
+@pytest.mark.parametrize("text", [b"", b"# symbols: 0\n", b"nonsense\n", b"ffffffffffffffff T f\n"])
+def test_a_python_program_without_symbols(tmp_path, text):
+    directory = python_recording()
+    directory.symbols.pop("python.fake")
+    directory.files["python.fake.sym"] = text
+    assert names(opened(directory, tmp_path)) == [b"<1>", b"<3>", b"<4>"]
+
+
+def test_functions_of_python_have_places_in_the_source(tmp_path):
+    directory = python_recording()
+    directory.files["python.fake.dbg"] = (
+        b"F: 1 __main__.<module>\nL: 1 /a.py\nF: 3 f3\nL: 7 /a.py\n"
+    )
+    assert not directory.features & Feature.DEBUG_INFO
+    trace = opened(directory, tmp_path)
+    placed = [
+        held.get("srcline") for _, kind, _, _, held in events(trace) if kind is Kind.SLICE_BEGIN
+    ]
+    assert placed == [b"/a.py:1", b"/a.py:7", None]

@@ -51,6 +51,7 @@ class Semantics:
     Attributes:
         ends: how ends of slices match begins.
         flows: which slices flows end at.
+        lone_ends: viewers show the end of a slice that has no begin: it says what a thread has been in.
         complete_first: at one timestamp, viewers take complete slices first, the longest first of all, then all other
             events in their order.
         counter_series: viewers call the track of a counter "name series", after the counter and its argument.
@@ -62,6 +63,7 @@ class Semantics:
 
     ends: EndMatching = EndMatching.NAME_OR_INNERMOST
     flows: FlowBinding = FlowBinding.ENCLOSING
+    lone_ends: bool = False
     complete_first: bool = False
     counter_series: bool = False
     json_arguments: str = ""
@@ -95,7 +97,7 @@ def semantics_form(semantics: Semantics) -> dict[str, Any]:
         form["ends"] = semantics.ends.value
     if semantics.flows is not DEFAULT.flows:
         form["flows"] = semantics.flows.value
-    for name in ("complete_first", "counter_series"):
+    for name in ("lone_ends", "complete_first", "counter_series"):
         if getattr(semantics, name):
             form[name] = True
     if semantics.json_arguments:
@@ -111,6 +113,7 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
     return Semantics(
         ends,
         flows,
+        form.get("lone_ends") is True,
         form.get("complete_first") is True,
         form.get("counter_series") is True,
         group if isinstance(group, str) else "",

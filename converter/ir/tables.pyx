@@ -152,6 +152,10 @@ cdef class Table:
             [SelectedColumn.__new__(SelectedColumn, self, index, rows) for index in range(len(self._columns))],
         )
 
+    def ends(self, rows: NDArray[integer[Any]], columns: Sequence[Column]) -> Table:
+        """The ends, with these columns, of what the given rows begin: for formats that know more of an end."""
+        return Table(len(rows), columns)
+
 
 cdef object _given(column):
     return column() if callable(column) else column

@@ -88,7 +88,7 @@ class Closing:
             native=b"",
         )
         columns = [take(table.column(index), rows) for index in kept]
-        return target, Table(len(rows), columns), np.arange(len(rows))
+        return target, table.ends(rows, columns), np.arange(len(rows))
 
     def _of_marks(
         self, event_class: EventClass, table: Table, rows: Any

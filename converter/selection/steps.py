@@ -169,8 +169,12 @@ class StepsOf:
             self._stacks_of(batch, number, event_class, table, begin),
             np.full(len(at), step, np.int8),
             np.zeros(len(at), np.int64) if names is None else names,
-            np.full(len(at), kind not in TIMELINE_ENDS),
+            np.full(len(at), kind not in TIMELINE_ENDS or self._keeps_lone(kind)),
         )
+
+    def _keeps_lone(self, kind: Kind) -> bool:
+        """Return True if ends of this kind are shown even where nothing has begun what they end."""
+        return kind is Kind.SLICE_END and self._trace.semantics.lone_ends
 
     def _stacks_of(
         self, batch: Batch, number: int, event_class: EventClass, table: Table, begin: Kind

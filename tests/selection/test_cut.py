@@ -455,6 +455,9 @@ def test_a_part_is_written_in_the_format_of_the_whole(name, tmp_path):
         )
         again = converter.read(path, trace.format)
     kept = sum(len(batch) for batch in expected.batches())
+    if name == "uftrace/rich":
+        # A task is in execv where the part ends: uftrace has no ends of what a task is in when it executes a program.
+        kept -= 1
     assert kept > 0
     assert sum(len(batch) for batch in again.batches()) == kept
 

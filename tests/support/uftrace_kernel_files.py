@@ -35,11 +35,13 @@ SYMBOLS = "".join(
 )
 
 
-def info(features: Feature) -> bytes:
+def info(features: Feature, *tids: int) -> bytes:
     """An `info` that uftrace takes."""
+    tids = tids or (TID,)
     lines = {
         InfoBit.EXE_NAME: "exename:/usr/bin/app\n",
-        InfoBit.TASKINFO: f"taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids={TID}\n",
+        InfoBit.TASKINFO: f"taskinfo:lines=2\ntaskinfo:nr_tid={len(tids)}\n"
+        f"taskinfo:tids={','.join(map(str, tids))}\n",
     }
     features |= Feature.TASK_SESSION | Feature.SYM_REL_ADDR | Feature.MAX_STACK
     header = Header(features=int(features), info_mask=sum(1 << bit for bit in lines))

@@ -27,8 +27,8 @@ class DataDirectory:
         self.names = [name for name in source.walk() if name != HIDDEN_FILE]
         self._known = frozenset(self.names)
         self._warnings = warnings
-        #: True if exits that the recorder has estimated are moved after the switches of their task, as in replay.
-        self.moves_estimated = False
+        #: True while a writer copies records: tables have them, and exits the times that a recorder has estimated.
+        self.keeps_records = False
 
     def __contains__(self, name: str) -> bool:
         return name in self._known

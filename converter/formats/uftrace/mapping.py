@@ -42,6 +42,15 @@ NATIVE: Final = EventClass(Kind.NATIVE, fields=(Field("payload", BytesClass(), R
 EXTERNAL: Final = EventClass(Kind.LOG, fields=(Field("message", StringClass(), Role.MESSAGE),))
 
 
+#: Functions that uftrace gives a meaning by their names (utils/fstack.c, fixup_syms). After these a task is in none.
+EXECUTING: Final = ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe")
+#: The place that the last of these has been called at is where a task is after those that jump.
+SETTING_JUMP: Final = ("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp")
+JUMPING: Final = ("longjmp", "siglongjmp", "__longjmp_chk")
+#: What the child process of a task does is shown inside the last of these.
+FORKING: Final = ("fork", "vfork", "daemon", "posix.fork")
+
+
 def slice_begin(arguments: tuple[Field, ...]) -> EventClass:
     """Return the class of entries of functions with these arguments, which may include `SOURCE_LINE`."""
     return EventClass(Kind.SLICE_BEGIN, fields=(NAME, CATEGORY, *arguments))

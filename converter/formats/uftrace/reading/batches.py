@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,7 +146,8 @@ class Recording:
 class Pass:
     """One pass; `next` returns batch after batch.
 
-    With a class of switches, these move estimated exits, of functions that nest up to `max_stack` deep.
+    With a class of switches, these move estimated exits, of functions that nest up to `max_stack` deep. With
+    `keeps_records` tables have the records of their events.
     """
 
     def __init__(
@@ -156,6 +157,8 @@ class Pass:
         ready: Sequence[ReadyStream],
         switch_class: int,
         max_stack: int,
+        *,
+        keeps_records: bool = False,
     ) -> None:
         self._recording = recording
         self._table_of_functions = recording.function_table()
@@ -187,6 +190,10 @@ class Pass:
             np.empty(capacity, np.int32),
             np.empty(capacity, np.int64),
             np.empty(capacity, np.uint32),
+        )
+        #: The same for locations and lengths of records, if they are kept.
+        self._records = (
+            (np.empty(capacity, np.int64), np.empty(capacity, np.uint32)) if keeps_records else None
         )
         #: The number of events returned, and the first damage before the first of them.
         self.delivered = 0
@@ -287,6 +294,9 @@ class Pass:
         class_id, row, thread, cpu = (np.empty(self._room, np.int32) for _ in range(4))
         name, category, first, size = self._unsorted
         values = np.empty(_VALUES * self._room + _LEAST_VALUES, np.uint64)
+        kept: dict[str, Any] = {}
+        if self._records is not None:
+            kept["record"], kept["length"] = self._records
         events = OutputArrays(
             ts=ts,
             class_id=class_id,
@@ -297,11 +307,14 @@ class Pass:
             category=category,
             first=first,
             size=size,
+            **kept,
         )
         counts = np.zeros(len(self._recording.trace.event_classes), np.int32)
         filled = words = 0
         while True:
-            status, filled, words = scanner.fill(events, values, filled, words, counts)
+            status, filled, words = scanner.fill(
+                events, values, filled, words, counts, keeps_records=bool(kept)
+            )
             if status == NEED_WINDOW:
                 self._feed(scanner.stream)
             elif status == NEED_SYMBOL:
@@ -330,6 +343,9 @@ class Pass:
             values[:words],
             Segments(self._segments),
             self._recording.symbol_names,
+            None
+            if self._records is None
+            else (self._records[0][:filled], self._records[1][:filled]),
             replace_nulls=self._recording.replace_nulls,
         )
         batch = Batch(

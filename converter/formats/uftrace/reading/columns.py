@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from converter.formats.uftrace.arguments.shown_values import SymbolNames, texts
 from converter.formats.uftrace.reading.functions import ClassColumns, Place
 from converter.formats.uftrace.reading.scan import gather_words
+from converter.formats.uftrace.task_records import CallTable, TaskTable, located
 from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
@@ -30,39 +30,6 @@ _NULL = b"NULL"
 _CALLS = frozenset({Kind.SLICE_BEGIN, Kind.SLICE_END})
 
 
-class CallTable(Table):
-    """Calls or returns, with the details that only `uftrace` shows.
-
-    Attributes:
-        depths: uint32, the depth of each record plus 1; 0 for an end without a record.
-        names: int32, of the functions, also for ends that have no other name.
-        formats: the letters of the formats of values, where they say more than the types.
-        symbols: the names of symbols at addresses.
-
-    """
-
-    __slots__ = ("depths", "formats", "names", "symbols")
-
-    def __init__(
-        self,
-        columns: Sequence[Column | Callable[[], Column]],
-        depths: NDArray[np.uint32],
-        names: NDArray[np.int32],
-        formats: tuple[str, ...],
-        symbols: SymbolNames,
-    ) -> None:
-        super().__init__(len(depths), columns)
-        self.depths = depths
-        self.names = names
-        self.formats = formats
-        self.symbols = symbols
-
-    def select(self, rows: NDArray[np.integer[Any]]) -> Table:
-        """Return the given rows."""
-        columns = super().select(rows).lazy_columns()
-        return CallTable(columns, self.depths[rows], self.names[rows], self.formats, self.symbols)
-
-
 class BatchValues:
     """The results of a scan, in stream order, sorted by class; `values` are the words of all events that have some.
 
@@ -78,6 +45,7 @@ class BatchValues:
         values: uint64.
         segments: the buffers that locations are in.
         names: the names of symbols at addresses.
+        records: int64 and uint32, location and length of each event's record; None where nobody wants them.
         replace_nulls: True if texts may be null pointers.
 
     """
@@ -94,6 +62,7 @@ class BatchValues:
         values: NDArray[np.uint64],
         segments: Segments,
         names: SymbolNames,
+        records: tuple[NDArray[np.int64], NDArray[np.uint32]] | None,
         *,
         replace_nulls: bool,
     ) -> None:
@@ -108,6 +77,10 @@ class BatchValues:
         group_by_class(class_id, row, self._bases[:-1], name, category, *self._names)
         self._payloads = np.empty_like(first), np.empty_like(size)
         group_by_class(class_id, row, self._bases[:-1], first, size, *self._payloads)
+        self._records: tuple[NDArray[np.int64], NDArray[np.uint32]] | None = None
+        if records is not None:
+            self._records = np.empty_like(records[0]), np.empty_like(records[1])
+            group_by_class(class_id, row, self._bases[:-1], *records, *self._records)
         self._words: dict[int, NDArray[np.uint64]] = {}
 
     def _here(self, id: int) -> slice:
@@ -137,10 +110,17 @@ class BatchValues:
                 lazy_columns.append(
                     self._column(id, fields[number].type, location, word, columns.words)
                 )
+        records = None if self._records is None else lambda: self._records_of(id)
         if event_class.kind not in _CALLS:
-            return Table(int(self._counts[id]), lazy_columns)
+            return TaskTable(int(self._counts[id]), lazy_columns, records)
         depths, names = self._payloads[1][self._here(id)], self._names[0][self._here(id)]
-        return CallTable(lazy_columns, depths, names, columns.formats, self._symbol_names)
+        return CallTable(lazy_columns, depths, names, columns.formats, self._symbol_names, records)
+
+    def _records_of(self, id: int) -> ListColumn:
+        assert self._records is not None
+        span, length = self._records
+        here = self._here(id)
+        return located(self.segments, span[here], length[here].astype(np.int64))
 
     def _texts(
         self, values: Column | Callable[[], Column], held: FieldClass
@@ -165,19 +145,10 @@ class BatchValues:
     def _spans(self, words: NDArray[np.uint64], word: int) -> ListColumn:
         """Return the texts or bytes whose location and length are two words."""
         span, size = words[word].view(np.int64), words[word + 1].view(np.int64)
-        column = copied(self.segments, span, size)
+        column = located(self.segments, span, size)
         if self._replace_nulls:
             _replace_old_nulls(column, size)
         return column
-
-
-def copied(segments: Segments, span: NDArray[np.int64], size: NDArray[np.int64]) -> ListColumn:
-    """Return the bytes at spans of segments."""
-    offsets = np.empty(len(span) + 1, np.int64)
-    segments.measure(span, size, False, 1, offsets)
-    values = np.empty(int(offsets[-1]), np.uint8)
-    segments.copy(span, offsets, values)
-    return ListColumn(offsets, values)
 
 
 def _replace_old_nulls(column: ListColumn, size: NDArray[np.int64]) -> None:

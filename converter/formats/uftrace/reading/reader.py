@@ -56,6 +56,7 @@ from converter.formats.uftrace.reading.windows import window_size
 from converter.formats.uftrace.symbols.symbol_files import Modules, space_times
 from converter.formats.uftrace.task_sessions import Tasks, parse_binary_tasks, parse_tasks
 from converter.ir.events import Batch
+from converter.ir.semantics import Semantics
 from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.tables.tasks import TaskTable
 from converter.limits import allowed
@@ -68,6 +69,10 @@ if TYPE_CHECKING:
 
 _KERNEL_FILE = re.compile(r"kernel-cpu\d{1,5}\.dat", re.ASCII)
 _TASK_FILE = re.compile(r"(\d{1,10})\.dat", re.ASCII)
+_AS_ESTIMATED = (
+    "exits have the times that the recorder has estimated (--estimate-return): where a task was off the CPU, uftrace"
+    " shows them later"
+)
 _NANOSECONDS = 1_000_000_000
 _MOST_OFFSET = 1 << 33
 
@@ -111,6 +116,8 @@ class _Reader:
         directory = self._directory = DataDirectory(source, header, trace.warnings)
         trace.source_batches = trace.make_batches
         trace.in_time_order = True
+        # A forked task leaves the functions that its parent has entered.
+        trace.semantics = Semantics(lone_ends=True)
         trace.sidecar["uftrace"] = {"directory": directory}
         self._info = parse_info(
             text[header.header_size :], header.header_size, directory.warn_of_info
@@ -365,9 +372,20 @@ class _Reader:
             self._total = sum(task.windows.source.size for task in tasks)
             self._done = lambda: sum(task.windows.start for task in tasks)
             estimated = bool(directory.header.features & Feature.ESTIMATE_RETURN)
-            moved = directory.moves_estimated and estimated and self._kernel is None
-            switch_class = int(self._perf_classes[PerfType.SWITCH]) if moved else -1
-            current = Pass(recording, tasks, ready, switch_class, directory.header.max_stack)
+            switch_class = -1
+            if estimated and not directory.keeps_records:
+                switch_class = int(self._perf_classes[PerfType.SWITCH])
+                if switch_class >= 0 and self._kernel is not None:
+                    directory.warn(TraceError(_AS_ESTIMATED))
+                    switch_class = -1
+            current = Pass(
+                recording,
+                tasks,
+                ready,
+                switch_class,
+                directory.header.max_stack,
+                keeps_records=directory.keeps_records,
+            )
             while (batch := current.next()) is not None:
                 yield batch
                 del batch

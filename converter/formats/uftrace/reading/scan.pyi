@@ -50,6 +50,8 @@ class Scanner(Streams):
         filled: int,
         value_count: int,
         counts: NDArray[int32],
+        *,
+        keeps_records: bool = False,
     ) -> tuple[int, int, int]: ...
 
 def gather_words(

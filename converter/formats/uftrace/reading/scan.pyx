@@ -41,8 +41,8 @@ from converter.formats.uftrace.reading.scan_frames cimport depth_of, DEPTHS, fol
 from converter.formats.uftrace.reading.scan_functions cimport FunctionTable, grown, SITE_MISSING
 from converter.formats.uftrace.reading.scan_functions cimport Streams
 from converter.formats.uftrace.reading.scan_streams cimport (
-    Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, pop, RECORD_SIZE, replace, sink, Stream,
-    SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
+    Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, note_record, pop, RECORD_SIZE, replace, sink,
+    Stream, SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
@@ -127,6 +127,8 @@ cdef class Scanner(Streams):
     # The task from whose record, the last one, replay looks ahead, to print what it begins and the next one ends on one
     # line; NULL: it does not.
     cdef const Stream* _looks_ahead
+    # The time of the last event of the columns that were filled before.
+    cdef int64_t _latest
     cdef readonly int32_t stream
     cdef readonly int32_t reason
     cdef readonly int64_t offset
@@ -225,14 +227,15 @@ cdef class Scanner(Streams):
 
     def fill(
         self, OutputArrays events not None, uint64_t[::1] values, int64_t filled, int64_t value_count,
-        int32_t[::1] counts,
+        int32_t[::1] counts, *, bint keeps_records=False,
     ) -> tuple[int, int, int]:
         """Fill the columns from `filled` on: (what ended it, places filled, words of `values` filled).
 
         The columns are ts, class_id, row, thread, cpu, name and category (int32), first (int64), size (uint32). `name`
         and `category` are ids, -1 for events of other streams. `first` is where an event's words start in `values`, or
         its location; `size` is that of the payload of an event of another stream. `counts` numbers the rows of each
-        class. Releases the GIL.
+        class. With `keeps_records` also record (int64), the location of an event's record, and length (uint32), 0 for
+        those without one. Releases the GIL.
         """
         cdef Events columns = events.common(WITH_CLASS | WITH_ROW | WITH_THREAD | WITH_CPU)
         cdef Columns out
@@ -254,6 +257,8 @@ cdef class Scanner(Streams):
         out.category = <int32_t*>events.own("category", 4)
         out.first = <int64_t*>events.own("first", 8)
         out.size = <uint32_t*>events.own("size", 4)
+        out.record = <int64_t*>events.own("record", 8) if keeps_records else NULL
+        out.length = <uint32_t*>events.own("length", 4) if keeps_records else NULL
         out.values = &values[0]
         out.counts = &counts[0]
         out.filled = filled
@@ -262,6 +267,8 @@ cdef class Scanner(Streams):
             self._strings.lock()
             status = self._merge(&out, counts.shape[0])
             self._strings.unlock()
+        if out.filled:
+            self._latest = out.ts[out.filled - 1]
         if status == NO_MEMORY:
             raise MemoryError("no room for more strings or frames")
         return status, out.filled, out.value_count
@@ -352,9 +359,10 @@ cdef class Scanner(Streams):
                     # 0 is "some records".
                     out.values[out.value_count] = address if address else UINT64_MAX
                     emit(out, ts, self._classes[CLASS_LOST], stream.thread, -1, -1, out.value_count)
+                    note_record(out, stream, RECORD_SIZE)
                     out.value_count += 1
                     stream.at += RECORD_SIZE
-                    if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+                    if stream.estimates is not NULL and not self._settle(stream, out, word, &ts):
                         return NO_MEMORY
                     continue
                 status = self._event(stream, out, ts, word, left)
@@ -412,13 +420,15 @@ cdef class Scanner(Streams):
                 class_id = self._classes[CLASS_EXIT] if program is NULL else program.class_id
             else:
                 class_id = self._classes[CLASS_UNMATCHED] if program is NULL else program.unmatched
-            stream.at += length
-            if stream.estimates is not NULL and not self._settle(stream, word, &ts):
+            if stream.estimates is not NULL and not self._settle(stream, out, word, &ts):
                 return NO_MEMORY
             if class_id < 0:
+                stream.at += length
                 out.value_count = first
                 continue
             emit(out, ts, class_id, stream.thread, cached.site.name, cached.site.category, first)
+            note_record(out, stream, length)
+            stream.at += length
             # An end that no record says has none.
             out.size[out.filled - 1] = <uint32_t>((word >> 6) & (DEPTHS - 1)) + 1
 
@@ -444,9 +454,15 @@ cdef class Scanner(Streams):
             emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
 
     # A record is consumed: the time that it has at last. Whether there is memory for its stack.
-    cdef bint _settle(self, Stream* stream, uint64_t word, int64_t* ts) noexcept nogil:
+    cdef bint _settle(self, Stream* stream, const Columns* out, uint64_t word, int64_t* ts) noexcept nogil:
         cdef int kind = word & 3
         ts[0] = settle(stream.estimates, kind, ts[0], self._looks_ahead is not NULL)
+        if ts[0] == INT64_MAX:
+            # The task never gets a CPU again: all that is known is that nothing follows.
+            ts[0] = max(stream.time, out.ts[out.filled - 1] if out.filled else self._latest)
+        if kind == EXIT:
+            ts[0] = max(ts[0], stream.estimates.reached)
+        stream.estimates.reached = ts[0]
         self._looks_ahead = stream if kind == ENTRY else NULL
         return account(stream.estimates, kind, (word >> 6) & (DEPTHS - 1), word >> 16, ts[0], True)
 
@@ -557,8 +573,9 @@ cdef class Scanner(Streams):
         if at >= 0:
             event = &self._events[at]
         if event is not NULL and event.class_id < 0:
-            pass
-        elif event is not NULL and (size == event.words * event.width or (event.words == 0 and size < 0)):
+            stream.at += length
+            return 0
+        if event is not NULL and (size == event.words * event.width or (event.words == 0 and size < 0)):
             for i in range(event.words):
                 out.values[out.value_count] = (
                     load64(data + 8 * i, self._swap) if event.width == 8 else load32(data + 4 * i, self._swap)
@@ -580,6 +597,7 @@ cdef class Scanner(Streams):
         else:
             self._bytes(stream, out, 0, length)
             emit(out, ts, self._classes[CLASS_NATIVE], stream.thread, -1, -1, first)
+        note_record(out, stream, length)
         stream.at += length
         return 0
 

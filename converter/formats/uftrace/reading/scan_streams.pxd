@@ -39,6 +39,8 @@ cdef struct Estimates:
     # The time of the next entry as given by the exit before it, and that of the last exit that was moved; 0: none.
     uint64_t next_entry
     uint64_t last
+    # The time that the last record has at last.
+    int64_t reached
     # For the next record.
     bint is_moved
     int64_t moved_to
@@ -97,6 +99,9 @@ cdef struct Columns:
     uint32_t* size
     uint64_t* values
     int32_t* counts
+    # Where the record of each event is, and its length; NULL unless they are wanted.
+    int64_t* record
+    uint32_t* length
     int64_t room
     int64_t value_room
     int64_t filled
@@ -118,6 +123,16 @@ cdef inline void emit(
     out.first[at] = first
     out.size[at] = 0
     out.filled = at + 1
+    if out.record is not NULL:
+        out.record[at] = 0
+        out.length[at] = 0
+
+
+# The last event is that of the stream's next record.
+cdef inline void note_record(Columns* out, const Stream* stream, int64_t length) noexcept nogil:
+    if out.record is not NULL:
+        out.record[out.filled - 1] = stream.segment << 32 | stream.at
+        out.length[out.filled - 1] = <uint32_t>length
 
 
 cdef inline int64_t clipped(uint64_t time) noexcept nogil:

@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 
 from converter.formats.ftrace.event_format.record_tables import Records, RecordTable
 from converter.formats.uftrace.directory import DataDirectory
-from converter.formats.uftrace.mapping import EXTERNAL, SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
-from converter.formats.uftrace.reading.columns import CallTable
+from converter.formats.uftrace.mapping import (
+    EXECUTING,
+    EXTERNAL,
+    FORKING,
+    JUMPING,
+    SCHEDULE,
+    SETTING_JUMP,
+    TASK_EXIT,
+    TASK_NAME,
+    TASK_NEW,
+)
 from converter.formats.uftrace.report import call_stacks as stack
 from converter.formats.uftrace.report.call_stacks import CallStacks
 from converter.formats.uftrace.report.texts import EventColumns, EventTexts, is_kernel_function
+from converter.formats.uftrace.task_records import CallTable
 from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
@@ -48,14 +58,12 @@ _LINE: Final = np.dtype(
         ("name", "i4"),
     ]
 )
-#: The effect on the stack of functions with a special one (utils/fstack.c, fixup_syms).
+#: The effect on the stack of functions with a special one.
 _DOES: Final = {
-    **dict.fromkeys(
-        ("execl", "execlp", "execle", "execv", "execve", "execvp", "execvpe"), stack.EXECUTES
-    ),
-    **dict.fromkeys(("setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp"), stack.SETS_JUMP),
-    **dict.fromkeys(("longjmp", "siglongjmp", "__longjmp_chk"), stack.JUMPS),
-    **dict.fromkeys(("fork", "vfork", "daemon", "posix.fork"), stack.FORKS),
+    **dict.fromkeys(EXECUTING, stack.EXECUTES),
+    **dict.fromkeys(SETTING_JUMP, stack.SETS_JUMP),
+    **dict.fromkeys(JUMPING, stack.JUMPS),
+    **dict.fromkeys(FORKING, stack.FORKS),
 }
 _KINDS: Final = {
     Kind.SLICE_BEGIN: stack.CALL,
@@ -77,11 +85,7 @@ def print_report(trace: Trace, write: Write) -> bool:
     directory = trace.sidecar.get("uftrace", {}).get("directory")
     if not isinstance(directory, DataDirectory):
         return False
-    directory.moves_estimated = True
-    try:
-        _Report(trace, directory).print(write)
-    finally:
-        directory.moves_estimated = False
+    _Report(trace, directory).print(write)
     return True
 
 

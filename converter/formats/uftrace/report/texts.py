@@ -26,9 +26,9 @@ from converter.formats.uftrace.mapping import (
     USER_EVENT,
     watched_variable,
 )
-from converter.formats.uftrace.reading.columns import CallTable
 from converter.formats.uftrace.report import call_stacks as stack
 from converter.formats.uftrace.report.values import ValueTexts
+from converter.formats.uftrace.task_records import CallTable
 from converter.ir.events import EventClass, Table, class_label
 from converter.ir.kinds import Kind, Role
 from converter.ir.text import printable, utf8_text

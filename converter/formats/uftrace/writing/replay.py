@@ -26,6 +26,11 @@ def replay(directory: DataDirectory | EmbeddedFiles, sink: Sink) -> None:
     """
     names = directory.names if isinstance(directory, EmbeddedFiles) else directory.readable_names()
     for name in names:
-        with sink.create(name) as output:
-            for part in directory.parts(name):
-                output.write(part)
+        copy_file(directory, name, sink)
+
+
+def copy_file(directory: DataDirectory | EmbeddedFiles, name: str, sink: Sink) -> None:
+    """Copy a file."""
+    with sink.create(name) as output:
+        for part in directory.parts(name):
+            output.write(part)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.ftrace.event_format.event_classes import unknown_type
+from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE, Feature
 from converter.formats.uftrace.side_table import Tables, build_tables
 from converter.formats.uftrace.writing.info import build_info
@@ -19,6 +21,7 @@ from converter.formats.uftrace.writing.kernel_files import (
     is_little_endian,
     other_tasks,
 )
+from converter.formats.uftrace.writing.parts import RecordOutput, has_records, recording_of
 from converter.formats.uftrace.writing.perf_files import (
     ExternalOutput,
     PerfOutput,
@@ -54,6 +57,8 @@ _PERF: Final = 2
 _EXTERNAL: Final = 3
 _LEFT_OUT: Final = 4
 
+#: The number of batches, from the first, among which events of task files are looked for.
+_LOOKED_AT: Final = 8
 #: The deepest stack that uftrace shows by default.
 _USUAL_DEPTH: Final = 1024
 
@@ -78,26 +83,59 @@ def write(
         if directory is not None:
             replay(directory, sink)
             return LossReport()
-        output = _Output(trace, sink)
+        recording = recording_of(trace)
+        if recording is None:
+            return _written(_NewDirectory(trace, sink), trace.batches())
+        recording.keeps_records = True
         try:
-            for batch in trace.batches():
-                output.write(batch)
-            output.finish()
-            return output.losses
+            batches = trace.batches()
+            first, is_part = _first_batches(trace, batches)
+            output = _Part(trace, sink, recording) if is_part else _NewDirectory(trace, sink)
+            return _written(output, chain(first, batches))
         finally:
-            output.close()
+            recording.keeps_records = False
     except TraceError as error:
         raise error.within(format="uftrace") from None
 
 
-class _Output:
-    """A directory under construction."""
+def _written(output: _Output, batches: Iterable[Batch]) -> LossReport:
+    """Write all batches; return the losses."""
+    try:
+        for batch in batches:
+            output.write(batch)
+        output.finish()
+        return output.losses
+    finally:
+        output.close()
 
-    def __init__(self, trace: Trace, sink: Sink) -> None:
+
+def _first_batches(trace: Trace, batches: Iterable[Batch]) -> tuple[list[Batch], bool]:
+    """Return the first batches, and True if they are part of a recording: if they have records of task files as these
+    were read. Without any record uftrace has nothing to show.
+    """
+    first = []
+    for batch in islice(batches, _LOOKED_AT):
+        first.append(batch)
+        tables = [
+            table
+            for id, table in batch.tables.items()
+            if len(table) and is_task_record(trace.event_classes[id])
+        ]
+        if tables:
+            return first, all(has_records(table) for table in tables)
+    return first, len(first) == _LOOKED_AT
+
+
+class _Output:
+    """A directory under construction: the files of each kind of events. Subclasses add all others at the end."""
+
+    def __init__(
+        self, trace: Trace, sink: Sink, tasks: Tasks, slices: SliceOutput | RecordOutput
+    ) -> None:
         self._trace = trace
         self._sink = sink
-        self._tasks = Tasks(trace)
-        self._slices = SliceOutput(trace, sink, self._tasks)
+        self._tasks = tasks
+        self._task_files = slices
         self._kernel = KernelOutput(trace, self._tasks)
         self._perf = PerfOutput(trace, sink)
         self._external = ExternalOutput(trace, sink)
@@ -129,7 +167,7 @@ class _Output:
             if len(classes) < len(batch.tables):
                 part = _selected(batch, np.flatnonzero(outputs == output), classes)
             if output == _TASK:
-                self._slices.write(part)
+                self._task_files.write(part)
             elif output == _KERNEL:
                 self._kernel.write(part)
                 self._note_last(part)
@@ -140,6 +178,77 @@ class _Output:
                 self._leave_out(part)
             else:
                 self._external.write(part)
+
+    def finish(self) -> None:
+        """Write the files whose content is known only at the end."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Delete temporary files."""
+        self._kernel.close()
+
+    def _place(self, batch: Batch) -> None:
+        """Determine the kind of file for the events of new classes."""
+        new = range(len(self._places), len(self._trace.event_classes))
+        self._places = np.append(self._places, np.full(len(new), -1, np.int32))
+        for id in batch.tables:
+            if self._places[id] < 0 and len(batch.tables[id]):
+                self._places[id] = self._output_of(self._trace.event_classes[id], batch.tables[id])
+
+    def _output_of(self, event_class: EventClass, table: Table) -> int:
+        if is_task_record(event_class):
+            return _TASK
+        if is_perf_record(event_class):
+            return _PERF
+        if is_external_line(event_class):
+            return _EXTERNAL
+        if unknown_type(event_class) is not None and not is_little_endian(event_class, table):
+            return _LEFT_OUT
+        if is_kernel_record(event_class):
+            return _KERNEL
+        raise UnsupportedError(
+            "no file holds events of this class",
+            path=self._sink.name,
+            field=event_class.kind.name.lower(),
+        )
+
+    def _leave_out(self, batch: Batch) -> None:
+        """Count records whose byte order cannot be converted."""
+        for name, _, here in self._unknown(batch):
+            what = f"big-endian native records of uftrace ({name})"
+            self.losses.add(LossKind.DROPPED, what, len(here), int(batch.ts[here[0]]))
+
+    def _note_tasks(self, batch: Batch) -> None:
+        """Count records that stay unchanged although their tasks have other numbers here."""
+        for name, table, here in self._unknown(batch):
+            numbers = self._tasks.numbers_of(batch.thread[here])
+            count = other_tasks(table, batch.row[here], numbers)
+            what = f"thread of native records of uftrace ({name})"
+            self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))
+
+    def _unknown(self, batch: Batch) -> Iterator[tuple[str, Table, NDArray[np.intp]]]:
+        """Yield name, table and event positions of each class that no format describes."""
+        for id, table in batch.tables.items():
+            event_class = self._trace.event_classes[id]
+            if unknown_type(event_class) is not None:
+                here = np.flatnonzero(batch.class_id == id)
+                if len(here):
+                    yield event_class.name, table, here
+
+    def _note_last(self, batch: Batch) -> None:
+        last = np.full(int(batch.thread.max()) + 2, -1, np.int64)
+        np.maximum.at(last, batch.thread + 1, batch.ts)
+        for thread in np.flatnonzero(last >= 0).tolist():
+            self._last[thread - 1] = max(self._last.get(thread - 1, -1), int(last[thread]))
+
+
+class _NewDirectory(_Output):
+    """A recording of one program, whose functions are the slices of any trace."""
+
+    def __init__(self, trace: Trace, sink: Sink) -> None:
+        tasks = Tasks(trace)
+        self._slices = SliceOutput(trace, sink, tasks)
+        super().__init__(trace, sink, tasks, self._slices)
 
     def finish(self) -> None:
         """Write the files whose content is known only at the end."""
@@ -206,68 +315,23 @@ class _Output:
         tables.no_thread = self._tasks.no_thread
         self._write(TABLES_FILE, build_tables(self._trace, self._tasks, tables))
 
-    def close(self) -> None:
-        """Delete temporary files."""
-        self._kernel.close()
-
     def _write(self, name: str, *parts: bytes) -> None:
         with self._sink.create(name) as output:
             for part in parts:
                 output.write(part)
 
-    def _place(self, batch: Batch) -> None:
-        """Determine the kind of file for the events of new classes."""
-        new = range(len(self._places), len(self._trace.event_classes))
-        self._places = np.append(self._places, np.full(len(new), -1, np.int32))
-        for id in batch.tables:
-            if self._places[id] < 0 and len(batch.tables[id]):
-                self._places[id] = self._output_of(self._trace.event_classes[id], batch.tables[id])
 
-    def _output_of(self, event_class: EventClass, table: Table) -> int:
-        if is_task_record(event_class):
-            return _TASK
-        if is_perf_record(event_class):
-            return _PERF
-        if is_external_line(event_class):
-            return _EXTERNAL
-        if unknown_type(event_class) is not None and not is_little_endian(event_class, table):
-            return _LEFT_OUT
-        if is_kernel_record(event_class):
-            return _KERNEL
-        raise UnsupportedError(
-            "no file holds events of this class",
-            path=self._sink.name,
-            field=event_class.kind.name.lower(),
-        )
+class _Part(_Output):
+    """A part of a recording, in a copy of its directory."""
 
-    def _leave_out(self, batch: Batch) -> None:
-        """Count records whose byte order cannot be converted."""
-        for name, _, here in self._unknown(batch):
-            what = f"big-endian native records of uftrace ({name})"
-            self.losses.add(LossKind.DROPPED, what, len(here), int(batch.ts[here[0]]))
+    def __init__(self, trace: Trace, sink: Sink, recording: DataDirectory) -> None:
+        self._records = RecordOutput(trace, sink, recording)
+        super().__init__(trace, sink, Tasks(trace), self._records)
 
-    def _note_tasks(self, batch: Batch) -> None:
-        """Count records that stay unchanged although their tasks have other numbers here."""
-        for name, table, here in self._unknown(batch):
-            numbers = self._tasks.numbers_of(batch.thread[here])
-            count = other_tasks(table, batch.row[here], numbers)
-            what = f"thread of native records of uftrace ({name})"
-            self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))
-
-    def _unknown(self, batch: Batch) -> Iterator[tuple[str, Table, NDArray[np.intp]]]:
-        """Yield name, table and event positions of each class that no format describes."""
-        for id, table in batch.tables.items():
-            event_class = self._trace.event_classes[id]
-            if unknown_type(event_class) is not None:
-                here = np.flatnonzero(batch.class_id == id)
-                if len(here):
-                    yield event_class.name, table, here
-
-    def _note_last(self, batch: Batch) -> None:
-        last = np.full(int(batch.thread.max()) + 2, -1, np.int64)
-        np.maximum.at(last, batch.thread + 1, batch.ts)
-        for thread in np.flatnonzero(last >= 0).tolist():
-            self._last[thread - 1] = max(self._last.get(thread - 1, -1), int(last[thread]))
+    def finish(self) -> None:
+        """Copy the files that have no events."""
+        self._kernel.finish(self._sink)
+        self._records.finish(has_kernel_events=self._kernel.has_events)
 
 
 def _selected(batch: Batch, which: NDArray[np.intp], classes: set[int]) -> Batch:

@@ -242,7 +242,7 @@ def test_exits_that_are_estimated_are_behind_the_switches(tmp_path):
         assert replayed(path, version) == shown
 
 
-def test_exits_that_are_estimated_have_their_times_in_the_trace(tmp_path):
+def test_exits_that_are_estimated_are_in_the_trace_where_uftrace_shows_them(tmp_path):
     with converter.open_trace(str(estimated(tmp_path / "data"))) as trace:
         assert reported(print_report, trace) is not None
         found = [
@@ -251,7 +251,7 @@ def test_exits_that_are_estimated_have_their_times_in_the_trace(tmp_path):
             for ts, number in zip(batch.ts.tolist(), batch.class_id.tolist(), strict=True)
             if trace.event_classes[number].kind is Kind.SLICE_END
         ]
-    assert found == [5000, 5001, 7500, 7501]
+    assert found == [6501, 6502, 7500, 7501]
 
 
 @pytest.mark.parametrize("room", [1 << 17, 1])

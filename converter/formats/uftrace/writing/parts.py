@@ -1,0 +1,139 @@
+"""The task files of a part of a recording: the records that a selection has kept, as they are but for their times."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import UnsupportedError
+from converter.formats.uftrace.directory import DataDirectory
+from converter.formats.uftrace.layout import TABLES_FILE
+from converter.formats.uftrace.mapping import EXECUTING, JUMPING
+from converter.formats.uftrace.task_records import CallTable, TaskTable, located
+from converter.formats.uftrace.writing.replay import copy_file
+from converter.ir.distinct_values import values_of
+from converter.ir.events import Batch, Table
+from converter.ir.trace import Trace
+from converter.kernels.batches.gather import Segments
+from converter.storage.sink import Sink
+
+_TASK_FILE: Final = re.compile(r"\d{1,10}\.dat", re.ASCII)
+#: The other files whose events are written anew. Formats and symbols of the kernel are, if it has events.
+_EVENT_FILE: Final = re.compile(r"(?:perf-cpu|kernel-cpu)\d{1,5}\.dat|extern\.dat", re.ASCII)
+_TIME_SIZE: Final = 8
+
+
+def recording_of(trace: Trace) -> DataDirectory | None:
+    """Return the directory whose records can be copied into a part of it, if a trace was read from one.
+
+    Records that another format's events became are not those of a recording; those of another byte order would need
+    their values swapped.
+    """
+    directory = trace.sidecar.get("uftrace", {}).get("directory")
+    if trace.format != "uftrace" or not isinstance(directory, DataDirectory):
+        return None
+    if directory.header.big_endian or TABLES_FILE in directory:
+        return None
+    return directory
+
+
+def has_records(table: Table) -> bool:
+    """Return True if a table of events of task files has their records."""
+    return isinstance(table, TaskTable) and table.records is not None
+
+
+class RecordOutput:
+    """Task files with the records of a recording."""
+
+    def __init__(self, trace: Trace, sink: Sink, directory: DataDirectory) -> None:
+        self._trace = trace
+        self._sink = sink
+        self._directory = directory
+        self._files: dict[int, Sink] = {}
+        # uftrace takes what a task does next to be elsewhere: nothing leaves the functions that it has been in.
+        left_by = (*EXECUTING, *JUMPING)
+        self._never_left = np.array([trace.strings.intern(name) for name in left_by], np.int32)
+        #: Threads that are in such a function where the part ends.
+        self._elsewhere: set[int] = set()
+
+    def write(self, batch: Batch) -> None:
+        """Append the records of events.
+
+        Raises:
+            UnsupportedError: an event has no record.
+
+        """
+        span = np.zeros(len(batch), np.int64)
+        size = np.zeros(len(batch), np.int64)
+        closes = np.zeros(len(batch), np.bool_)
+        names = np.zeros(len(batch), np.int32)
+        buffers: list[NDArray[np.uint8]] = []
+        for id, table in batch.tables.items():
+            at = np.flatnonzero(batch.class_id == id)
+            if not len(at):
+                continue
+            rows = batch.row[at]
+            records = table.records if isinstance(table, TaskTable) else None
+            if records is None:
+                raise UnsupportedError(
+                    "a part of a recording has only events of the recording",
+                    path=self._sink.name,
+                    field=self._trace.event_classes[id].kind.name.lower(),
+                )
+            assert isinstance(records.values, np.ndarray)
+            span[at] = records.offsets[rows] | len(buffers) << 32
+            size[at] = records.offsets[rows + 1] - records.offsets[rows]
+            buffers.append(np.ascontiguousarray(records.values, np.uint8))
+            if isinstance(table, CallTable) and table.closes:
+                closes[at] = True
+                names[at] = table.names[rows]
+        ends = np.flatnonzero(closes)
+        size[ends[self._stay_open(batch.thread[ends], names[ends])]] = 0
+        # Ends that no record says have none here either.
+        recorded = np.flatnonzero(size)
+        order = recorded[np.argsort(batch.thread[recorded], kind="stable")]
+        if not len(order):
+            return
+        column = located(Segments(buffers), span[order], size[order])
+        data, offsets = column.values, column.offsets
+        assert isinstance(data, np.ndarray)
+        times = batch.ts[order].astype("<u8").view(np.uint8).reshape(-1, _TIME_SIZE)
+        data[offsets[:-1, np.newaxis] + np.arange(_TIME_SIZE)] = times
+        threads = batch.thread[order]
+        for thread in values_of(threads).tolist():
+            first, last = np.searchsorted(threads, [thread, thread + 1])
+            self._file(thread).write(data[offsets[first] : offsets[last]].data)
+
+    def _stay_open(self, threads: NDArray[np.int32], names: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return True for the functions, inner ones first, that are not left where the part ends."""
+        order = np.argsort(threads, kind="stable")
+        sorted_threads = threads[order]
+        hides = np.isin(names[order], self._never_left)
+        counts = np.cumsum(hides)
+        first = np.searchsorted(sorted_threads, sorted_threads)
+        stays = np.empty(len(threads), np.bool_)
+        stays[order] = counts - (counts - hides)[first] > 0
+        stays |= np.isin(threads, list(self._elsewhere))
+        self._elsewhere.update(threads[stays].tolist())
+        return stays
+
+    def _file(self, thread: int) -> Sink:
+        if thread not in self._files:
+            name = f"{self._trace.threads[thread].tid}.dat"
+            self._files[thread] = self._sink.create(name)
+        return self._files[thread]
+
+    def finish(self, *, has_kernel_events: bool) -> None:
+        """Copy the files that have no events; tasks without any have an empty file."""
+        written = {f"{self._trace.threads[thread].tid}.dat" for thread in self._files}
+        for name in self._directory.readable_names():
+            if _TASK_FILE.fullmatch(name):
+                if name not in written:
+                    self._sink.create(name).close()
+            elif not _EVENT_FILE.fullmatch(name) and not (
+                has_kernel_events and name in ("kernel_header", "kallsyms")
+            ):
+                copy_file(self._directory, name, self._sink)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "roundtrip_fixtures" / "trace_cmd" / "markers.dat"
 
 #: A signal comes while the n-th thread of the pool is started, or in its place the system has no more threads.
+#: The threads before it take no task: one that did could finish all tasks before another thread is needed.
 _AT_START = """
 import signal, sys, threading
 from converter.storage.pool import workers
@@ -21,9 +22,12 @@ workers._WORTHWHILE = 0.0
 start, count = threading.Thread.start, 0
 def started(self):
     global count
-    count += self.name == "traceconv-worker"
-    if count == {n} and self.name == "traceconv-worker":
-        {what}
+    if self.name == "traceconv-worker":
+        count += 1
+        if count == {n}:
+            {what}
+        elif count < {n}:
+            self._target = lambda: None
     start(self)
 threading.Thread.start = started
 sys.argv = ["traceconv", *sys.argv[1:]]

@@ -60,6 +60,10 @@ class EventClass:
     timed: bool = True
     native: bytes = b""
 
+    def __hash__(self) -> int:
+        # By the names of the fields: field classes are deep, and classes with the same names seldom differ.
+        return hash((self.kind, self.name, self.category, *[field.name for field in self.fields]))
+
     def index_of(self, role: Role) -> int | None:
         """Return the index of the first field with `role`, or None."""
         for i, field in enumerate(self.fields):

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from converter.errors import TraceError
@@ -63,7 +64,10 @@ class FormatField(NamedTuple):
     @property
     def is_array(self) -> bool:
         """True if declared with brackets, or a dynamic string of the oldest (16-bit) kind."""
-        return self.array_length is not None or self._is_old_dynamic_string
+        if self.array_length is not None:
+            return True
+        # Before dynamic arrays there were only dynamic strings: a 16-bit offset, and the length is strlen().
+        return self.size == 2 and self.location is not Location.INLINE
 
     @property
     def is_tail(self) -> bool:
@@ -73,8 +77,8 @@ class FormatField(NamedTuple):
     @property
     def is_string(self) -> bool:
         """True for an array that libtraceevent prints as text: its type's name contains char, u8 or s8."""
-        if self._is_old_dynamic_string:
-            return True
+        if self.size == 2 and self.location is not Location.INLINE:
+            return True  # a dynamic string of the oldest kind
         repeated = self.is_array or self.is_tail
         return repeated and any(name in self.type for name in ("char", "u8", "s8"))
 
@@ -109,11 +113,6 @@ class FormatField(NamedTuple):
         if self.is_bitmask:
             return long_size
         return type_size(self.type, long_size)
-
-    @property
-    def _is_old_dynamic_string(self) -> bool:
-        # Before dynamic arrays there were only dynamic strings: a 16-bit offset, and the length is strlen().
-        return self.location is not Location.INLINE and self.size == 2
 
 
 @dataclass(slots=True)
@@ -208,7 +207,10 @@ def parse_event_format(text: bytes, system: str) -> EventFormat:
             # A blank line ends the common fields; there is one even where an event has no field of its own.
             sections += blank
             blank = False
-            field = _parse_field(line, name, sections == 0)
+            try:
+                field = _parse_field(line, sections == 0)
+            except FormatSyntaxError as error:
+                raise FormatSyntaxError(f"{name}: {error}") from None
             (common if field.common else own).append(field)
     if not in_fields:
         raise FormatSyntaxError(f"event {name!r} has no 'format:' line")
@@ -239,7 +241,10 @@ def parse_header_page(text: bytes) -> HeaderPage:
     found: dict[str, FormatField] = {}
     for line in map(bytes.strip, text.split(b"\n")):
         if line:
-            field = _parse_field(line, "header_page", False)
+            try:
+                field = _parse_field(line, False)
+            except FormatSyntaxError as error:
+                raise FormatSyntaxError(f"header_page: {error}") from None
             found.setdefault(field.name, field)
     missing = [name for name in ("timestamp", "commit", "data") if name not in found]
     if missing:
@@ -297,10 +302,11 @@ def type_size(name: str, long_size: int) -> int:
     return _SIZES.get(plain) or fixed.get(plain, 0)
 
 
-def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
+@lru_cache(maxsize=1024)  # all events have the same common fields, and many have others in common
+def _parse_field(line: bytes, common: bool) -> FormatField:
     match = _FIELD.fullmatch(line)
     if match is None:
-        raise FormatSyntaxError(f"{owner}: not a field: {_decode(line[:100])!r}")
+        raise FormatSyntaxError(f"not a field: {_decode(line[:100])!r}")
     declaration = _decode(match[1]).strip()
     location = Location.INLINE
     for prefix, found in _LOCATIONS.items():
@@ -311,7 +317,7 @@ def _parse_field(line: bytes, owner: str, common: bool) -> FormatField:
                 declaration = f"char[] {declaration}"
     name, declared, array_length = _parse_declaration(declaration)
     if name is None:
-        raise FormatSyntaxError(f"{owner}: no name in the declaration {declaration[:100]!r}")
+        raise FormatSyntaxError(f"no name in the declaration {declaration[:100]!r}")
     signed = match[4] is not None and int(match[4]) != 0
     return FormatField(
         name, declared, location, array_length, int(match[2]), int(match[3]), signed, common

@@ -20,8 +20,8 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     PlacedField,
     distinct,
     fits_list,
+    flags_field,
     has_text,
-    is_flags,
     place_described,
     place_typed,
 )
@@ -180,7 +180,7 @@ def _described_support(event_class: EventClass) -> KindSupport:
     """Return how a generic event holds a class."""
     fields = event_class.fields
     support = GENERIC_SUPPORT
-    if not any(map(is_flags, fields)):
+    if flags_field(fields) is None:
         support = replace(support, fields=())
     if len(fields) <= MAX_DESCRIBED and len(distinct(fields)) == len(fields):
         support = replace(support, fields=_fields(place_described(fields)))

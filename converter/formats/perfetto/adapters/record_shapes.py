@@ -104,10 +104,9 @@ def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
 def with_unicode_names(partition: Partition, projection: Projection) -> Partition:
     """Convert names of fields to UTF-8, which messages and their descriptors need."""
     event_class = partition.event_class
-    renamed = [field for field in event_class.fields if not is_unicode(field.name)]
-    if not renamed:
+    if is_unicode("".join([field.name for field in event_class.fields])):
         return partition
-    for field in renamed:
+    for field in [field for field in event_class.fields if not is_unicode(field.name)]:
         what = f"name of {field.name!r} of {class_label(event_class)}"
         projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.RENAMED_FIELDS)
 

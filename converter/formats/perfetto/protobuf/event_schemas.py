@@ -182,6 +182,14 @@ def is_flags(field: Field) -> bool:
     )
 
 
+def flags_field(fields: Iterable[Field]) -> Field | None:
+    """Return the first field that is the one in FtraceEvent.common_flags; None if there is none."""
+    for field in fields:
+        if field.role is Role.CONTEXT_FLAGS and is_flags(field):
+            return field
+    return None
+
+
 def distinct(fields: Iterable[Field]) -> list[Field]:
     """Remove fields that cannot be distinguished from an earlier one: same role, or no role and the same name."""
     seen: set[Role | str] = set()
@@ -220,10 +228,11 @@ def place_typed(
     taken: set[int] = set()
     extra = FIRST_EXTRA
     placed = []
+    flags = flags_field(fields)
     for field in distinct(fields):
         if not is_unicode(field.name):
             continue
-        if is_flags(field):
+        if field is flags:
             placed.append(PlacedField(_plain(field), COMMON_FLAGS))
             continue
         wanted = _plain(field)
@@ -251,13 +260,14 @@ def place_described(fields: Sequence[Field]) -> tuple[PlacedField, ...]:
     """
     kept = [(field, _plain(field)) for field in fields if is_unicode(field.name)]
     kept = [(field, wanted) for field, wanted in kept if _suits(field.role, wanted.type)]
-    needed = sum(not is_flags(field) and _is_describable(plain.type) for field, plain in kept)
+    flags = flags_field(fields)
+    needed = sum(field is not flags and _is_describable(plain.type) for field, plain in kept)
     #: The numbers that remain for texts.
     left = MAX_DESCRIBED - needed
     placed = []
     number = 0
     for field, wanted in kept:
-        if is_flags(field):
+        if field is flags:
             placed.append(PlacedField(wanted, COMMON_FLAGS))
         elif number < MAX_DESCRIBED and _is_describable(wanted.type):
             number += 1

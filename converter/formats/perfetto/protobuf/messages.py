@@ -10,7 +10,8 @@ import pkgutil
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
@@ -133,6 +134,7 @@ def message_order() -> dict[str, int]:
 # Encoding
 
 
+@lru_cache(maxsize=1024)  # of numbers of fields and lengths, mostly
 def varint(value: int) -> bytes:
     """Encode a varint; a negative number in 64 bits."""
     value &= (1 << 64) - 1
@@ -148,7 +150,7 @@ def _encoding(name: str) -> dict[str, FieldType]:
     declared = message_type(name)
     if declared is None:
         raise LookupError(f"the perfetto package has no message {name}")
-    fields = sorted(declared.fields, key=lambda field: field.number)
+    fields = sorted(declared.fields, key=attrgetter("number"))
     return {field.name: field for field in fields}
 
 

@@ -15,8 +15,8 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     SHAPE,
     PlacedField,
     declaration,
+    flags_field,
     has_required_roles,
-    is_flags,
     place_described,
     place_typed,
 )
@@ -265,9 +265,9 @@ def _is_number(name: str) -> bool:
 def _with_flags(event_class: EventClass, message: Steps) -> Steps:
     """Return the instructions of an event's message, and of its common_flags, which are stored elsewhere, if any."""
     steps = Steps()
-    for index, field in enumerate(event_class.fields):
-        if is_flags(field):
-            steps.flags(field_getter(index))
+    flags = flags_field(event_class.fields)
+    if flags is not None:
+        steps.flags(field_getter(event_class.fields.index(flags)))
     steps.extend(message)
     return steps
 

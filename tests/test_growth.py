@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from support import samples
 
 import converter
 from converter.building.builder import TraceBuilder
@@ -106,7 +107,13 @@ SOURCES = {
 }
 
 
-@pytest.mark.parametrize(("dimension", "source"), SOURCES.items())
+#: At night all are measured.
+CHOSEN = {
+    dimension: SOURCES[dimension] for dimension in (DIMENSIONS if samples.ALL else DIMENSIONS[:4])
+}
+
+
+@pytest.mark.parametrize(("dimension", "source"), CHOSEN.items())
 def test_twice_as_much_takes_twice_as_long(dimension, source, tmp_path, one_thread):
     inputs = []
     for size in SIZES:

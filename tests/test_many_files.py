@@ -17,7 +17,7 @@ from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 
 #: Files of a trace, and descriptors that there are for them.
-FILES, DESCRIPTORS = 150, 64
+FILES, DESCRIPTORS = 90, 64
 
 
 def allowing(free):

@@ -10,12 +10,14 @@ import pytest
 from fuzz import targets
 from numpy.typing import NDArray
 from support.fuzz_outputs import REPORT, written
+from support.samples import sampled
 
 from converter.fixtures.kinds import GROUPS
 from converter.fixtures.synthetic import synthetic_trace
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 
+WAYS = sampled(((target, group) for target in [*targets(), REPORT] for group in GROUPS), 4)
 COLUMNS = ("ts", "class_id", "row", "thread", "cpu", "track")
 
 
@@ -42,16 +44,14 @@ def columns(batch: Batch, of: Callable[..., NDArray[np.signedinteger]], but: str
     return Batch(tables=batch.tables, **made)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("target", [*targets(), REPORT])
+@pytest.mark.parametrize(("target", "group"), WAYS)
 def test_are_written_alike_with_any_stride(target, group):
     plain = synthetic_trace(group, 48)
     strided = with_columns(plain, lambda batch: iter([columns(batch, spread)]))
     assert written(strided, target) == written(plain, target)
 
 
-@pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("target", [*targets(), REPORT])
+@pytest.mark.parametrize(("target", "group"), WAYS)
 def test_are_written_alike_with_none(target, group):
     def each_alone(batch: Batch) -> Iterator[Batch]:
         return (columns(batch.select(np.array([i, i])), np.copy) for i in range(len(batch)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.samples import sampled
 from viewers import programs_model
 from viewers.conversions import SOURCES, convert, format_of
 from viewers.pending import reason_of
@@ -39,8 +40,10 @@ def needed(program: str) -> str:
     return program
 
 
-@pytest.mark.parametrize("target", ["ctf+1.8", "ctf+2"])
-@pytest.mark.parametrize("source", sources("ctf"))
+@pytest.mark.parametrize(
+    ("source", "target"),
+    sampled(((source, name) for source in sources("ctf") for name in ("ctf+1.8", "ctf+2")), 3),
+)
 def test_babeltrace_reads_what_is_projected(source: str, target: str, tmp_path: Path) -> None:
     """Each event at its time; events of one name are of one kind, system and name."""
     conversion = convert(source, target, tmp_path)
@@ -71,16 +74,20 @@ def is_one(held: set[Any]) -> bool:
     return len({(kind, name) for kind, _, name in held}) == 1 and len(systems) <= 1
 
 
-@pytest.mark.parametrize("program", TRACE_CMDS)
-@pytest.mark.parametrize("source", sources("trace_cmd"))
+@pytest.mark.parametrize(
+    ("source", "program"),
+    sampled(((source, name) for source in sources("trace_cmd") for name in TRACE_CMDS), 3),
+)
 def test_trace_cmd_reports_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "trace_cmd", tmp_path)
     rows = programs_model.trace_cmd_rows(needed(program), conversion.path)
     assert_rows(programs_model.trace_dat_rows(conversion), rows)
 
 
-@pytest.mark.parametrize("program", UFTRACES)
-@pytest.mark.parametrize("source", sources("uftrace"))
+@pytest.mark.parametrize(
+    ("source", "program"),
+    sampled(((source, name) for source in sources("uftrace") for name in UFTRACES), 3),
+)
 def test_uftrace_dumps_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "uftrace", tmp_path)
     rows = programs_model.uftrace_rows(needed(program), conversion.path)

@@ -242,7 +242,7 @@ def test_members_of_any_size_are_whole(method, size):
 
 @pytest.mark.parametrize("method", ZIP_METHODS)
 def test_a_damaged_zip_archive_is_an_error_or_a_warning(method):
-    data = zipped({"a": b"x" * 5000 + BIG, "b": b"2"}, method)
+    data = zipped({"a": b"x" * 5000 + BIG[:30_000], "b": b"2"}, method)
     for place in (*range(80), *range(80, len(data), 997), *range(len(data) - 150, len(data))):
         for damaged in (
             data[:place],

@@ -11,9 +11,9 @@ import numpy as np
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
 from converter.ir.columns import constant_column
 from converter.ir.events import EventClass, Field, class_label
-from converter.ir.field_classes import IntegerClass, Style, media_types_of
+from converter.ir.field_classes import FieldClass, IntegerClass, Style, media_types_of, parts_of
 from converter.ir.kinds import Kind, Role
-from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import COUNT, counted
 from converter.projection.domain.sched_conventions import with_linux_state
 from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
@@ -35,8 +35,14 @@ _ANY: Final = KindSupport(thread=True, cpu=True, track=True, named=True, roles=T
 
 
 @cache
-def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
-    """Return the capabilities of any variant."""
+def capabilities(variant: str) -> Capabilities:
+    """Return the capabilities of a variant: CTF 1.8 and 2 hold the same, but Babeltrace shows flags in CTF 2 alone."""
+    adapters: dict[Kind, Adapter] = {
+        **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _adapt_scheduling),
+        Kind.DISCARDED: counted(),
+    }
+    if variant == "1.8":
+        adapters = {**dict.fromkeys(set(Kind) - _FOREIGN, _count_flags), **adapters}
     any_class = replace(_ANY, of_class=_support)
     kinds = {kind: any_class for kind in Kind if kind not in _FOREIGN}
     for kind in EVENTS:
@@ -60,10 +66,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         max_cpu=(1 << 31) - 1,
         # -1, in the upper half of the 64-bit numbers, is no thread.
         id_bits=63,
-        adapters={
-            **dict.fromkeys(NAMED_KINDS & EVENTS.keys(), _adapt_scheduling),
-            Kind.DISCARDED: counted(),
-        },
+        adapters=adapters,
         splitters={Kind.DISCARDED: _split_lost},
         tracks=True,
         track_units=True,
@@ -165,6 +168,20 @@ def _renamed(partition: Partition, point: tuple[str, str], projection: Projectio
     return partition.rewritten(
         partition.derive(("called", name), renamed), partition.lazy_columns()
     )
+
+
+def _count_flags(partition: Partition, projection: Projection) -> Partition:
+    """Count the events whose flags Babeltrace does not name: CTF 1.8 has no bit maps."""
+    event_class = partition.event_class
+    for field in event_class.fields:
+        if _has_flags(field.type):
+            what = f"names of flags in {field.name!r} of {class_label(event_class)}"
+            projection.lose(LossKind.CHANGED, what, partition, None, LossClass.SHOWN)
+    return partition
+
+
+def _has_flags(held: FieldClass) -> bool:
+    return any(isinstance(part, IntegerClass) and part.flags for part in parts_of(held))
 
 
 def _adapt_scheduling(partition: Partition, projection: Projection) -> Partition:

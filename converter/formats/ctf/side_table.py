@@ -176,7 +176,7 @@ def _side_table_of(table: Any, environment: dict[str, str | int]) -> SideTable:
             raise TypeError("an identity of a track")
         tracks.append(Track(text_of(name), track_scope, owner, parent, text_of(unit), identity))
     shift = table["shift"]
-    if not isinstance(shift, int) or not 0 <= shift < 1 << 63:
+    if not isinstance(shift, int) or not -(1 << 63) < shift < 1 << 63:
         raise ValueError("a shift")
     classes = {_number(number): held for number, held in table["classes"]}
     return SideTable(

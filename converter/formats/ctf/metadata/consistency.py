@@ -102,8 +102,11 @@ def _in_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
                 yield "bytes of a fixed length are not none (Babeltrace 2.1.2)"
             case Structure(members) if plain:
                 names = [(member.declared or member.name) for member in members]
-                if len({name.removeprefix("_") for name in names}) < len(names):
-                    yield "names differ by more than an underscore in front of them (Babeltrace)"
+                shown: set[str] = set()
+                for name in names:
+                    if name in shown or name.removeprefix("_") in shown:
+                        yield "names differ by more than an underscore in front of them (Babeltrace)"
+                    shown.add(name.removeprefix("_"))
             case _:
                 pass
     for path, location, selects in _references(root, ()) if plain else ():

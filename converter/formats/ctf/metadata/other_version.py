@@ -7,7 +7,7 @@ use of CTF 2. Whether a given trace can be expressed is found by printing its me
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
@@ -350,15 +350,24 @@ def _tsdl_structure(structure: Structure, clock: str | None) -> Structure:
     `clock` is the stream's in packets and record headers, and None in what is recorded. Names in headers have a meaning
     and are kept as they are; other names get LTTng's leading underscore.
     """
-    members = tuple(
-        Member(
-            one.name,
-            _tsdl_field(one.type, clock),
-            f"_{one.name}" if clock is None else _plain_name(one.name),
-        )
-        for one in structure.members
-    )
-    return replace(structure, members=members)
+    shown: set[str] = set()
+    members = []
+    for one in structure.members:
+        declared = recorded_name(one.name, shown) if clock is None else _plain_name(one.name)
+        members.append(Member(one.name, _tsdl_field(one.type, clock), declared))
+        shown.add(one.name)
+    return replace(structure, members=tuple(members))
+
+
+def recorded_name(name: str, earlier: Container[str]) -> str:
+    """Return the name in TSDL of a field that is recorded: readers take one underscore from it, which LTTng puts there.
+
+    Babeltrace refuses a name that is declared as an earlier one is shown: that needs none, if it begins otherwise.
+    """
+    declared = f"_{name}"
+    if declared in earlier and name[:1].isalpha() and name not in KEYWORDS:
+        return name
+    return declared
 
 
 def _tsdl_field(declared: FieldDeclaration, clock: str | None) -> FieldDeclaration:

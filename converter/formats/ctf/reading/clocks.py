@@ -11,6 +11,8 @@ from converter.formats.ctf.metadata.trace_class import ClockClass
 from converter.ir.trace import MOST_FROM_1970, NANOSECONDS, ClockDomain, known_epoch
 
 _SECOND = 1_000_000_000
+#: Offsets of more ticks are no part of times, which would not fit 63 bits.
+_MOST_TICKS = 1 << 62
 
 
 def trace_clock(clocks: Iterable[ClockClass]) -> ClockDomain:
@@ -115,8 +117,13 @@ def _total(clock: ClockClass) -> int:
 
 
 def _base_ns(clock: ClockClass) -> int:
-    """Return the nanoseconds from the origin to time 0: the part of the offset in whole ticks and whole nanoseconds."""
+    """Return the nanoseconds from the origin to time 0: the part of the offset in whole ticks and whole nanoseconds.
+
+    Nothing but times holds the offset of a clock that is not known to count from 1970, so that time 0 is its origin.
+    """
     nanoseconds = Fraction(_total(clock) * _SECOND, clock.frequency)
+    if not clock.unix_epoch and max(abs(_total(clock)), int(abs(nanoseconds))) <= _MOST_TICKS:
+        return 0
     if nanoseconds.denominator == 1:
         return int(nanoseconds)
     return _total(clock) // clock.frequency * _SECOND

@@ -41,6 +41,8 @@ _NANOSECONDS: Final = 1_000_000_000
 #: small values are best: Babeltrace computes with 64-bit floats.
 _ROOM_SECONDS: Final = 86_400
 _ROOM_TICKS: Final = 1 << 61
+#: Days whose nanoseconds are exact in a 64-bit float.
+_EXACT_DAYS: Final = 100
 
 
 def frequency_of(clock: ClockDomain) -> int:
@@ -64,11 +66,17 @@ def frequency_of(clock: ClockDomain) -> int:
     return frequency
 
 
-def shift_for(clock: ClockDomain, first: int) -> int:
-    """Return the offset that makes all ticks positive: whole seconds, none if the first tick is positive."""
-    if first >= 0:
-        return 0
+def shift_for(clock: ClockDomain, first: int, *, in_order: bool) -> int:
+    """Return the offset that makes all ticks positive: whole seconds, none if the first tick is positive.
+
+    It is negative for large ticks of other rates than nanoseconds, which Babeltrace would round. `in_order`: no time is
+    before the first.
+    """
     frequency = frequency_of(clock)
+    if first >= 0:
+        days = first // frequency // _ROOM_SECONDS
+        exact = frequency == _NANOSECONDS or days < _EXACT_DAYS
+        return 0 if exact or not in_order else -days * _ROOM_SECONDS * frequency
     room = min(_ROOM_SECONDS * frequency, _ROOM_TICKS)
     seconds = -((first - room) // frequency)
     return min(seconds * frequency, (1 << 63) - 1)

@@ -18,6 +18,7 @@ from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
     FieldDeclaration,
+    FixedBits,
     FixedBoolean,
     FixedFloat,
     FixedInteger,
@@ -32,6 +33,7 @@ from converter.formats.ctf.metadata.field_classes import (
     Text,
     Variant,
 )
+from converter.formats.ctf.metadata.other_version import recorded_name
 from converter.formats.ctf.metadata.tsdl.lexer import KEYWORDS
 from converter.formats.ctf.writing.emit import (
     OP_ARRAY,
@@ -80,7 +82,7 @@ _BASES: Final = {
 }
 #: The name of the only member of a structure that exists for the length or selector in it.
 _ONLY: Final = "value"
-#: The name of fields without a name, or with only underscores.
+#: The name of fields without a name.
 _UNNAMED: Final = "unnamed"
 _LENGTH: Final = FixedInteger(32, alignment=8)
 
@@ -126,8 +128,10 @@ class FieldWriter:
         taken: set[str] = set()
         for wanted, held in fields:
             name = self._name(wanted, held, taken)
+            declared_name = recorded_name(name, taken) if self._plain else ""
+            taken.update(self._names_for(name, held))
             written = self._field(held, name, path)
-            result.members += [*written.before, self._member(name, written.declared)]
+            result.members += [*written.before, Member(name, written.declared, declared_name)]
             result.operations += written.operations
             result.binders.append(written.bind)
         return result
@@ -138,16 +142,20 @@ class FieldWriter:
         """Return a name that no other member has, nor the length or selector of one."""
         name = wanted
         if self._plain:
-            # Leading underscores belong to TSDL: Babeltrace treats names that differ only in them as equal.
-            name = _NOT_IN_IDENTIFIERS.sub("_", wanted).lstrip("_")
+            name = _NOT_IN_IDENTIFIERS.sub("_", wanted)
         name = name or _UNNAMED
         if self._plain and f"_{name}" in KEYWORDS:
             # C's _Bool is a keyword of TSDL.
             name += "_"
-        while not taken.isdisjoint(names := self._names_for(name, held)):
+        while self._clashes(self._names_for(name, held), taken):
             name += "_"
-        taken.update(names)
         return name
+
+    def _clashes(self, names: set[str], taken: set[str]) -> bool:
+        """Return True if a member cannot have these names after others."""
+        if self._plain and any(recorded_name(name, taken) in taken for name in names):
+            return True
+        return not taken.isdisjoint(names)
 
     def _names_for(self, name: str, held: FieldClass) -> set[str]:
         """Return the names that a member uses."""
@@ -158,7 +166,7 @@ class FieldWriter:
                 key = f"_{name}_selector"
             case _:
                 return {name}
-        return {name, key.lstrip("_") if self._plain else key}
+        return {name, key}
 
     def _member(self, name: str, declared: FieldDeclaration) -> Member:
         return Member(name, declared, f"_{name}" if self._plain else "")
@@ -192,9 +200,13 @@ class FieldWriter:
                 return self._optional(element, name, path)
 
     def _integer(self, held: IntegerClass) -> _Type:
-        mappings = () if held.flags else _mappings(held)
         # In whole bytes, so that records end at a byte boundary.
         width = held.dtype.itemsize
+        flags = _flags(held) if held.flags and not self._plain else ()
+        if flags:
+            bits = FixedBits(8 * width, alignment=8, flags=flags)
+            return _scalar(bits, width, held.dtype.newbyteorder("<"))
+        mappings = () if held.flags else _mappings(held)
         declared = FixedInteger(
             8 * width, held.signed, alignment=8, base=_BASES.get(held.style, 10), mappings=mappings
         )
@@ -325,6 +337,16 @@ def _mappings(held: IntegerClass) -> tuple[Mapping, ...]:
         if text and "\0" not in text and held.least <= low <= high <= held.most:
             ranges.setdefault(text, []).append(Range(low, high))
     return tuple(Mapping(text, tuple(spans)) for text, spans in ranges.items())
+
+
+def _flags(held: IntegerClass) -> tuple[Mapping, ...]:
+    """Return the flags that a bit map can have; a signed number has none."""
+    found = []
+    for mask, _, text in held.labels:
+        if text and "\0" not in text and 0 < mask <= held.most and not held.signed:
+            bits = [bit for bit in range(held.bits) if mask >> bit & 1]
+            found.append(Mapping(text, tuple(Range(bit, bit) for bit in bits)))
+    return tuple(found)
 
 
 def _scalar(declared: FieldDeclaration, width: int, dtype: np.dtype[Any]) -> _Type:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from converter.formats.ctf.metadata.field_classes import (
     FieldDeclaration,
     FieldRole,
+    FixedBits,
     FixedInteger,
     Text,
     Variant,
@@ -126,6 +127,17 @@ def _count_fields(before: TraceClass, report: LossReport) -> None:
             case _:
                 continue
         report.add(kind, what, count, loss_class=LossClass.DETAIL)
+
+
+def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport) -> None:
+    """Count fields that Babeltrace's text shows in another way where events are encoded again in a version."""
+    for declared in _fields(before):
+        match declared:
+            case FixedBits(flags=flags) if flags and version == 1:
+                what = "names of flags, which CTF 1.8 does not have"
+            case _:
+                continue
+        report.add(LossKind.CHANGED, what, loss_class=LossClass.SHOWN)
 
 
 def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:

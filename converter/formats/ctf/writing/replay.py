@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from converter.errors import UnsupportedError
 from converter.formats.ctf.layout import METADATA_NAME
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.other_version import metadata_in
+from converter.formats.ctf.metadata.trace_class import TraceClass
 from converter.formats.ctf.portable import parts_of
 from converter.formats.ctf.streams.files import FileContents
-from converter.formats.ctf.writing.metadata_losses import count_losses
+from converter.formats.ctf.writing.metadata_losses import count_encoded_otherwise, count_losses
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.storage.sink import Sink
+
+#: The name of a trace that has none.
+_UNNAMED: Final = "trace"
 
 
 def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
@@ -51,13 +57,30 @@ def replay(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
     return report
 
 
-def losses_of_rewriting(trace: Trace) -> LossReport:
-    """Return the losses of a trace from CTF whose events are encoded again: its metadata, but no event."""
+def _with_identity(trace: TraceClass) -> TraceClass:
+    """Return a trace with a name and a UID, by which Babeltrace relates the directories of one trace in CTF 2.
+
+    It then reads packets once that snapshots share; in CTF 1.8 the UUID is enough.
+    """
+    name = trace.environment.get("trace_name")
+    return replace(
+        trace,
+        name=trace.name or (name if isinstance(name, str) and name else _UNNAMED),
+        uid=trace.uid or str(trace.uuid),
+    )
+
+
+def losses_of_rewriting(trace: Trace, version: int) -> LossReport:
+    """Return the losses of a trace from CTF whose events are encoded again, in version 1 (1.8) or 2: its metadata, but
+    no event.
+    """
     report = LossReport()
     held = trace.sidecar.get("ctf", {})
     if trace.format == "ctf" and _has_files(held):
         for one in held["traces"]:
-            count_losses(parse_metadata(bytes(one["metadata"])), None, report)
+            declared = parse_metadata(bytes(one["metadata"]))
+            count_losses(declared, None, report)
+            count_encoded_otherwise(declared, version, report)
     return report
 
 
@@ -88,11 +111,15 @@ def _metadata(held: Mapping[str, Any], variant: str, report: LossReport) -> dict
 
     """
     result = {}
+    directories = Counter(one.get("uuid") for one in held["traces"])
     for one in held["traces"]:
         version = "2" if one["version"][0] == 2 else "1.8"
         if variant and version != variant:
             name = f"{one['path']}/{METADATA_NAME}" if one["path"] else METADATA_NAME
             declared = parse_metadata(bytes(one["metadata"]))
-            data = result[name] = metadata_in(declared, 2 if variant == "2" else 1)
+            related = declared
+            if declared.uuid is not None and directories[str(declared.uuid)] > 1:
+                related = _with_identity(declared)
+            data = result[name] = metadata_in(related, 2 if variant == "2" else 1)
             count_losses(declared, parse_metadata(data), report)
     return result

@@ -97,7 +97,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
             return replayed
         version = 2 if (variant or _version_of(trace)) == "2" else 1
         _TraceWriter(trace, sink, version).write()
-        return losses_of_rewriting(trace)
+        return losses_of_rewriting(trace, version)
     except TraceError as error:
         raise error.within(format="ctf") from error
 
@@ -125,7 +125,7 @@ class _TraceWriter:
         batches = trace.batches()
         first = next((batch for batch in batches if len(batch)), None)
         start = int(first.ts.min()) if first is not None else 0
-        self._shift = shift_for(trace.clock, start)
+        self._shift = shift_for(trace.clock, start, in_order=trace.in_time_order)
         seed = repr((trace.format, trace.clock, sorted(trace.environment.items()), start))
         digest = blake2b(seed.encode("utf-8", "surrogateescape"), digest_size=16).digest()
         self._uuid = UUID(bytes=digest, version=4)

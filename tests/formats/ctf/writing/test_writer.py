@@ -410,7 +410,7 @@ def test_metadata_of_ctf_2_follow_the_schema(tmp_path: Path) -> None:
     ("old", "new"),
     [
         ('\\"version\\":1', '\\"version\\":2'),
-        ('\\"shift\\":0', '\\"shift\\":-1'),
+        ('\\"shift\\":0', '\\"shift\\":null'),
         ('\\"threads\\":[[10', '\\"threads\\":[[\\"x\\"'),
         ('\\"kind\\":\\"TYPED\\"', '\\"kind\\":\\"NO_KIND\\"'),
         ("traceconv_0", "traceconv_9"),

@@ -19,6 +19,7 @@ from converter.formats.ctf.metadata.field_classes import (
     FixedFloat,
     FixedInteger,
     Location,
+    Mapping,
     Member,
     Option,
     Scope,
@@ -192,9 +193,30 @@ class _Printer:
                 if "." in name:
                     # The grammar allows a path here, but no reader accepts one.
                     raise _unsupported("a selector that is in no structure around its variant")
-                body = self._members(options, path, indent)
+                body = self._members(self._labelled(options, selector), path, indent)
                 return f"variant <{name}> {{\n{body}{indent}}}", ""
         raise _unsupported(f"a field class {type(declared).__name__}")
+
+    def _labelled(self, options: tuple[Option, ...], selector: Location) -> tuple[Option, ...]:
+        """Return options that are declared by the labels that select them: Babeltrace finds no others."""
+        labels = dict(self._labels(selector))
+        result = []
+        for option in options:
+            names = (option.declared, f"_{option.name}", option.name)
+            name = next((one for one in names if labels.get(one) == option.ranges), None)
+            if name is None:
+                raise _unsupported(f"an option {option.name!r} without a label of this name")
+            result.append(option._replace(declared=name))
+        return tuple(result)
+
+    def _labels(self, selector: Location) -> tuple[Mapping, ...]:
+        """Return the labels of a selector in a structure around the type being printed."""
+        for structure, path in reversed(self._frames):
+            if path == selector.path[:-1] and selector.scope == self._scope:
+                for member in structure.members:
+                    if member.name == selector.path[-1] and isinstance(member.type, FixedInteger):
+                        return member.type.mappings
+        return ()
 
     def _integer(self, declared: FixedInteger) -> str:
         size = f"size = {declared.length}; align = {declared.alignment};"

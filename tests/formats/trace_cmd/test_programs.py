@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.small_traces import trace_of
 from support.strategies import traces
 from support.trace_cmd_writing import projected, written
 
 from converter.ir.collect import collect
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 
@@ -58,3 +61,29 @@ def test_all_commands_take_a_trace_without_events(program, variant, tmp_path):
     for command in (["report"], ["report", "-R"], ["report", "--stat"], ["dump", "--all"]):
         done = subprocess.run([program, *command, path], capture_output=True, check=False)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+def _signed(bits: int) -> list[int]:
+    return [-(1 << bits - 1), -1, 0, 1, (1 << bits - 1) - 1]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("arguments", [["-N"], ["-R"]])
+def test_negative_numbers_of_every_width_have_their_sign(program, arguments, tmp_path):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    widths = [3, 8, 12, 16, 17, 32, 64]
+    fields = [Field(f"s{bits}", IntegerClass(bits, True)) for bits in widths]
+    fields += [Field(f"u{bits}", IntegerClass(bits)) for bits in (8, 16)]
+    event = EventClass(Kind.TYPED, "e", "c", tuple(fields))
+    rows = list(zip(*map(_signed, widths), [255] * 5, [65535] * 5, strict=True))
+    trace = trace_of(
+        [event], [(0, number, 0, 0, row) for number, row in enumerate(rows)], tids=(7,)
+    )
+    path = tmp_path / "a.dat"
+    path.write_bytes(written(projected(trace), "v6"))
+    done = subprocess.run([program, "report", *arguments, path], capture_output=True, check=True)
+    names = [field.name for field in fields]
+    for line, row in zip(done.stdout.decode().splitlines()[1:], rows, strict=True):
+        said = dict(one.split("=") for one in line.split() if "=" in one)
+        assert [int(said[name], 0) for name in names] == list(row)

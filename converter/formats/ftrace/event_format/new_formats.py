@@ -183,8 +183,11 @@ def _printed(name: str, field_class: FieldClass) -> tuple[str, str]:
         case IntegerClass(64, False, Style.POINTER):
             return "0x%llx", f"(unsigned long long)REC->{name}"
         case IntegerClass(bits, signed):
-            long = "ll" if bits > 32 else ""
-            return f"%{long}{'d' if signed else 'u'}", f"REC->{name}"
+            length = "ll" if bits > 32 else ""
+            if signed and bits <= 16:
+                # libtraceevent extends the sign of a short number only if the directive says how short it is.
+                length = "hh" if bits <= 8 else "h"
+            return f"%{length}{'d' if signed else 'u'}", f"REC->{name}"
         case StringClass():
             return "%s", f"__get_str({name})"
         case BytesClass():

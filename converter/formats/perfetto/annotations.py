@@ -40,8 +40,23 @@ JSON_VALUE = BytesClass("application/json")
 #: A field added to NestedValue: the type of an empty array's elements, as named by `event_schemas.type_text`.
 EMPTY_LIST_OF: Final = 1000
 
+#: Names of more parts than this are not nested.
+MAX_PATH: Final = 8
+
 #: Looks up an interned text: (field of InternedData, iid) to bytes.
 Texts = Callable[[int, int], bytes]
+
+
+def path_of(name: str) -> list[str] | None:
+    """Return the parts of an argument's name as nested annotations that importers show by that name; None if there are
+    none.
+
+    Importers put dots between the names of nested annotations, and replace each of ``.[]`` within one by ``_``.
+    """
+    parts = name.split(".")
+    if "[" in name or "]" in name or len(parts) > MAX_PATH:
+        return None
+    return parts
 
 
 def nested_value(
@@ -66,6 +81,7 @@ def _value(
     if depth > limit("perfetto.nesting"):
         raise ValueError("annotations nest too deep")
     name = type_name = b""
+    whole_name: bytes | None = None
     found: tuple[FieldClass, Any] = (NullClass(), None)
     entries: list[tuple[bytes, FieldClass, Any]] = []
     elements: list[tuple[FieldClass, Any]] = []
@@ -77,6 +93,8 @@ def _value(
                 name = texts(InternedField.DEBUG_ANNOTATION_NAMES, value)
             case Annotation.NAME:
                 name = raw
+            case Annotation.WHOLE_NAME:
+                whole_name = raw
             case Annotation.DICT_ENTRIES if wire == 2:
                 entries.append(_value(data, value, length, texts, depth + 1))
             case Annotation.ARRAY_VALUES if wire == 2:
@@ -94,10 +112,17 @@ def _value(
     if proto is not None:
         found = proto_class(type_name), proto
     if entries:
-        found = _structure(entries)
-    elif elements:
-        found = _array(elements)
-    return name, *found
+        return _named(name, whole_name, entries)
+    return name, *(_array(elements) if elements else found)
+
+
+def _named(
+    name: bytes, whole_name: bytes | None, entries: list[tuple[bytes, FieldClass, Any]]
+) -> tuple[bytes, FieldClass, Any]:
+    """Return name, type and value of a dictionary, or of the only entry of one that is a part of a name."""
+    if whole_name is not None and len(entries) == 1:
+        return whole_name, *entries[0][1:]
+    return name, *_structure(entries)
 
 
 def _scalar(number: int, value: int, raw: bytes, texts: Texts) -> tuple[FieldClass, Any] | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.adapters.argument_lists import keep_lists
+from converter.formats.perfetto.adapters.argument_names import report_names
 from converter.formats.perfetto.adapters.counters import (
     is_text,
     is_value,
@@ -140,7 +141,8 @@ _COUNTER: Final = KindSupport(
 
 
 def _fitted(partition: Partition, projection: Projection) -> Partition:
-    return as_parts(keep_lists(as_pointers(partition, projection), projection), projection)
+    kept = keep_lists(as_pointers(partition, projection), projection)
+    return as_parts(report_names(kept, projection), projection)
 
 
 @cache

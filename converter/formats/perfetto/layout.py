@@ -208,6 +208,9 @@ class AnnotationField(IntEnum):
     PROTO_VALUE = 14
     PROTO_TYPE_NAME = 16
     STRING_VALUE_IID = 17
+    #: This package's own, which importers skip: a name with dots. The annotation has the first part as its name and one
+    #: entry, which has the next.
+    WHOLE_NAME = 1000
 
 
 @unique

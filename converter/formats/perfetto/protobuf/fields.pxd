@@ -112,6 +112,8 @@ cdef enum:
     ANNOTATION_PROTO_VALUE = 14
     ANNOTATION_PROTO_TYPE_NAME = 16
     ANNOTATION_STRING_VALUE_IID = 17
+    # This package's own, which importers skip.
+    ANNOTATION_WHOLE_NAME = 1000
 
 # InternedData (interned_data.proto), and the fields of its messages that are (iid, text).
 cdef enum:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from converter.errors import UnsupportedError
-from converter.formats.perfetto.annotations import EMPTY_LIST_OF, JSON_VALUE
+from converter.formats.perfetto.annotations import EMPTY_LIST_OF, JSON_VALUE, path_of
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.protobuf.event_schemas import type_text
 from converter.formats.perfetto.writing.instructions import (
@@ -51,30 +52,57 @@ _EMPTY_ARRAY: Final = b"\x42\x02\x08\x02"
 def add_annotation(
     steps: Steps,
     number: int,
-    name: str,
+    name: str | None,
     field_class: FieldClass,
     getter: Getter,
-    strings: StringTable,
+    strings: Names,
 ) -> None:
-    """Add a DebugAnnotation as a field of that number: its name, which is interned if there is one, and its value.
+    """Add a DebugAnnotation as a field of that number: its name, None for elements of an array, and its value.
 
     Raises:
         UnsupportedError: annotations cannot hold values of that class.
 
     """
     inner = Steps()
-    if name:
-        inner.add(
-            kernel.NAME,
-            tag_of(Annotation.NAME_IID, VARINT),
-            inline=strings.intern(name),
-            table=ANNOTATION_NAMES,
-        )
-    _add_value(inner, field_class, getter, strings)
+    if name is None:
+        _add_value(inner, field_class, getter, strings)
+    else:
+        path = path_of(name) if strings.nested else None
+        _add_named(inner, path or [name], field_class, getter, strings)
     steps.message(number, inner)
 
 
-def _add_value(steps: Steps, field_class: FieldClass, getter: Getter, strings: StringTable) -> None:
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The strings of a trace; `nested` means that names with dots are nested annotations, as importers show them."""
+
+    strings: StringTable
+    nested: bool
+
+
+def _add_named(
+    steps: Steps, path: list[str], field_class: FieldClass, getter: Getter, strings: Names
+) -> None:
+    """Add the name, which is interned, and the value; a path is nested, with the name that it has together."""
+    first, *rest = path
+    # Also the empty one: importers skip annotations without a name, and all after one.
+    steps.add(
+        kernel.NAME,
+        tag_of(Annotation.NAME_IID, VARINT),
+        inline=strings.strings.intern(first),
+        table=ANNOTATION_NAMES,
+    )
+    if not rest:
+        _add_value(steps, field_class, getter, strings)
+        return
+    inner = Steps()
+    _add_named(inner, rest, field_class, getter, strings)
+    steps.message(Annotation.DICT_ENTRIES, inner)
+    whole = ".".join(path).encode("utf-8", "surrogateescape")
+    steps.literal(text_field(Annotation.WHOLE_NAME, whole))
+
+
+def _add_value(steps: Steps, field_class: FieldClass, getter: Getter, strings: Names) -> None:
     match field_class:
         case IntegerClass(_, signed, style):
             number = Annotation.INT_VALUE if signed else Annotation.UINT_VALUE
@@ -107,9 +135,7 @@ def _add_value(steps: Steps, field_class: FieldClass, getter: Getter, strings: S
             _add_nested(steps, field_class, getter, strings)
 
 
-def _add_nested(
-    steps: Steps, field_class: FieldClass, getter: Getter, strings: StringTable
-) -> None:
+def _add_nested(steps: Steps, field_class: FieldClass, getter: Getter, strings: Names) -> None:
     inner = Steps()
     match field_class:
         case StructureClass(()):
@@ -131,7 +157,7 @@ def _add_nested(
                 empty = Steps()
                 empty.literal(_empty_list_of(element))
                 steps.enclosing(kernel.OPTIONAL, empty, lambda table: _is_empty(getter(table)))
-            add_annotation(inner, Annotation.ARRAY_VALUES, "", element, elements(getter), strings)
+            add_annotation(inner, Annotation.ARRAY_VALUES, None, element, elements(getter), strings)
             steps.enclosing(kernel.EACH, inner, lambda table: as_offsets(getter(table)))
         case VariantClass(options):
             for i, option in enumerate(options):

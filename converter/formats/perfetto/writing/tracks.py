@@ -13,7 +13,7 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import RAW_ANNOTATION
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
 from converter.formats.perfetto.protobuf.messages import varint
-from converter.formats.perfetto.writing.annotations import add_annotation
+from converter.formats.perfetto.writing.annotations import Names, add_annotation
 from converter.formats.perfetto.writing.callstacks import InternedStacks
 from converter.formats.perfetto.writing.extension import has_extension
 from converter.formats.perfetto.writing.instructions import (
@@ -47,7 +47,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.kernels.tables.strings import StringTable
 from converter.projection import timeline_fields
 
 #: Kinds that are track events.
@@ -95,7 +94,9 @@ def track_program(
 
     """
     extended = has_extension(trace)
-    builder = _Builder(event_class, trace.strings, stacks, extended=extended)
+    # Names with dots of a Perfetto trace are shown without them there, too.
+    names = Names(trace.strings, nested=extended or trace.format != "perfetto")
+    builder = _Builder(event_class, names, stacks, extended=extended)
     is_scoped = event_class.kind is Kind.INSTANT and timeline_fields.SCOPE in event_class.fields
     if extended and (is_scoped or event_class.kind in _ASYNCHRONOUS):
         builder.put_beyond_threads(positions, process_uuids)
@@ -108,13 +109,14 @@ class _Builder:
     def __init__(
         self,
         event_class: EventClass,
-        strings: StringTable,
+        names: Names,
         stacks: InternedStacks,
         *,
         extended: bool,
     ) -> None:
         self._class = event_class
-        self._strings = strings
+        self._names = names
+        self._strings = names.strings
         self._stacks = stacks
         self._parts: list[tuple[int, Steps]] = []
         self._legacy: list[tuple[int, Steps]] = []
@@ -285,7 +287,7 @@ class _Builder:
             inner.add(kernel.RAW, column=text_getter(getter))
             self._annotations.message(number, inner)
         else:
-            add_annotation(self._annotations, number, field.name, field.type, getter, self._strings)
+            add_annotation(self._annotations, number, field.name, field.type, getter, self._names)
 
     def _add_leading(self, index: int, field: Field, getter: Getter) -> None:
         steps = Steps()

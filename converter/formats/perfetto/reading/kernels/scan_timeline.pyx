@@ -32,7 +32,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     ANNOTATION_DOUBLE_VALUE, ANNOTATION_INT_VALUE, ANNOTATION_LEGACY_JSON_VALUE, ANNOTATION_NAME,
     ANNOTATION_NAME_IID, ANNOTATION_NESTED_VALUE, ANNOTATION_POINTER_VALUE,
     ANNOTATION_PROTO_TYPE_NAME, ANNOTATION_PROTO_TYPE_NAME_IID, ANNOTATION_PROTO_VALUE,
-    ANNOTATION_STRING_VALUE, ANNOTATION_STRING_VALUE_IID, ANNOTATION_UINT_VALUE,
+    ANNOTATION_STRING_VALUE, ANNOTATION_STRING_VALUE_IID, ANNOTATION_UINT_VALUE, ANNOTATION_WHOLE_NAME,
     INTERNED_DEBUG_ANNOTATION_NAMES, INTERNED_DEBUG_ANNOTATION_STRING_VALUES,
     INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES, LEGACY_INSTANT_EVENT_SCOPE, LEGACY_NAME_IID, LEGACY_PHASE,
     LEGACY_PID_OVERRIDE, LEGACY_TID_OVERRIDE, PACKET_TRACK_DESCRIPTOR, PACKET_TRACK_EVENT,
@@ -63,6 +63,8 @@ TrackEvents = namedtuple(
 cdef enum:
     MONOTONIC = 3
     ITEM_BYTES = 9
+    # Annotations of a name with dots are nested less deeply.
+    MAX_PATH = 8
     # Which fields of LegacyEvent are present, as bits.
     HAS_NAME = 1 << LEGACY_NAME_IID
     HAS_PHASE = 1 << LEGACY_PHASE
@@ -248,8 +250,10 @@ cdef class Timeline(Sequences):
         return -1
 
     # One DebugAnnotation; -1 when memory runs out, 1 when it is damaged. `further` where it has other fields or messages.
+    # `outer` is the name with dots of the annotation whose only entry it is, 0 for none; `depth` is the number of those
+    # around it.
     cdef int _annotation(
-        self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope, uint8_t* further
+        self, const uint8_t* data, int64_t start, int64_t end, uint32_t scope, uint8_t* further, int32_t outer, int depth
     ) noexcept nogil:
         cdef WireField field
         cdef int64_t at = start
@@ -260,6 +264,8 @@ cdef class Timeline(Sequences):
         cdef uint64_t value = 0
         cdef int64_t span = 0
         cdef int64_t span_size = 0
+        cdef int32_t whole_name = 0
+        cdef int entries = 0
         while at < end:
             at = next_field(data, at, end, &field)
             if at < 0:
@@ -311,6 +317,13 @@ cdef class Timeline(Sequences):
                 ):
                     code = ITEM_NESTED
                     further[0] = 1
+                    span = field.start
+                    span_size = field.size
+                    entries += 1 if field.number == ANNOTATION_DICT_ENTRIES else 2
+                elif field.number == ANNOTATION_WHOLE_NAME:
+                    whole_name = self._strings.find_or_add(data + field.start, <uint32_t>field.size)
+                    if whole_name < 0:
+                        return -1
                 elif field.number == ANNOTATION_PROTO_VALUE or field.number == ANNOTATION_LEGACY_JSON_VALUE:
                     code = ITEM_PROTO if field.number == ANNOTATION_PROTO_VALUE else ITEM_JSON
                     span = field.start
@@ -322,6 +335,10 @@ cdef class Timeline(Sequences):
                 value = field.value
             else:
                 further[0] = 1
+        if code == ITEM_NESTED and entries == 1 and whole_name and depth < MAX_PATH:
+            return self._annotation(data, span, span + span_size, scope, further, outer or whole_name, depth + 1)
+        if outer:
+            name = outer
         if code == ITEM_NESTED:
             return self._push_span(code, <uint32_t>name, 0, start, end - start)
         if code == ITEM_PROTO or code == ITEM_JSON:
@@ -471,7 +488,7 @@ cdef class Timeline(Sequences):
         cdef int state
         for i in range(self._parts.annotations.size // 16):
             start = <int64_t>spans[2 * i]
-            state = self._annotation(data, start, start + <int64_t>spans[2 * i + 1], scope, further)
+            state = self._annotation(data, start, start + <int64_t>spans[2 * i + 1], scope, further, 0, 0)
             if state:
                 return state
         return 0

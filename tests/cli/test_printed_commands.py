@@ -26,7 +26,7 @@ ANSWERING = {"diff", "roundtrip", "check"}
 
 #: What is printed and not run here, and where it is, or why it is nowhere.
 ELSEWHERE = {
-    r"python3 -m venv|\.venv/bin/pip|pip install -e '|ruff|bash \.ci/run": ".ci/run, which it is",
+    r"python3 -m venv|\.venv/bin/pip|pip install (-e )?'?\.|ruff|bash \.ci/run": ".ci/run, which it is",
     r"pip wheel|python -m build": "tests/test_package.py builds both",
     r"pip install 'traceconv\[": "it takes what an index has of a release",
     r"pip install -e traceconv-tally": "tests/test_adding_a_format.py has it found as installed",

@@ -1,7 +1,7 @@
 """Every format and variant to every other one: what fits survives exactly, and with `lossless` all of it does.
 
-The sources are files of every format, of a synthetic trace with all kinds of events, and recordings. README's table of
-what formats hold is made here.
+The sources are files of every format, of a synthetic trace with all kinds of events, and recordings. The table of
+what formats keep is made here.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ def test_the_formats_own_tool_takes_it(source: str, target: str, conversions: Co
     check(conversions.converted(source, target))
 
 
-# README
+# The table of what formats keep
 
 #: What the columns of the table are, by group of kinds.
 COLUMNS = {
@@ -401,7 +401,7 @@ def cell(format: Format, group: str) -> str:
 
 
 def matrix_text() -> str:
-    """What README says between the marks of the matrix."""
+    """Return the text between the marks of the table in docs/what_formats_keep.md."""
     recordings = sum(map(len, RECORDED.values()))
     counts = (
         f"Each of the {len(of_all_kinds())} ordered pairs of the {len(NAMES)} formats and variants is tested"
@@ -420,10 +420,10 @@ def matrix_text() -> str:
     return "\n".join([textwrap.fill(counts, 120), "", *rows, "", textwrap.fill(legend, 120)])
 
 
-def test_the_matrix_of_readme_is_what_formats_hold() -> None:
+def test_the_table_of_what_formats_keep_is_what_they_hold() -> None:
     found = re.search(
         r"<!-- matrix:begin -->\n(.*)\n<!-- matrix:end -->",
-        (ROOT / "README.md").read_text(),
+        (ROOT / "docs" / "what_formats_keep.md").read_text(),
         re.DOTALL,
     )
     assert found is not None

@@ -173,7 +173,7 @@ class StepsOf:
         )
 
     def _keeps_lone(self, kind: Kind) -> bool:
-        """Return True if ends of this kind are shown even where nothing has begun what they end."""
+        """Return True if ends of this kind are shown even without the begin of what they end."""
         return kind is Kind.SLICE_END and self._trace.semantics.lone_ends
 
     def _stacks_of(

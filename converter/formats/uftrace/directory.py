@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.uftrace.layout import Header
+from converter.formats.uftrace.mapping import EXECUTING, FORKING, JUMPING, SETTING_JUMP
 from converter.limits import allowed, limit
 from converter.lossless.footer import HIDDEN_FILE
 from converter.storage.source import Source
@@ -27,6 +28,8 @@ class DataDirectory:
         self.names = [name for name in source.walk() if name != HIDDEN_FILE]
         self._known = frozenset(self.names)
         self._warnings = warnings
+        #: The functions that have a meaning by their names.
+        self.meanings = frozenset((*EXECUTING, *SETTING_JUMP, *JUMPING, *FORKING))
         #: True while a writer copies records: tables have them, and exits the times that a recorder has estimated.
         self.keeps_records = False
 

@@ -7,7 +7,7 @@ ASCII; bytes of names that are not UTF-8 are lone surrogates:
     "mark_symbol": number or null,
      "signatures": [[FIELD]],
     "symbols": [[name, category, signature, signature, source]], "events": [[id, name, category]],
-    "kernel_names": [[id, category, name]]}
+    "kernel_names": [[id, category, name]], "forks": true or false}
 
 TABLES are processes, threads, clocks and environment as in `converter.formats.side_table`; the number of a
 thread is the <tid> of its file and of kernel records, and `no_thread` is the number for events without a thread. FIELD
@@ -16,9 +16,11 @@ of its entries and exits. A signature has all fields of the class: name and cate
 the symbol, a source location as an entry's last field is its `source`, and the others are the values that follow a
 record, in order.
 
-Some records exist only for uftrace and are not part of the trace: events with the id `end_event` (uftrace drops kernel
-events after the last record of a task's file) and the entry and exit of `mark_symbol` (some commands need a function).
-Kernel events of `kernel_names` have another name in `kernel_header`, as uftrace distinguishes them only by name.
+Some records exist only for uftrace and are not part of the trace: events with the id `end_event` (uftrace drops
+kernel events after the last record of a task's file) and the entry and exit of `mark_symbol` (some commands need a
+function). With `forks` child processes begin inside of their parent's `fork`, as in a recording; older directories,
+which do not say so, have no functions whose names mean nothing. Kernel events of `kernel_names` have another name in
+`kernel_header`, as uftrace distinguishes them only by name.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ class Tables:
     events: dict[int, tuple[str, str]] = field(default_factory=dict)
     #: Category and name of kernel events by id.
     kernel_names: dict[int, tuple[str, str]] = field(default_factory=dict)
+    #: None for older directories, where the names of all functions mean what they mean to uftrace.
+    forks: bool | None = False
 
 
 def read_tables(data: bytes) -> Tables:
@@ -92,6 +96,8 @@ def read_tables(data: bytes) -> Tables:
         tables = Tables(trace, _optional(held["no_thread"], 1 << 31), bool(held["perf_events"]))
         tables.end_event = _optional(held["end_event"], 1 << 48)
         tables.mark_symbol = _optional(held["mark_symbol"], MAX_SYMBOLS)
+        forks = held.get("forks")
+        tables.forks = None if forks is None else bool(forks)
         tables.signatures = [_signature(form) for form in held["signatures"]]
         count = len(tables.signatures)
         for name, category, entered, left, *sources in held["symbols"]:
@@ -137,6 +143,7 @@ def build_tables(trace: Trace, numbers: TaskNumbers, tables: Tables) -> bytes:
         "symbols": tables.symbols,
         "kernel_names": [[id, *names] for id, names in sorted(tables.kernel_names.items())],
         "events": [[id, *names] for id, names in sorted(tables.events.items())],
+        "forks": tables.forks,
     }
     return json.dumps(held, separators=(",", ":")).encode("ascii")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 
 import pytest
 from support.strategies import batch_of, with_batches
-from support.uftrace_files import FIXTURES
-from support.uftrace_oracle import check_commands, convert, needs_uftrace, uftrace
+from support.uftrace_files import FIXTURES, names
+from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, uftrace
 
 import converter
 from converter.formats.uftrace.capabilities import capabilities
+from converter.formats.uftrace.mapping import EXECUTING, FORKING, JUMPING, SETTING_JUMP
 from converter.formats.uftrace.writing.writer import write
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -293,3 +295,87 @@ def test_a_trace_without_events_is_a_directory_that_uftrace_takes(tmp_path):
     assert written(tmp_path / "data", []) == []
     check_commands(tmp_path / "data")
     assert not any(len(batch) for batch in converter.read(tmp_path / "data").batches())
+
+
+MEANINGS = (*EXECUTING, *SETTING_JUMP, *JUMPING, *FORKING)
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_names_that_mean_something_to_uftrace_are_those_of_slices(tmp_path, values):
+    number = Field("a", IntegerClass(32, True))
+    inner = begin(number, Field("t", StringClass())) if values else begin()
+    end = EventClass(Kind.SLICE_END, fields=(number,)) if values else END
+    events = [(begin(), 10, 0, (b"main", b"")), (begin(), 11, 0, (b"outer", b""))]
+    expected = ["main() {", "outer() {"]
+    for at, name in enumerate(MEANINGS):
+        ts = 20 + 10 * at
+        given = (5, b"text") if values else ()
+        events += [
+            (inner, ts, 0, (name.encode(), b"", *given)),
+            (end, ts + 1, 0, (7,) if values else ()),
+            (begin(), ts + 2, 2, (b"child", b"")),
+            (END, ts + 3, 2, ()),
+            (begin(), ts + 4, 0, (b"after", b"")),
+            (END, ts + 5, 0, ()),
+        ]
+        expected += [f'{name}(5, "text") = 7;' if values else f"{name}();", "child();", "after();"]
+    events += [(END, 900, 0, ()), (END, 901, 0, ())]
+    expected += ["} /* outer */", "} /* main */"]
+    assert written(tmp_path / "data", events) == []
+    for program in filter(shutil.which, VERSIONS):
+        lines = uftrace(tmp_path / "data", "replay", "-f", "tid", program=program)
+        shown = [
+            line.partition("|")[2] for line in lines if "|" in line and "/* linux:" not in line
+        ]
+        assert [line.strip() for line in shown] == expected
+        # A child process is in none of its parent's functions.
+        assert {line for line in shown if "child" in line} == {" child();"}
+        assert {len(line) - len(line.lstrip()) for line in shown if "after" in line} == {5}
+    check_commands(tmp_path / "data")
+    again = converter.read(tmp_path / "data")
+    assert [name for name in names(again) if name != b"child"] == [
+        b"main", b"outer", *(one for name in MEANINGS for one in (name.encode(), b"after"))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (" longjmp ", "longjmp ();"),
+        ("longjmp\n", "longjmp ();"),
+        ("longjmp\tx", "longjmp x();"),
+        ("_Z7longjmpv", "_Z7longjmpv ();"),
+        ("longjmps", "longjmps();"),
+        ("_longjmp", "_longjmp();"),
+        ("posix_spawn", "posix_spawn();"),
+    ],
+)
+def test_names_that_are_like_those_that_mean_something(tmp_path, name, shown):
+    events = [
+        (begin(), 10, 0, (b"main", b"")),
+        (begin(), 11, 0, (name.encode(), b"")),
+        (END, 12, 0, ()),
+    ]
+    written(
+        tmp_path / "data",
+        [*events, (begin(), 13, 0, (b"f", b"")), (END, 14, 0, ()), (END, 15, 0, ())],
+    )
+    for program in filter(shutil.which, VERSIONS):
+        lines = uftrace(tmp_path / "data", "replay", "-f", "none", program=program)
+        assert [line.strip() for line in lines if "(" in line] == ["main() {", shown, "f();"]
+
+
+def test_a_task_that_leaves_its_parents_functions_is_inside_of_them(tmp_path):
+    named = EventClass(Kind.SLICE_END, fields=(NAME, CATEGORY))
+    events = [
+        (begin(), 10, 0, (b"main", b"")), (begin(), 11, 0, (b"fork", b"")), (END, 13, 0, ()),
+        (named, 14, 2, (b"fork", b"")), (begin(), 15, 2, (b"child", b"")), (END, 16, 2, ()),
+        (named, 17, 2, (b"main", b"")), (END, 19, 0, ()),
+    ]  # fmt: skip
+    assert written(tmp_path / "data", events) == []
+    for program in filter(shutil.which, VERSIONS):
+        lines = uftrace(tmp_path / "data", "replay", "-f", "none", program=program)
+        assert [line for line in lines if "(" in line or "} /*" in line] == [
+            "main() {", "  fork();", "  } /* fork */", "  child();", "} /* main */", "} /* main */",
+        ]  # fmt: skip
+    check_commands(tmp_path / "data")

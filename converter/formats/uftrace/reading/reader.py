@@ -25,6 +25,7 @@ from converter.formats.uftrace.layout import (
 from converter.formats.uftrace.mapping import (
     DISCARDED,
     EXTERNAL,
+    FORKING,
     NATIVE,
     SOURCE_LINE,
     USER_EVENT_WITH_DATA,
@@ -125,6 +126,8 @@ class _Reader:
         self._source_lines = srcline == "yes" or (not srcline and not self._info.auto_args)
         self._order = ">" if header.big_endian else "<"
         self._tables = self._read_tables()
+        if self._tables is not None and self._tables.forks is not None:
+            directory.meanings = frozenset(FORKING if self._tables.forks else ())
         self._sessions = self._read_tasks()
         self._kernel = self._read_kernel()
         self._set_clock(self._info)

@@ -105,8 +105,12 @@ class _Report:
         #: By class, and by whether its tables have more than columns.
         self._programs: dict[tuple[int, bool], Printed] = {}
         self._printer = Printer(trace.strings, escapes=True)
-        does = {trace.strings.intern(name): what for name, what in _DOES.items()}
-        self._does = np.zeros(max(does) + 1, np.int8)
+        does = {
+            trace.strings.intern(name): what
+            for name, what in _DOES.items()
+            if name in directory.meanings
+        }
+        self._does = np.zeros(max(does, default=0) + 1, np.int8)
         self._does[list(does)] = list(does.values())
         self._recorded: dict[int, int] | None = None
 

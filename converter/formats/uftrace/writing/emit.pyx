@@ -7,6 +7,7 @@ exit without a name belongs to.
 """
 
 # Stub:
+# from collections.abc import Mapping, Sequence
 # from converter.formats.uftrace.writing.emit_programs import Programs
 # from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
@@ -39,6 +40,8 @@ exit without a name belongs to.
 # TEXT_TOO_LONG: int
 # BAD_VALUE: int
 
+import numpy as np
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, UINT64_MAX, uint64_t
@@ -61,15 +64,12 @@ from converter.formats.uftrace.writing.emit_symbols cimport (
 from converter.formats.uftrace.writing.emit_tasks cimport (
     RECORD_SIZE, TYPE_ENTRY, TYPE_EVENT, TYPE_EXIT, TYPE_LOST, Task, push, put_head,
 )
-from converter.kernels.batches.column_view cimport bits_of, id_of, text_of
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, store64
-from converter.kernels.io.output cimport Output, ensure, put16, put_bytes, put_zeros
-from converter.kernels.tables.numbers cimport Numbers, free_numbers
-from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
     FIRST_USER_EVENT = 1000000
     WATCH_VARIABLE = 100012
+    # Libraries, the program included.
+    MOST_LIBRARIES = 4
 
 ENTRY = P_ENTRY
 EXIT = P_EXIT
@@ -90,8 +90,14 @@ BAD_VALUE = S_BAD_VALUE
 cdef class Emitter(Programs):
     """The task files under construction, of any number of tasks."""
 
-    cdef uint64_t _first_address
+    cdef uint64_t[MOST_LIBRARIES] _addresses
     cdef uint64_t _symbol_size
+    # Ids of names, and the library of functions that are called so.
+    cdef int32_t[::1] _names
+    cdef int32_t[::1] _library_of_name
+    # The library whose functions a task leaves that has entered none.
+    cdef int32_t _forking
+    cdef bint _has_forked
     cdef Task* _tasks
     cdef int64_t _task_count
     cdef Numbers _symbols
@@ -102,11 +108,23 @@ cdef class Emitter(Programs):
     cdef int32_t _mark
 
     def __cinit__(
-        self, StringTable strings not None, uint64_t first_address, uint64_t symbol_size, bytes mark
+        self, StringTable strings not None, addresses: Sequence[int], uint64_t symbol_size, bytes mark,
+        libraries: Mapping[bytes, int],
     ):
-        """Function i has the address ``first_address + symbol_size * i``; `mark` names one that is no slice."""
+        """Function i has the address ``addresses[library] + symbol_size * i``; `mark` names one that is no slice.
+
+        The library is 0, the program, but for those whose names are in `libraries`; a forked task leaves functions of
+        the last one.
+        """
+        cdef int64_t i
+        if not 0 < len(addresses) <= MOST_LIBRARIES or not all(0 <= one < len(addresses) for one in libraries.values()):
+            raise ValueError("no such library")
+        for i in range(len(addresses)):
+            self._addresses[i] = addresses[i]
+        self._forking = <int32_t>len(addresses) - 1
+        self._names = np.array([strings.intern(name) for name in libraries], np.int32)
+        self._library_of_name = np.array(list(libraries.values()), np.int32)
         self._symbols.item_size = self._events.item_size = sizeof(Symbol)
-        self._first_address = first_address
         self._symbol_size = symbol_size
         self._empty = strings.intern(b"")
         self._mark_name = strings.intern(mark)
@@ -135,6 +153,11 @@ cdef class Emitter(Programs):
     def has_functions(self) -> bool:
         """Return True if there are functions that are slices."""
         return self._symbols.count > (self._mark >= 0)
+
+    @property
+    def has_forked(self) -> bool:
+        """Return True if a task begins by leaving a function of the last library."""
+        return self._has_forked
 
     def add_tasks(self, int64_t count) -> None:
         """Make room for `count` tasks."""
@@ -207,8 +230,9 @@ cdef class Emitter(Programs):
             memset(&of.out, 0, sizeof(Output))
         return data
 
-    def symbols(self) -> list[tuple[int, int, int, int, int, int]]:
-        """The functions by number: shown name, name, category (-1: of exits without an entry), programs of both, place.
+    def symbols(self) -> list[tuple[int, int, int, int, int, int, int]]:
+        """The functions by number: shown name, name, category (-1: of exits without an entry), programs of both, place,
+        library.
 
         A program is -1 where the function has no such record, or none with values or a name.
         """
@@ -217,7 +241,7 @@ cdef class Emitter(Programs):
         return [
             (
                 items[i].shown, items[i].name, items[i].category, items[i].entry,
-                max(items[i].exit, <int32_t>NO_PROGRAM), items[i].source,
+                max(items[i].exit, <int32_t>NO_PROGRAM), items[i].source, items[i].library,
             )
             for i in range(self._symbols.count)
         ]
@@ -261,12 +285,17 @@ cdef class Emitter(Programs):
             if task.depth > self._max_depth:
                 self._max_depth = task.depth
             task.has_functions = True
+            task.has_begun = True
             put_head(task, ts, TYPE_ENTRY, program.count > 0, task.depth - 1, self._address(symbol))
             self._put_values(&task.out, program, row, size)
         elif program.record == P_EXIT:
             symbol = self._left(number, program, row, task)
             if symbol < 0:
                 return S_NO_MEMORY
+            if not task.has_begun:
+                task.has_begun = True
+                if self._forking and symbols_of(&self._symbols)[symbol].library == self._forking:
+                    self._has_forked = True
             task.depth -= task.depth > 0
             put_head(task, ts, TYPE_EXIT, program.count > 0, task.depth, self._address(symbol))
             self._put_values(&task.out, program, row, size)
@@ -311,7 +340,8 @@ cdef class Emitter(Programs):
     cdef bint _put_mark(self, Task* task, uint64_t ts) noexcept nogil:
         """uftrace's graph crashes at a lost record in a task without functions, and finds nothing without any."""
         self._mark = number_of(
-            &self._symbols, KEY_MARK, 0, 0, Symbol(self._mark_name, self._mark_name, self._empty, NO_PROGRAM, NO_PROGRAM, -1)
+            &self._symbols, KEY_MARK, 0, 0,
+            Symbol(self._mark_name, self._mark_name, self._empty, NO_PROGRAM, NO_PROGRAM, -1, 0),
         )
         if self._mark < 0 or not ensure(&task.out, 3 * RECORD_SIZE):
             return False
@@ -324,15 +354,26 @@ cdef class Emitter(Programs):
     # Which function
 
     cdef uint64_t _address(self, int32_t symbol) noexcept nogil:
-        return self._first_address + <uint64_t>symbol * self._symbol_size
+        return self._addresses[symbols_of(&self._symbols)[symbol].library] + <uint64_t>symbol * self._symbol_size
+
+    # The number of the function with a key, which is `new` where it is not known; below 0 without memory.
+    cdef int32_t _number(self, int32_t kind, int32_t first, int64_t second, Symbol new) noexcept nogil:
+        cdef int64_t before = self._symbols.count
+        cdef int32_t number = number_of(&self._symbols, kind, first, second, new)
+        cdef int64_t i
+        if number == before:
+            for i in range(self._names.shape[0]):
+                if self._names[i] == new.shown:
+                    symbols_of(&self._symbols)[number].library = self._library_of_name[i]
+        return number
 
     cdef int32_t _entered(self, int32_t number, Program* program, int64_t row) noexcept nogil:
         cdef int32_t name = id_of(&program.views[0], row)
         cdef int32_t category = id_of(&program.views[1], row)
         cdef int32_t source = id_of(&program.views[2], row) if program.leading > 2 else -1
         cdef int64_t rest = category | <int64_t>(source + 1) << 32
-        cdef int32_t symbol = number_of(
-            &self._symbols, number, name, rest, Symbol(name, name, category, number, NO_PROGRAM, -1)
+        cdef int32_t symbol = self._number(
+            number, name, rest, Symbol(name, name, category, number, NO_PROGRAM, -1, 0)
         )
         if symbol >= 0:
             symbols_of(&self._symbols)[symbol].source = source
@@ -350,22 +391,22 @@ cdef class Emitter(Programs):
             name = id_of(&program.views[0], row)
             category = id_of(&program.views[1], row)
             if symbol < 0:
-                return number_of(
-                    &self._symbols, KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1)
+                return self._number(
+                    KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1, 0)
                 )
             items = &symbols_of(&self._symbols)[symbol]
             if name == self._empty and category == self._empty and items.name != name:
                 # No name of its own: tools show that of the open function.
-                return number_of(
-                    &self._symbols, KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1)
+                return self._number(
+                    KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1, 0)
                 )
             if items.name != name or items.category != category:
                 # Not what is open: a function of this name that is never entered.
-                return number_of(
-                    &self._symbols, KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1)
+                return self._number(
+                    KEY_NAMED - number, name, category, Symbol(name, name, category, NO_PROGRAM, number, -1, 0)
                 )
         elif symbol < 0:
-            return number_of(&self._symbols, KEY_UNMATCHED, number, 0, Symbol(-1, -1, -1, NO_PROGRAM, number, -1))
+            return self._number(KEY_UNMATCHED, number, 0, Symbol(-1, -1, -1, NO_PROGRAM, number, -1, 0))
         items = &symbols_of(&self._symbols)[symbol]
         known = items.exit
         if known == number:
@@ -381,18 +422,18 @@ cdef class Emitter(Programs):
             return symbol
         name = items.name
         category = items.category
-        return number_of(
-            &self._symbols, KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1)
+        return self._number(
+            KEY_VARIANT, symbol, number, Symbol(items.shown, name, category, NO_PROGRAM, number, -1, 0)
         )
 
     cdef int32_t _variable(self, Program* program, int64_t row) noexcept nogil:
         """A variable is a symbol of its own, which is never called."""
         cdef int32_t name = id_of(&program.views[0], row)
         return number_of(
-            &self._symbols, KEY_VARIABLE, name, 0, Symbol(name, name, self._empty, NO_PROGRAM, NO_PROGRAM, -1)
+            &self._symbols, KEY_VARIABLE, name, 0, Symbol(name, name, self._empty, NO_PROGRAM, NO_PROGRAM, -1, 0)
         )
 
     cdef int32_t _user_event(self, Program* program, int64_t row) noexcept nogil:
         cdef int32_t name = id_of(&program.views[0], row)
         cdef int32_t category = id_of(&program.views[1], row)
-        return number_of(&self._events, 0, name, category, Symbol(name, name, category, NO_PROGRAM, NO_PROGRAM, -1))
+        return number_of(&self._events, 0, name, category, Symbol(name, name, category, NO_PROGRAM, NO_PROGRAM, -1, 0))

@@ -30,6 +30,8 @@ cdef struct Symbol:
     int32_t exit
     # Id of its place in the source, -1 where none is known.
     int32_t source
+    # The library that it is in, 0 for the program.
+    int32_t library
 
 
 # The number of the function with a key, which is `new` where it is not known; below 0 without memory.

@@ -25,6 +25,8 @@ cdef struct Task:
     uint64_t last
     bint dirty
     bint has_functions
+    # It has entered or left a function.
+    bint has_begun
 
 
 cdef inline bint push(Task* task, int32_t symbol) noexcept nogil:

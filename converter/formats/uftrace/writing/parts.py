@@ -21,7 +21,7 @@ from converter.kernels.batches.gather import Segments
 from converter.storage.sink import Sink
 
 _TASK_FILE: Final = re.compile(r"\d{1,10}\.dat", re.ASCII)
-#: The other files whose events are written anew. Formats and symbols of the kernel are, if it has events.
+#: The other files whose events are written again. Formats and symbols of the kernel are, if it has events.
 _EVENT_FILE: Final = re.compile(r"(?:perf-cpu|kernel-cpu)\d{1,5}\.dat|extern\.dat", re.ASCII)
 _TIME_SIZE: Final = 8
 

@@ -38,6 +38,7 @@ from converter.formats.uftrace.writing.emit import (
 from converter.formats.uftrace.writing.emit import (
     USER_EVENT as USER_EVENT_RECORD,
 )
+from converter.formats.uftrace.writing.libraries import LIBRARIES
 from converter.formats.uftrace.writing.symbols import (
     ShownSymbol,
     check_values,
@@ -89,7 +90,17 @@ class SliceOutput:
         self._trace = trace
         self._sink = sink
         self._tasks = tasks
-        self._emitter = Emitter(trace.strings, BASE + symbol_address(0), SYMBOL_SIZE, _MARK)
+        self._emitter = Emitter(
+            trace.strings,
+            [BASE + symbol_address(0), *(one.base + symbol_address(0) for one in LIBRARIES)],
+            SYMBOL_SIZE,
+            _MARK,
+            {
+                name.encode("ascii"): number
+                for number, one in enumerate(LIBRARIES, 1)
+                for name in one.names
+            },
+        )
         #: By class id.
         self._programs: dict[int, _Program] = {}
         self._by_number: list[_Program] = []
@@ -155,6 +166,11 @@ class SliceOutput:
         """True if there is any function, including the one that is not a slice, which also precedes lost records."""
         return self._emitter.has_functions or self._emitter.mark >= 0
 
+    @property
+    def has_forked(self) -> bool:
+        """True if a task begins by leaving functions that the one that has forked it is in."""
+        return self._emitter.has_forked
+
     def fill_tables(self, tables: Tables) -> list[ShownSymbol]:
         """Add signatures and symbols; return the latter as shown in the program's files."""
         strings = self._trace.strings
@@ -169,7 +185,7 @@ class SliceOutput:
             return signatures.setdefault(signature, len(signatures))
 
         shown = []
-        for label, name, category, entered, left, source in self._emitter.symbols():
+        for label, name, category, entered, left, source, library in self._emitter.symbols():
             unmatched = name < 0
             tables.symbols.append(
                 Symbol(
@@ -186,6 +202,7 @@ class SliceOutput:
                     self._by_number[entered].formats if entered >= 0 else [],
                     self._by_number[left].formats if left >= 0 else [],
                     text(source) if source >= 0 else "",
+                    library,
                 )
             )
         tables.signatures = list(signatures)

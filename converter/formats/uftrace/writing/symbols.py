@@ -7,14 +7,23 @@ address, so that functions of the same name can have different values.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from posixpath import basename
 from typing import Final, NamedTuple
 
 from converter.errors import UnsupportedError
 from converter.formats.uftrace.layout import symbol_address
-from converter.formats.uftrace.mapping import CATEGORY, NAME, SOURCE_LINE
+from converter.formats.uftrace.mapping import (
+    CATEGORY,
+    EXECUTING,
+    FORKING,
+    JUMPING,
+    NAME,
+    SETTING_JUMP,
+    SOURCE_LINE,
+)
 from converter.formats.uftrace.side_table import Signature
+from converter.formats.uftrace.symbols.demangle import demangled
 from converter.formats.uftrace.writing.emit import BYTES, TEXT, VALUE
 from converter.formats.uftrace.writing.tasks import PROGRAM
 from converter.ir.events import EventClass
@@ -33,11 +42,12 @@ SYMBOLS_FILE: Final = f"{basename(PROGRAM)}.sym"
 DEBUG_FILE: Final = f"{basename(PROGRAM)}.dbg"
 
 _NAMES: Final = (NAME, CATEGORY)
-#: Characters that would end a name's line, and the start of names that would be demangled as C++.
-_UNPRINTABLE: Final = re.compile(r"[\0\r\n]")
+#: Characters that would end a name or its line.
+_UNPRINTABLE: Final = re.compile(r"[\0\t\r\n]")
 #: A source location: file and line.
 _LOCATION: Final = re.compile(r"([^\0\r\n]+):([0-9]{1,9})")
 _NO_NAME: Final = "(no name)"
+_MEANINGS: Final = frozenset((*EXECUTING, *SETTING_JUMP, *JUMPING, *FORKING))
 
 
 def is_named(signature: Signature) -> bool:
@@ -108,6 +118,8 @@ class ShownSymbol(NamedTuple):
     arguments: list[str]
     returned: list[str]
     source: str
+    #: The number of the library that it is in, 0 for the program.
+    library: int = 0
 
     @property
     def has_details(self) -> bool:
@@ -115,23 +127,30 @@ class ShownSymbol(NamedTuple):
         return bool(self.arguments or self.returned or _LOCATION.fullmatch(self.source))
 
 
-def symbols_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
-    """Yield the .sym file without sizes, which all versions read."""
-    yield f"# symbols: {len(symbols) + 1}\n# path name: {PROGRAM}\n".encode("ascii")
-    # `uftrace graph` looks up this symbol where stacks are deep, and crashes without it.
-    yield b"%016x T _start\n" % symbol_address(-1)
+def symbols_text(
+    symbols: Sequence[ShownSymbol], path: str = PROGRAM, library: int = 0, suffix: bytes = b""
+) -> Iterator[bytes]:
+    """Yield a .sym file without sizes, which all versions read; names have a suffix."""
+    count = sum(symbol.library == library for symbol in symbols)
+    yield f"# symbols: {count + 1}\n# path name: {path}\n".encode("ascii")
+    if not library:
+        # `uftrace graph` looks up this symbol where stacks are deep, and crashes without it.
+        yield b"%016x T _start\n" % symbol_address(-1)
     for number, symbol in enumerate(symbols):
-        yield b"%016x T %b\n" % (symbol_address(number), _printable(symbol.name))
+        if symbol.library == library:
+            yield b"%016x T %b\n" % (symbol_address(number), _shown_name(symbol) + suffix)
     yield b"%016x ? __sym_end\n" % symbol_address(len(symbols))
 
 
-def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
-    """Yield the .dbg file: the formats of each function's values, and its source location, where there are any."""
-    yield f"# path name: {PROGRAM}\n".encode("ascii")
+def debug_text(
+    symbols: Sequence[ShownSymbol], path: str = PROGRAM, library: int = 0, suffix: bytes = b""
+) -> Iterator[bytes]:
+    """Yield a .dbg file: the formats of each function's values, and its source location, where there are any."""
+    yield f"# path name: {path}\n".encode("ascii")
     for number, symbol in enumerate(symbols):
-        if not symbol.has_details:
+        if symbol.library != library or not symbol.has_details:
             continue
-        yield b"F: %x %b\n" % (symbol_address(number), _printable(symbol.name))
+        yield b"F: %x %b\n" % (symbol_address(number), _shown_name(symbol) + suffix)
         if location := _LOCATION.fullmatch(symbol.source):
             yield f"L: {location[2]} {location[1]}\n".encode("utf-8", "surrogateescape")
         if symbol.arguments:
@@ -141,6 +160,10 @@ def debug_text(symbols: list[ShownSymbol]) -> Iterator[bytes]:
             yield f"R: @retval/{symbol.returned[0]}\n".encode("ascii")
 
 
-def _printable(name: bytes) -> bytes:
-    text = _UNPRINTABLE.sub(" ", name.decode("utf-8", "surrogateescape")).strip() or _NO_NAME
+def _shown_name(symbol: ShownSymbol) -> bytes:
+    text = symbol.name.decode("utf-8", "surrogateescape")
+    text = _UNPRINTABLE.sub(" ", text).strip() or _NO_NAME
+    if not symbol.library and demangled(text) in _MEANINGS:
+        # Another name than this, unless it is shown so.
+        text += " "
     return text.encode("utf-8", "surrogateescape")

@@ -83,15 +83,31 @@ class Tasks(TaskNumbers):
         return self._next
 
 
-def session_map(symbol_count: int) -> bytes:
-    """Return the map of the session: the program, as large as its functions need."""
-    end = BASE + -(-(symbol_address(symbol_count) + SYMBOL_SIZE) // _PAGE) * _PAGE
-    line = f"{BASE:08x}-{end:08x} r-xp 00000000 00:00 0                          {PROGRAM}\n"
-    return (line + _STACK).encode("ascii")
+def end_of_symbols(count: int) -> int:
+    """Return the end of a file with this many functions, relative to its start."""
+    return -(-(symbol_address(count) + SYMBOL_SIZE) // _PAGE) * _PAGE
 
 
-def task_lines(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -> bytes:
-    """Return `task.txt`: one session, and the threads `present` (-1: none) with their processes, from `start` (ns) on.
+def map_line(start: int, end: int, path: str) -> str:
+    """Return the line of a map."""
+    return f"{start:08x}-{end:08x} r-xp 00000000 00:00 0                          {path}\n"
+
+
+def session_map(symbol_count: int, more: Iterable[str] = ()) -> bytes:
+    """Return the map of the session: the program, as large as its functions need, and more lines."""
+    line = map_line(BASE, BASE + end_of_symbols(symbol_count), PROGRAM)
+    return "".join([line, *more, _STACK]).encode("ascii")
+
+
+def task_lines(
+    trace: Trace,
+    tasks: Tasks,
+    present: Iterable[int],
+    start: int,
+    libraries: Iterable[tuple[str, int]] = (),
+) -> bytes:
+    """Return `task.txt`: one session, and the threads `present` (-1: none) with their processes, from `start` (ns) on;
+    and paths and addresses of libraries that the program opens.
 
     Processes that do not belong to the first are its children: uftrace looks for a process's session among its parents.
     """
@@ -108,6 +124,10 @@ def task_lines(trace: Trace, tasks: Tasks, present: Iterable[int], start: int) -
     root = pids[order[0]] if order else alone[0]
     lines = [f'SESS {_time(start)} pid={root} sid={SESSION} exename="{PROGRAM}"\n']
     lines.append(f"TASK {_time(start)} tid={root} pid={root}\n")
+    lines += [
+        f'DLOP {_time(start)} tid={root} sid={SESSION} base={base:x} libname="{path}"\n'
+        for path, base in libraries
+    ]
     # The distance of a process from the first: uftrace crashes if a task other than the first is as old as its parent.
     generations = {root: 0}
     for index in order:

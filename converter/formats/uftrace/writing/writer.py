@@ -21,6 +21,7 @@ from converter.formats.uftrace.writing.kernel_files import (
     is_little_endian,
     other_tasks,
 )
+from converter.formats.uftrace.writing.libraries import OpenedLibraries
 from converter.formats.uftrace.writing.parts import RecordOutput, has_records, recording_of
 from converter.formats.uftrace.writing.perf_files import (
     ExternalOutput,
@@ -265,6 +266,9 @@ class _NewDirectory(_Output):
             self._slices.mark_end(self._last, mark)
             tables.end_event = mark
         symbols = self._slices.fill_tables(tables)
+        tables.forks = self._slices.has_forked
+        libraries = OpenedLibraries(symbols, has_forked=tables.forks)
+        libraries.write(self._sink)
         features = Feature.TASK_SESSION | Feature.SYM_REL_ADDR | Feature.MAX_STACK
         self._write(SYMBOLS_FILE, *symbols_text(symbols))
         if any(symbol.arguments or symbol.returned for symbol in symbols):
@@ -296,8 +300,9 @@ class _NewDirectory(_Output):
         elif names := name_records(self._trace, self._tasks, threads, self._end + 2):
             features |= Feature.PERF_EVENT
             self._write("perf-cpu0.dat", names)
-        self._write("task.txt", task_lines(self._trace, self._tasks, threads, start))
-        self._write(f"sid-{SESSION}.map", session_map(len(symbols)))
+        opened = [(one.path, one.base) for one in libraries.opened]
+        self._write("task.txt", task_lines(self._trace, self._tasks, threads, start, opened))
+        self._write(f"sid-{SESSION}.map", session_map(len(symbols), libraries.map_lines()))
         numbers = [self._tasks.number(thread) for thread in threads]
         self._write(
             "info",

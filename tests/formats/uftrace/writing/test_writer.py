@@ -368,7 +368,7 @@ def test_structures_of_a_function_have_one_size(tmp_path):
 
 
 def emitter():
-    return Emitter(StringTable(), 0x401000, 16, b"mark")
+    return Emitter(StringTable(), [0x401000], 16, b"mark", {})
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--input", type=Path, help="a file to use in place of generated ones")
     parser.add_argument("--case", action="append", help="only cases with this in their name")
     parser.add_argument("--pairs", action="store_true", help="only the main pairs")
-    parser.add_argument("--write", action="store_true", help="put them into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="put them into benchmarks/README.md")
     options = parser.parse_args()
     cases = [
         case

@@ -1,4 +1,4 @@
-"""The table and the plot of docs/performance.md, made of what was measured."""
+"""The table in README.md and the plot in docs/performance.svg, made of what was measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape
 
 from benchmarks.processes import Run
 
-_PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
+_PAGE = Path(__file__).parent / "README.md"
+_PLOT = Path(__file__).parent.parent / "docs" / "performance.svg"
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 _HEADS = (
     "case",
@@ -89,16 +90,15 @@ def growth(sizes: Sequence[Figures]) -> str:
 
 
 def keep(cases: Sequence[Sequence[Figures]], told: str) -> None:
-    """Put the table into the page, and the plot beside it; `told` says what was measured, and where."""
+    """Put the table into the page, and the plot into its file; `told` says what was measured, and where."""
     table = ["| " + " | ".join(_HEADS) + " |", "| --- |" + " ---: |" * (len(_HEADS) - 1)]
     table += ["| " + " | ".join(each.cells()) + " |" for sizes in cases for each in sizes]
     grown = [f"- {growth(sizes)}" for sizes in cases if len(sizes) > 1]
-    plot = _PAGE.with_suffix(".svg")
-    plot.write_text(_plot(cases))
+    _PLOT.write_text(_plot(cases))
     text = _PAGE.read_text()
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    shown = f"![events a second, by case and size]({plot.name})"
+    shown = f"![events a second, by case and size](../docs/{_PLOT.name})"
     parts = [told, *table, "", shown, "", *grown]
     _PAGE.write_text(before + _BEGIN + "\n".join(parts) + "\n" + _END + after)
 

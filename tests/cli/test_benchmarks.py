@@ -78,6 +78,7 @@ def figures(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(ROOT)
     module = import_module("benchmarks.figures")
     monkeypatch.setattr(module, "_PAGE", tmp_path / "page.md")
+    monkeypatch.setattr(module, "_PLOT", tmp_path / "page.svg")
     return module
 
 

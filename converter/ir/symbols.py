@@ -59,8 +59,9 @@ class SymbolNames(Sequence[bytes]):
 class SymbolTable:
     """Function symbols sorted by address. Loaded on first use: a kernel has 200,000 and most traces need none.
 
-    `load` returns (addresses uint64 ascending, names: an indexable of bytes). `exact` says that they are numbers rather
-    than addresses: a number between two of them has no name.
+    `load` returns (addresses uint64 ascending, names: an indexable of bytes). Of several names of one address the
+    first counts, as in the kernel. An empty name ends the symbol before it: addresses from there on have no name.
+    `exact` says that they are numbers rather than addresses: a number between two of them has no name.
     """
 
     __slots__ = ("_load", "_loaded", "_loading", "exact")
@@ -111,19 +112,23 @@ class SymbolTable:
         index = int(np.searchsorted(addresses, np.uint64(address), side="right")) - 1
         if index < 0:
             return None
-        distance = address - int(addresses[index])
+        start = addresses[index]
+        distance = address - int(start)
         if distance and (self.exact or index == len(addresses) - 1):
             return None
-        return names[index], distance
+        name = names[int(np.searchsorted(addresses, start))]
+        return (name, distance) if name else None
 
     def starts(self, addresses: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return those of the addresses at which a symbol starts, ascending."""
-        starts, _ = self._table()
+        starts, names = self._table()
         wanted = np.unique(addresses)
         if not len(starts):
             return wanted[:0]
-        found = starts[np.searchsorted(starts[:-1], wanted)]
-        return np.compress(found == wanted, wanted)
+        at = np.searchsorted(starts[:-1], wanted)
+        is_start = starts[at] == wanted
+        is_named = [bool(names[index]) for index in np.compress(is_start, at).tolist()]
+        return np.compress(is_named, np.compress(is_start, wanted))
 
     def names(self, addresses: NDArray[np.uint64]) -> list[bytes | None]:
         """Return the name that `lookup` finds for each address."""
@@ -133,7 +138,8 @@ class SymbolTable:
         indices = np.searchsorted(starts, addresses, side="right") - 1
         known = indices >= 0
         known &= (starts[indices] == addresses) | ((indices < len(starts) - 1) & (not self.exact))
+        first = np.searchsorted(starts, starts[indices])
         return [
-            names[index] if there else None
-            for index, there in zip(indices.tolist(), known.tolist(), strict=True)
+            (names[index] or None) if there else None
+            for index, there in zip(first.tolist(), known.tolist(), strict=True)
         ]

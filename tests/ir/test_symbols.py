@@ -20,8 +20,8 @@ def symbols():
         (15, None),
         (16, (b"a", 0)),
         (31, (b"a", 15)),
-        (32, (b"c", 0)),
-        (63, (b"c", 31)),
+        (32, (b"b", 0)),
+        (63, (b"b", 31)),
         (64, (b"last", 0)),
         (65, None),
         (2**64 - 1, None),
@@ -31,6 +31,18 @@ def test_an_address_belongs_to_the_symbol_below_it_but_not_beyond_the_last(symbo
     assert symbols.lookup(address) == found
     (name,) = symbols.names(np.array([address], np.uint64))
     assert name == (found and found[0])
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [(16, (b"a", 0)), (19, (b"a", 3)), (20, None), (31, None), (32, (b"b", 0)), (33, None)],
+)
+def test_an_empty_name_ends_the_symbol_before_it(address, found):
+    starts = np.array([16, 20, 32, 33, 64], np.uint64)
+    symbols = SymbolTable(lambda: (starts, [b"a", b"", b"b", b"", b"c"]))
+    assert symbols.lookup(address) == found
+    assert symbols.names(np.array([address], np.uint64)) == [found and found[0]]
+    assert symbols.starts(starts).tolist() == [16, 32, 64]
 
 
 def test_without_symbols_nothing_has_a_name():

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from converter.formats.ftrace.event_format.addresses import function_fields
 from converter.formats.ftrace.event_format.new_formats import FormatMaker, NewFormat
 from converter.formats.ftrace.mapping import NAMING_ROLES
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, Records
@@ -25,6 +26,7 @@ from converter.ir.trace import Trace
 from converter.projection.domain.symbol_names import SYMBOL_ROLES
 from converter.projection.domain.task_names import UNKNOWN_NAME
 
+_LAST_ADDRESS = (1 << 64) - 1
 _LINE_ENDS = re.compile(rb"[\0\r\n]")
 
 
@@ -38,6 +40,8 @@ class KernelEvents:
         self._trace = trace
         self._maker = FormatMaker(str(trace.environment.get("kernel_release", "")))
         self._programs: dict[int, RecordProgram] = {}
+        #: By the identity of a class: the names of its fields whose functions its format prints.
+        self._functions: dict[int, frozenset[str]] = {}
         self.numbers = numbers
         #: The texts of the formats, by system.
         self.formats: dict[str, list[bytes]] = {}
@@ -84,6 +88,7 @@ class KernelEvents:
             return MISSED_PROGRAM
         new_format = self.format_of(event_class)
         self.formats.setdefault(event_class.category, []).append(new_format.text)
+        self._functions[id(event_class)] = function_fields(new_format.format)
         return record_program(new_format.format, event_class, big_endian=False)
 
     def format_of(self, event_class: EventClass) -> NewFormat:
@@ -91,6 +96,7 @@ class KernelEvents:
         return self._maker.make(event_class)
 
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
+        functions = self._functions.get(id(event_class), frozenset())
         symbols = self._trace.symbols
         self._has_marks |= event_class.kind is Kind.MARK
         for index, field in enumerate(event_class.fields):
@@ -101,9 +107,10 @@ class KernelEvents:
             if symbols is None or not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)
-            if field.role in SYMBOL_ROLES:
+            if field.role in SYMBOL_ROLES or field.name in functions:
                 assert isinstance(column, np.ndarray)
-                self.addresses.update(values_of(column).tolist())
+                unsigned = column.view(f"u{column.itemsize}")
+                self.addresses.update(values_of(unsigned).tolist())
             elif field.type.style is Style.POINTER:
                 # An address of data, or the start of a function that the event names.
                 assert isinstance(column, np.ndarray)
@@ -133,18 +140,30 @@ class KernelEvents:
         return b"".join(lines)
 
     def symbols(self) -> bytes:
-        """Return the functions that the addresses lie in, as /proc/kallsyms lists them."""
+        """Return the functions that the addresses lie in, as /proc/kallsyms lists them.
+
+        Tools take each symbol to go on to the next one. An address between two that has no name has itself as its name.
+        """
         symbols = self._trace.symbols
         found: dict[int, bytes] = {}
-        all_named = True
+        unnamed = []
+        end = 0
         for address in sorted(self.addresses - {0}):
             symbol = None if symbols is None else symbols.lookup(address)
-            if symbol is not None:
-                found[address - symbol[1]] = symbol[0]
-            all_named &= symbol is not None
+            if symbol is None:
+                unnamed.append(address)
+                continue
+            name, distance = symbol
+            found.setdefault(address - distance, name)
+            end = address + 1 if distance else 0
+        first, last = min(found, default=1 << 64), max(found, default=0)
+        found |= {address: b"%#x" % address for address in unnamed if first < address < last}
+        if end and end <= _LAST_ADDRESS:
+            # The last symbol has its address alone, unless another one follows.
+            found.setdefault(end, b"_end")
         # trace_marker events have the address of the kernel's function. It is 0 for other sources, where tools expect
         # this name. Otherwise tools would use the name for each address below the first function.
-        if self._has_marks and all_named:
+        if self._has_marks and not any(address < first for address in unnamed):
             found.setdefault(0, b"tracing_mark_write")
         # A name ends at a space.
         return b"".join(

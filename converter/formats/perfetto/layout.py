@@ -95,6 +95,8 @@ EVENT_NOTES: Final = 1001
 OF_KERNEL_EVENT: Final = 1000
 #: A field added to Mapping: its name is not a path, and does not begin with a slash.
 NO_PATH: Final = 1000
+#: A field added to InternedString of kernel symbols: the distance of the address (the iid) from the function's start.
+SYMBOL_DISTANCE: Final = 1000
 
 
 @unique

@@ -6,7 +6,7 @@ Only the `print fmt` identifies them: ``%pI4`` of an array of four bytes is an I
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from converter.errors import UnsupportedError
@@ -25,6 +25,8 @@ from converter.kernels.tables.strings import StringTable
 #: The number of bytes that a suffix of `%p` prints; sockaddr has any number.
 _SIZES: Final = {"I4": 4, "i4": 4, "I6": 16, "i6": 16, "M": 6, "m": 6, "U": 16}
 _SOCKETS: Final = ("IS", "iS")
+_FUNCTIONS: Final = "sSfFB"
+_FUNCTION: Final = re.compile(f"%p[{_FUNCTIONS}]")
 _ADDRESS: Final = re.compile("%p(?:[Ii][46S]|[MmU])")
 _IPV4: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
 _AF_INET: Final = 2
@@ -35,6 +37,26 @@ def address_suffixes(format: EventFormat) -> dict[str, str]:
     """Return the suffix of `%p` by which a format prints each field of its record; the first if there are several."""
     if not _ADDRESS.search(format.print_fmt):
         return {}
+    forms: dict[str, str] = {}
+    for field, suffix in _printed_fields(format):
+        if _suits(field, suffix):
+            forms.setdefault(field.name, suffix)
+    return forms
+
+
+def function_fields(format: EventFormat) -> frozenset[str]:
+    """Return the fields of addresses whose functions a format prints (`%ps`, `%pS`)."""
+    if not _FUNCTION.search(format.print_fmt):
+        return frozenset()
+    return frozenset(
+        field.name
+        for field, suffix in _printed_fields(format)
+        if suffix and suffix[0] in _FUNCTIONS
+    )
+
+
+def _printed_fields(format: EventFormat) -> Iterator[tuple[FormatField, str]]:
+    """Yield each field that a format prints, and the suffix of `%p` by which it does."""
     # The parser of the formats' C is imported only where there is such a format.
     from converter.formats.ftrace.print_format.expressions import parse_print_fmt
     from converter.formats.ftrace.print_format.nodes import Call, Cast, Field, Unary
@@ -44,10 +66,9 @@ def address_suffixes(format: EventFormat) -> dict[str, str]:
     try:
         text, arguments = parse_print_fmt(octets(format.print_fmt))
     except FormatSyntaxError:
-        return {}
+        return
     directives = [piece for piece in parse_format_string(text) if isinstance(piece, Directive)]
     taken = iter(arguments)
-    forms: dict[str, str] = {}
     for directive in directives:
         nodes = [next(taken, None) for _ in range(directive.stars + 1)]
         node = nodes[-1]
@@ -57,9 +78,8 @@ def address_suffixes(format: EventFormat) -> dict[str, str]:
             else:
                 node = node.operand
         field = format.field(node.name) if isinstance(node, Field) else None
-        if field is not None and _suits(field, directive.suffix):
-            forms.setdefault(field.name, directive.suffix)
-    return forms
+        if field is not None:
+            yield field, directive.suffix
 
 
 def _suits(field: FormatField, suffix: str) -> bool:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from converter.formats.ftrace.event_format.addresses import AddressAt, address_suffixes
+from converter.formats.ftrace.event_format.addresses import (
+    AddressAt,
+    address_suffixes,
+    function_fields,
+)
 from converter.formats.ftrace.event_format.gathers import (
     ArrayAt,
     BytesAt,
@@ -33,6 +38,10 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.domain.linux_tracepoints import checked_kind, meaning
 from converter.projection.domain.symbol_names import SYMBOL_ROLES
 
+#: The numbers that a format may print as the function at this address.
+_ADDRESSES = frozenset(
+    IntegerClass(bits, style=style) for bits in (32, 64) for style in (Style.DECIMAL, Style.POINTER)
+)
 _WIDTHS = frozenset({1, 2, 4, 8})
 #: The helper with which synthetic events print a stack.
 _STACKTRACE = re.compile(r"__get_(?:rel_)?stacktrace\(\s*(\w+)\s*\)")
@@ -50,6 +59,7 @@ def fields_of(
     roles = dict(known.roles)
     styles = _stack_styles(format)
     forms = address_suffixes(format)
+    functions = function_fields(format)
     fields: list[Field] = []
     gathers: list[Gather] = []
     for item in format.fields:
@@ -65,6 +75,8 @@ def fields_of(
             field_class, gather = _frames(item, long_size, frames)
         else:
             field_class, gather = _field_class(item, long_size, role, binary=binary)
+            if item.name in functions and field_class in _ADDRESSES:
+                field_class = replace(field_class, style=Style.SYMBOL)
         fields.append(Field(item.name, field_class, role))
         gathers.append(gather)
     if message is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto.layout import InternedField
+from converter.formats.perfetto.layout import SYMBOL_DISTANCE, InternedField
 from converter.formats.perfetto.protobuf.descriptors import decode
 from converter.formats.perfetto.protobuf.scan import (
     CLEARED,
@@ -14,6 +16,7 @@ from converter.formats.perfetto.protobuf.scan import (
     INTERNED_SIZE,
     INTERNED_START,
     SEQUENCE,
+    split_fields,
 )
 from converter.formats.perfetto.protobuf.scan_fields import repeated_spans
 from converter.formats.perfetto.reading.packets import Window
@@ -21,6 +24,7 @@ from converter.ir.distinct_values import values_of
 from converter.ir.symbols import SymbolTable
 from converter.limits import limit
 
+_LAST_ADDRESS: Final = (1 << 64) - 1
 #: A sequence, and the number of times it was cleared.
 _Scope = tuple[int, int]
 
@@ -33,6 +37,8 @@ class KernelSymbols:
         #: Names other than the first one of their iid, by scope and iid.
         self._others: dict[tuple[_Scope, int], bytes] = {}
         self._numbers: dict[tuple[_Scope, int], int] = {}
+        #: By iid: the distance of the address from the function's start, in traces that this package wrote.
+        self._distances: dict[int, int] = {}
         self._cleared: dict[int, int] = {}
         self._most = limit("perfetto.symbols")
         #: The number of symbols in excess of the limit.
@@ -60,6 +66,11 @@ class KernelSymbols:
     def _note_symbol(self, data: NDArray[np.uint8], start: int, size: int, scope: _Scope) -> None:
         try:
             symbol = decode("InternedString", data, start, size)
+            distances = [
+                number
+                for field, wire, number, _ in split_fields(data, start, size)
+                if field == SYMBOL_DISTANCE and wire == 0
+            ]
         except ValueError:
             return
         if len(self._names) + len(self._others) >= self._most:
@@ -68,6 +79,8 @@ class KernelSymbols:
             iid, name = symbol.get("iid", 0), symbol.get("str", b"")
             if self._names.setdefault(iid, name) != name:
                 self._others.setdefault((scope, iid), name)
+            elif distances and 0 < distances[-1] <= iid:
+                self._distances[iid] = distances[-1]
 
     def finish(self) -> SymbolTable | None:
         """Return the names by number, once all are known; None if there are none."""
@@ -78,9 +91,26 @@ class KernelSymbols:
             self._numbers[key] = number
         if not self._names:
             return None
+        if self._distances:
+            return self._ranges()
         numbers = sorted(self._names)
         table = (np.array(numbers, np.uint64), [self._names[number] for number in numbers])
         return SymbolTable(lambda: table, exact=True)
+
+    def _ranges(self) -> SymbolTable:
+        """Return the functions from their starts to the last address that has their name."""
+        names: dict[int, bytes] = {}
+        ends: dict[int, int] = {}
+        for iid, name in sorted(self._names.items()):
+            start = iid - self._distances.get(iid, 0)
+            names.setdefault(start, name)
+            ends[start] = iid + 1
+        for end in ends.values():
+            if end <= _LAST_ADDRESS:
+                names.setdefault(end, b"")
+        starts = sorted(names)
+        table = (np.array(starts, np.uint64), [names[start] for start in starts])
+        return SymbolTable(lambda: table)
 
     def start(self) -> None:
         """Begin another pass."""

@@ -11,9 +11,11 @@ from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.layout import (
     PACKET_TAG,
     SEQUENCE_STATES,
+    SYMBOL_DISTANCE,
     TABLE_PACKETS,
     TRACE_ATTRIBUTE,
     BuiltinClock,
+    InternedField,
     PacketField,
     SequenceFlag,
 )
@@ -23,6 +25,7 @@ from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.formats.perfetto.system_info import system_info_message
 from converter.formats.perfetto.writing.extension import extension_packet, has_extension
+from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.ir.trace import ClockDomain, Trace
 
 #: The packet sequence of the writer's packets: a number that no producer of the tracing service reaches.
@@ -54,11 +57,15 @@ def new_packet(*, starts: bool = False, **content: Any) -> bytes:
     if "track_descriptor" in content:
         own = {"trusted_packet_sequence_id": DESCRIPTOR_SEQUENCE}
         return framed(encode("TracePacket", {**own, **content}))
+    return framed(_own_fields(starts=starts, **content))
+
+
+def _own_fields(*, starts: bool = False, **content: Any) -> bytes:
     flag = (
         SequenceFlag.INCREMENTAL_STATE_CLEARED if starts else SequenceFlag.NEEDS_INCREMENTAL_STATE
     )
     own = {"trusted_packet_sequence_id": SEQUENCE, "sequence_flags": flag}
-    return framed(encode("TracePacket", {**own, **content}))
+    return encode("TracePacket", {**own, **content})
 
 
 def sidecar_packets(trace: Trace, name: str) -> list[bytes]:
@@ -205,16 +212,25 @@ def _about(trace: Trace) -> list[bytes]:
 
 
 def symbols_packet(trace: Trace, addresses: list[int]) -> bytes:
-    """Return a packet with the names of kernel functions, with addresses as iids; those without a name are omitted."""
+    """Return a packet with the names of kernel functions, with addresses as iids; those without a name are omitted.
+
+    Each also says where its function starts, so that the names of other addresses stay apart.
+    """
     if trace.symbols is None:
         return b""
-    names = trace.symbols.names(np.array(addresses, np.uint64))
-    found = [
-        {"iid": address, "str": name}
-        for address, name in zip(addresses, names, strict=True)
-        if name is not None
-    ]
-    return new_packet(interned_data={"kernel_symbols": found}) if found else b""
+    found = []
+    for address in addresses:
+        symbol = trace.symbols.lookup(address)
+        if symbol is None:
+            continue
+        name, distance = symbol
+        text = varint(tag_of(1, VARINT)) + varint(address) + text_field(2, name)
+        if distance:
+            text += varint(tag_of(SYMBOL_DISTANCE, VARINT)) + varint(distance)
+        found.append(text_field(InternedField.KERNEL_SYMBOLS, text))
+    if not found:
+        return b""
+    return framed(_own_fields() + text_field(PacketField.INTERNED_DATA, b"".join(found)))
 
 
 def packet_number(packet: bytes, field: int) -> int:

@@ -237,7 +237,7 @@ def test_functions_get_their_names_once():
     out = written(trace)
     symbols = [s for p in parsed(out).packet for s in p.interned_data.kernel_symbols]
     assert [(s.iid, s.str) for s in symbols] == [(0x1000, b"do_work"), (0x1008, b"do_work")]
-    assert opened(out).symbols.lookup(0x1008) == (b"do_work", 0)
+    assert opened(out).symbols.lookup(0x1008) == (b"do_work", 8)
 
 
 def test_lost_events_are_in_front_of_their_bundle():

@@ -1,0 +1,84 @@
+"""Symbols that travel name the addresses that they cover, and no others."""
+
+import re
+
+import pytest
+from support.trace_cmd_files import File, Kernel, format_text
+from support.trace_cmd_reports import ours
+
+import converter
+
+#: As of Linux 6.18.
+FREED = format_text(
+    "kmem_cache_free",
+    700,
+    "unsigned long call_site 8 8 0\nconst void * ptr 16 8 0\n__data_loc char[] name 24 4 0",
+    '"call_site=%pS ptr=%p name=%s", (void *)REC->call_site, REC->ptr, __get_str(name)',
+)
+BASE = 0xFFFF_FFFF_8100_0000
+SYMBOLS = b"".join(
+    b"%016x T %b\n" % (BASE + at, name)
+    for at, name in (
+        (0, b"_text"),
+        (0x100, b"first"),
+        (0x100, b"alias"),
+        (0x400, b"between"),
+        (0x800, b"second"),
+        (0x900, b"static_one"),
+        (0xA00, b"other"),
+        (0xB00, b"static_one"),
+        (0xC00, b"_end"),
+    )
+)
+
+
+def recording(*addresses):
+    """A file with an event of each address."""
+    k = Kernel()
+    records = [
+        k.record(1, k.common(700, 42) + k.pack("QQI4s", address, 7, 28 | 2 << 16, b"n"))
+        for address in addresses
+    ]
+    formats = {"kmem": [FREED]}
+    return File(k, {0: k.page(10, *records)}, formats=formats, kallsyms=SYMBOLS).version_7()
+
+
+def sites(data):
+    """The functions that the report names."""
+    return re.findall(rb"call_site=(\S+)", ours(data))
+
+
+def test_the_first_symbol_of_an_address_names_it():
+    data = recording(BASE + 0x100, BASE + 0x3FF)
+    assert sites(data) == [b"first+0x0", b"first+0x2ff"]
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [
+        (0x100, 0x439, 0x800),
+        (0x400, 0x439, 0x440, 0x4FF),
+        (0x439,),
+        (0x910, 0xB10),
+        (0x8FF, 0x900, 0xBFF),
+    ],
+    ids=lambda offsets: "-".join(f"{at:x}" for at in offsets),
+)
+def test_names_by_way_of_perfetto_are_those_of_the_source(tmp_path, offsets):
+    source, between, back = (tmp_path / name for name in ("a.dat", "a.pftrace", "b.dat"))
+    data = recording(*(BASE + at for at in offsets))
+    source.write_bytes(data)
+    converter.convert(source, between)
+    converter.convert(between, back)
+    assert sites(back.read_bytes()) == sites(data)
+
+
+def test_an_address_without_a_name_does_not_get_the_name_of_another(tmp_path):
+    source, between, back = (tmp_path / name for name in ("a.dat", "a.ctf", "b.dat"))
+    source.write_bytes(recording(BASE + 0x439, BASE + 0x800))
+    losses = converter.convert(source, between)
+    assert [loss.count for loss in losses if "names of functions in 'call_site'" in loss.what] == [
+        2
+    ]
+    converter.convert(between, back)
+    assert sites(back.read_bytes()) == [b"0xffffffff81000439", b"0xffffffff81000800"]

@@ -162,6 +162,14 @@ def without_optional(
     return column, field_class, valid
 
 
+def with_integers(column: Column, values: NDArray[np.int64]) -> Column:
+    """Return a column of integers, which may be optional, with other values."""
+    if isinstance(column, OptionalColumn):
+        return OptionalColumn(column.valid, with_integers(column.values, values))
+    assert isinstance(column, np.ndarray), "the values are integers"
+    return values.astype(column.dtype)
+
+
 def concatenate(columns: Sequence[Column]) -> Column:
     """Concatenate several columns of one field class that are stored in the same way."""
     match columns[0]:

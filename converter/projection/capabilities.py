@@ -112,8 +112,12 @@ class Capabilities:
     distinct_names: bool = False
     #: Strings must be UTF-8; other bytes are replaced.
     utf8_only: bool = True
-    #: Times before zero cannot be written.
+    #: Times before zero can be written; otherwise they become zero, and slices lose what is before.
     negative_times: bool = False
+    #: Slices of other formats may end before they begin; otherwise their length is zero.
+    negative_durations: bool = False
+    #: Slices of other formats may end after the last time of 63 bits; otherwise they end there.
+    late_ends: bool = False
     #: The latest time, in nanoseconds with the epoch added, that viewers do not refuse; later ones become that.
     latest_ns: int | None = None
     #: Ticks of any rate; otherwise times are nanoseconds.

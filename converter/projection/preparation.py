@@ -13,6 +13,7 @@ from converter.ir.semantics import EndMatching
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
+from converter.projection.passes.time_limits import with_held_durations, within_limits
 from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
 
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
@@ -29,6 +30,7 @@ def prepared(
         from converter.projection.passes.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
+    trace = with_held_durations(trace, capabilities, format_name, report)
     trace = _with_flows(trace, capabilities, report)
     source = trace.semantics
     if source.may_have(Kind.SLICE_COMPLETE) and capabilities.complete_first not in (
@@ -43,7 +45,8 @@ def prepared(
         from converter.projection.domain.v8_profiles import with_samples
 
         trace = with_listed_samples(with_samples(trace, report), report)
-    return _of_slices(trace, capabilities, format_name, report)
+    trace = _of_slices(trace, capabilities, format_name, report)
+    return within_limits(trace, capabilities)
 
 
 def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:
@@ -110,7 +113,10 @@ def _of_slices(
 
         ends = capabilities.kinds.get(Kind.SLICE_END)
         timed = ends is not None and THREAD_TIME in ends.optional
-        trace = begin_and_end(trace, report, unit, timed=timed, tracks=capabilities.tracks)
+        first = None if capabilities.negative_times else 0
+        trace = begin_and_end(
+            trace, report, unit, timed=timed, tracks=capabilities.tracks, first=first
+        )
     return trace
 
 

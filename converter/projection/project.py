@@ -38,7 +38,7 @@ from converter.projection.engine.planned import ClassPlan, occurring, placed_par
 from converter.projection.engine.rows import Places, cpus_of, threads_of
 from converter.projection.engine.tables import TargetTables
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
-from converter.projection.metadata import TargetMetadata, held_clock, latest_tick
+from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.passes.learned_names import LearnedNames
 from converter.projection.preparation import prepared
 
@@ -112,7 +112,6 @@ class Projector:
         self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}
-        self._latest = latest_tick(self.target.clock, capabilities)
         self._task_states: TaskStates | None = None
         # If the trace was read from the same format, they were not shown there either.
         self._too_deep: NestedTooDeep | None = None
@@ -368,29 +367,17 @@ class Projector:
         return parts
 
     def _renumbered(self, batch: Batch) -> Batch:
-        """Return the batch with threads and tracks as indices of the target, and times and CPUs that the
-        format can hold.
-        """
+        """Return the batch with threads and tracks as indices of the target, and CPUs that the format can hold."""
         kept = self.capabilities
-        ts, cpu = batch.ts, batch.cpu
-        first = int(ts.min()) if len(ts) else 0
-        if first < 0 and not kept.negative_times:
-            count = int(np.count_nonzero(ts < 0))
-            self.report.add(LossKind.CHANGED, "times before zero as zero", count, first)
-            ts = np.maximum(ts, 0)
-        if self._latest is not None and len(ts) and int(ts.max()) > self._latest:
-            late = ts > self._latest
-            what = "times too late for viewers, with the wall-clock time added, as the latest one"
-            count = int(np.count_nonzero(late))
-            self.report.add(LossKind.CHANGED, what, count, int(ts[late].min()))
-            ts = np.minimum(ts, self._latest)
+        cpu = batch.cpu
         if kept.max_cpu is not None and len(cpu) and int(cpu.max()) > kept.max_cpu:
             beyond = cpu > kept.max_cpu
+            first = int(batch.ts[beyond].min())
             count = int(np.count_nonzero(beyond))
             self.report.add(LossKind.DROPPED, f"CPU numbers over {kept.max_cpu}", count, first)
             cpu = np.where(beyond, np.int32(-1), cpu)
         return Batch(
-            ts=ts,
+            ts=batch.ts,
             class_id=batch.class_id,
             row=batch.row,
             tables=batch.tables,

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, OptionalColumn, without_optional
+from converter.ir.columns import with_integers, without_optional
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -72,13 +72,5 @@ def _clipped(event_class: EventClass, batch: Batch, number: int, start: int, end
     index = event_class.index_of(Role.DURATION)
     assert index is not None, "durations are known"
     columns: list[Any] = [table.lazy(i) for i in range(table.width)]
-    columns[index] = _with_values(table.column(index), cut)
+    columns[index] = with_integers(table.column(index), cut)
     return Table(len(table), columns)
-
-
-def _with_values(column: Column, values: NDArray[np.int64]) -> Column:
-    """Return a column of integers, which may be optional, with other values."""
-    if isinstance(column, OptionalColumn):
-        return OptionalColumn(column.valid, _with_values(column.values, values))
-    assert isinstance(column, np.ndarray), "durations are integers"
-    return values.astype(column.dtype)

@@ -151,6 +151,7 @@ CAPABILITIES = Capabilities(
     structures=True,
     utf8_only=True,
     negative_times=True,
+    late_ends=True,
     max_depth=512,
     threadless=False,
     unknown_tasks=False,

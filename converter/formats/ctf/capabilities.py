@@ -61,6 +61,8 @@ def capabilities(variant: str) -> Capabilities:
         nul_ends_strings=True,
         utf8_only=False,
         negative_times=True,
+        negative_durations=True,
+        late_ends=True,
         # Babeltrace takes the next value for an overflow, and rejects the whole trace.
         latest_ns=(1 << 63) - 2,
         max_cpu=(1 << 31) - 1,

@@ -86,6 +86,8 @@ def capabilities(variant: str) -> Capabilities:
         unknown_tids=False,
         lowerings={kind: _lower_to_typed for kind in Kind if kind is not Kind.TYPED},
         adapters=adapters,
+        negative_durations=True,
+        late_ends=True,
         clock_names=True,
         other_clocks=True,
         epoch=True,

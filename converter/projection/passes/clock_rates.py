@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
 
 _NANOSECONDS = Fraction(1_000_000_000)
-_HIGHEST = np.iinfo(np.int64).max
+_HIGHEST = int(np.iinfo(np.int64).max)
+
+BEYOND: Final = "times beyond 63 bits of nanoseconds: the latest one (--lossless keeps them)"
 
 
 def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
@@ -32,22 +35,35 @@ def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
         is_exact = (_NANOSECONDS / rate).denominator == 1
         what = f"times of {float(rate):g} ticks a second as nanoseconds"
         report.add(LossKind.RETYPED if is_exact else LossKind.CHANGED, what)
-    return at_rate(trace, _NANOSECONDS, rate)
+    return at_rate(trace, _NANOSECONDS, rate, report)
 
 
-def at_rate(trace: Trace, rate: Fraction, own: Fraction) -> Trace:
+def at_rate(
+    trace: Trace, rate: Fraction, own: Fraction, report: LossReport | None = None
+) -> Trace:
     """Return the trace with its times, and fields that count ticks, rounded down to ticks of another rate
-    than its own.
+    than its own. Times that this pushes beyond 64 bits are the last or the first of these, which is reported.
     """
     result = dataclasses.replace(
         trace, clock=dataclasses.replace(trace.clock, ticks_per_second=rate)
     )
-    result.make_batches = lambda: _batches(trace, rate / own)
+    result.make_batches = lambda: _batches(trace, rate / own, report)
     return result
 
 
-def _batches(trace: Trace, factor: Fraction) -> Iterator[Batch]:
+def _count_beyond(ts: NDArray[np.int64], factor: Fraction, report: LossReport) -> None:
+    """Count the times that 64 bits do not hold at the new rate."""
+    latest = math.floor(_HIGHEST / factor)
+    if len(ts) and (int(ts.max()) > latest or int(ts.min()) < -latest):
+        beyond = (ts > latest) | (ts < -latest)
+        count = int(np.count_nonzero(beyond))
+        report.add(LossKind.CHANGED, BEYOND, count, int(ts[beyond].min()))
+
+
+def _batches(trace: Trace, factor: Fraction, report: LossReport | None) -> Iterator[Batch]:
     for batch in trace.batches():
+        if report is not None and factor > 1:
+            _count_beyond(batch.ts, factor, report)
         tables = {}
         for id, table in batch.tables.items():
             fields = trace.event_classes[id].fields

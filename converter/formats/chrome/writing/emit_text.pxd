@@ -336,7 +336,8 @@ cdef inline uint8_t* put_microseconds(uint8_t* at, Millisecond* last, int64_t va
     """Put the same as `put_decimal` with three places. Most times are in the same millisecond as the one before."""
     cdef uint64_t beyond = <uint64_t>value - <uint64_t>last.start
     cdef uint32_t micro
-    if last.size == 0 or beyond >= 1000000:
+    # The difference of two times may exceed 64 bits.
+    if last.size == 0 or beyond >= 1000000 or value < last.start:
         if value < 1000000:
             return put_decimal(at, value, 3)
         # Up to 13 digits.

@@ -42,19 +42,20 @@ def begin_and_end(
     *,
     timed: bool = False,
     tracks: bool = True,
+    first: int | None = None,
 ) -> Trace:
     """Return the trace with a SLICE_BEGIN and, if the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
     With a `unit`, slices on threads stay complete if their duration is a multiple of it (without `tracks` in the
-    format, also those on tracks), and those that cross another are moved to a track next to it. With `timed`, ends
-    carry the thread's own time if the slice says how much of it it used. At equal times ends precede other events,
-    those of inner slices first; the end of a slice without duration is right after its begin. Slices that begin at the
-    same time on the same track begin with the longest. A duration is in ticks; one that is absent or negative is
-    unknown.
+    format, also those on tracks) and they do not begin before the `first` time; those that cross another are moved to
+    a track next to it. With `timed`, ends carry the thread's own time if the slice says how much of it it used. At
+    equal times ends precede other events, those of inner slices first; the end of a slice without duration is right
+    after its begin. Slices that begin at the same time on the same track begin with the longest. A duration is in
+    ticks; one that is absent is unknown, and so is a negative one (`time_limits` has dealt with those).
     """
     own = trace.tracks if unit is None else []
     result = dataclasses.replace(trace, event_classes=[], tracks=own)
-    splitter = _Splitter(trace, result, report, unit, timed=timed, tracks=tracks)
+    splitter = _Splitter(trace, result, report, unit, timed=timed, tracks=tracks, first=first)
     result.make_batches = splitter.batches
     return result
 
@@ -108,6 +109,7 @@ class _Splitter:
         *,
         timed: bool,
         tracks: bool,
+        first: int | None,
     ) -> None:
         self._source = source
         self._result = result
@@ -121,6 +123,7 @@ class _Splitter:
         self._unit = unit
         self._timed = timed
         self._tracks = tracks
+        self._first = first
         self._overlapping = (
             None if unit is None else OverlappingSlices(source, result.tracks, report)
         )
@@ -291,6 +294,9 @@ class _Splitter:
             stays = (durations >= 0) & (durations % self._unit == 0)
             if self._tracks:
                 stays &= batch.track[at] < 0
+            if self._first is not None:
+                # Others are cut to it later, and have to be in the order of their times until then.
+                stays &= batch.ts[at] >= self._first
         times = np.full(len(at), NO_TIME)
         timed = self._timed_indices(event_class)
         if timed is not None:

@@ -49,8 +49,8 @@ class EventClass:
 
     For tracepoints `name` and `category` are the event's name and system; for timeline kinds, whose names vary by
     event, name and category are fields of that role and these two are empty.
-    `timed` is False for records without a time of their own: `Batch.ts` then repeats the time of the event before,
-    and the canonical form leaves it out. `native` is the source's own declaration, verbatim.
+    `timed` is False for records without a time of their own: `Batch.ts` then repeats the time of the event before (0 if
+    there is none), and the canonical form leaves it out. `native` is the source's own declaration, verbatim.
     """
 
     kind: Kind
@@ -205,6 +205,12 @@ class Batch:
             cpu=self.cpu,
             track=self.track,
         )
+
+    def at_times(self, ts: NDArray[np.int64]) -> Batch:
+        """Return the same events at other times, and without the records that they were read from."""
+        moved = self.with_tables(self.tables)
+        moved.ts = ts
+        return moved
 
     def select(self, places: NDArray[Any] | slice) -> Batch:
         """Return the events at these positions (`places`), in their order; tables without any of them are left out."""

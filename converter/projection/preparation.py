@@ -14,6 +14,7 @@ from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
 from converter.projection.passes.time_limits import with_held_durations, within_limits
+from converter.projection.passes.untimed import since_first_time
 from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
 
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
@@ -25,7 +26,7 @@ def prepared(
     trace: Trace, capabilities: Capabilities, format_name: str, report: LossReport
 ) -> Trace:
     """Return the trace in the order, with the tasks, flows and slices that a format of these capabilities needs."""
-    trace = _of_tasks(trace, capabilities, report)
+    trace = _of_tasks(since_first_time(trace), capabilities, report)
     if not capabilities.clock_rates:
         from converter.projection.passes.clock_rates import in_nanoseconds
 

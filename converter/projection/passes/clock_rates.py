@@ -38,9 +38,7 @@ def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
     return at_rate(trace, _NANOSECONDS, rate, report)
 
 
-def at_rate(
-    trace: Trace, rate: Fraction, own: Fraction, report: LossReport | None = None
-) -> Trace:
+def at_rate(trace: Trace, rate: Fraction, own: Fraction, report: LossReport | None = None) -> Trace:
     """Return the trace with its times, and fields that count ticks, rounded down to ticks of another rate
     than its own. Times that this pushes beyond 64 bits are the last or the first of these, which is reported.
     """

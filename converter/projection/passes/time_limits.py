@@ -76,7 +76,7 @@ def within_limits(trace: Trace, capabilities: Capabilities) -> Trace:
             before = ts[at] - np.maximum(batch.ts[at], -_LAST)
             is_cut = (before > 0) & (column > 0)
             changed[number] = np.where(is_cut, np.maximum(column - before, 0), column)
-        return _at(durations.replaced(batch, changed), ts)
+        return durations.replaced(batch, changed).at_times(ts)
 
     return _passed(trace, limited)
 
@@ -205,19 +205,6 @@ def _passed(trace: Trace, of_batch: Callable[[Batch], Batch]) -> Trace:
     result = dataclasses.replace(trace)
     result.make_batches = lambda: map(of_batch, trace.batches())
     return result
-
-
-def _at(batch: Batch, ts: NDArray[np.int64]) -> Batch:
-    """Return the events of a batch at other times."""
-    return Batch(
-        ts=ts,
-        class_id=batch.class_id,
-        row=batch.row,
-        tables=batch.tables,
-        thread=batch.thread,
-        cpu=batch.cpu,
-        track=batch.track,
-    )
 
 
 def _is_after(last: int, ts: NDArray[np.int64], durations: NDArray[np.int64]) -> NDArray[np.bool_]:

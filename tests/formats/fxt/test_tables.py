@@ -9,23 +9,27 @@ import pytest
 from support.fxt_files import (
     MAX,
     ORDERS,
+    VARIANTS,
     argument,
     event,
     events,
     initialization,
     kernel_object,
+    large_blob,
     magic,
     only,
     opened,
     provider,
+    record,
     start,
     string,
     thread,
+    written,
 )
 
 from converter.formats.fxt.reading import reader
-from converter.formats.fxt.record_types import ArgumentType, EventType
-from converter.ir.trace import NANOSECONDS
+from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
+from converter.ir.trace import NANOSECONDS, ClockDomain
 
 each_order = pytest.mark.parametrize("order", ORDERS)
 
@@ -145,14 +149,58 @@ def test_clocks_without_a_common_rate_become_nanoseconds():
     assert "rounded to nanoseconds" in str(trace.warnings[0])
 
 
-def test_a_rate_of_zero_means_nanoseconds():
-    assert opened(clocked(0)).clock == NANOSECONDS
+@pytest.mark.parametrize("rate", [0, 1])
+def test_a_rate_of_zero_is_damage_and_means_nanoseconds(rate):
+    trace = opened(clocked(rate))
+    list(trace.batches())
+    assert trace.clock == (ClockDomain("ns", Fraction(1)) if rate else NANOSECONDS)
+    assert ["0 ticks per second" in str(warning) for warning in trace.warnings] == [True] * (
+        not rate
+    )
 
 
-def test_times_beyond_63_bits_are_cut():
-    trace = opened(start("little") + event("little", EventType.INSTANT, 1 << 63))
-    assert events(trace)[0]["ts"] == (1 << 63) - 1
-    assert "beyond 63 bits" in str(trace.warnings[0])
+#: Ticks per second, and the last tick whose time is one of 63 bits of nanoseconds.
+LATEST = [(10**9, (1 << 63) - 1), (1000, ((1 << 63) - 1) // 10**6), (1, ((1 << 63) - 1) // 10**9)]
+
+
+@each_order
+@pytest.mark.parametrize("over", [-1, 0, 1])
+@pytest.mark.parametrize(("rate", "latest"), LATEST)
+def test_records_at_times_beyond_63_bits_are_kept_as_they_are(order, rate, latest, over):
+    tick = latest + over
+    wakeup, log = {"scheduling_type": 2, "cpu": 1}, {"length": 1, "thread": 0}
+    data = magic(order) + provider(order, 1, b"p") + initialization(order, rate)
+    late = [
+        event(order, EventType.INSTANT, tick, thread=(1, 2)),
+        event(order, EventType.DURATION_COMPLETE, 7, thread=(1, 2), tail=tick),
+        event(order, EventType.DURATION_BEGIN, tick, thread=(1, 2)),
+        record(order, RecordType.SCHEDULING, wakeup, timestamp=tick, waking_thread=3),
+        record(order, RecordType.LOG, log, timestamp=tick, process=1, thread=2, message=b"m"),
+        large_blob(order, 0, b"x", thread=(1, 2), ts=tick),
+    ]
+    data += event(order, EventType.INSTANT, 5, thread=(1, 2)) + b"".join(late)
+    trace = opened(data)
+    kinds = [one["kind"] for one in events(trace)]
+    if over > 0:
+        assert kinds == ["INSTANT"] + ["NATIVE"] * len(late)
+        assert f"{len(late)} records at times beyond 63 bits" in str(trace.warnings[0])
+        assert [batch.ts.tolist() for batch in trace.batches()] == [[5] * (1 + len(late))]
+    else:
+        assert "NATIVE" not in kinds
+        assert not trace.warnings
+    assert written(trace, VARIANTS[order]) == data
+
+
+def test_ticks_finer_than_nanoseconds_beyond_63_bits_become_nanoseconds():
+    # Of picoseconds, 63 bits hold 106 days.
+    for over in (-1, 0, 1):
+        ts = (1 << 63) - 1 + over
+        instant = event("little", EventType.INSTANT, ts, thread=(1, 1))
+        trace = opened(magic("little") + initialization("little", 10**12) + instant)
+        is_rounded = over > 0
+        assert trace.clock == ClockDomain("ns", Fraction(10**9 if is_rounded else 10**12))
+        assert [one["ts"] for one in events(trace)] == [ts // 1000 if is_rounded else ts]
+        assert len(trace.warnings) == is_rounded
 
 
 def test_initialization_with_wall_clock():
@@ -196,6 +244,9 @@ def test_later_names_win_and_are_events():
     trace = opened(data)
     names = [one["name"] for one in events(trace)]
     assert names == [b"second", b"", b"third"]
+    # The same name once more says nothing new.
+    again = kernel_object("little", 1, 10, b"third") * 2
+    assert [one["name"] for one in events(opened(data + again))] == names
     # A second pass begins with what the first has found.
     next(trace.batches())
     assert trace.processes[0].name == "third"

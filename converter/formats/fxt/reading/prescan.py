@@ -143,8 +143,11 @@ def _common_rate(found: Survey) -> int | None:
     common = lcm(*(rate for rate, _ in used))
     if found.too_many_rates or common > _MAX_TIME:
         return None
-    if len(used) > 1 and any(latest * (common // rate) > _MAX_TIME for rate, latest in used):
-        return None
+    for rate, latest in used:
+        # What is beyond nanoseconds, too, is not a time at all.
+        is_time = latest * _NANOSECONDS // rate <= _MAX_TIME
+        if latest * (common // rate) > _MAX_TIME and (is_time or len(used) > 1):
+            return None
     return common
 
 

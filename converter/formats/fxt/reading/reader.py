@@ -302,6 +302,7 @@ class _Pass:
             ("thread", scanner.unresolved_threads),
             ("malformed", scanner.malformed),
             ("overflow", scanner.overflows),
+            ("rate", scanner.zero_rates),
         ):
             if count:
                 self._first.setdefault(name, offset + first)
@@ -312,7 +313,8 @@ class _Pass:
             ("string", scanner.unresolved_strings, "references to strings not registered: empty"),
             ("thread", scanner.unresolved_threads, "references to threads not registered: 0/0"),
             ("malformed", scanner.malformed, "malformed records, kept as they are"),
-            ("overflow", scanner.overflows, "times beyond 63 bits, cut to the latest"),
+            ("overflow", scanner.overflows, "records at times beyond 63 bits, kept as they are"),
+            ("rate", scanner.zero_rates, "clocks of 0 ticks per second: ticks are nanoseconds"),
         ):
             if name in self._first:
                 self._tables.warn(self._warning(self._first[name], message=f"{count:,} {text}"))

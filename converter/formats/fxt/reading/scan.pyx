@@ -36,7 +36,7 @@ from converter.formats.fxt.reading.scan_records cimport (
     scan_native, scan_profiler, scan_scheduling, scan_string, scan_thread, scan_userspace_object,
 )
 from converter.formats.fxt.reading.scan_threads cimport Namings, threads_free, threads_init
-from converter.formats.fxt.reading.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, Window
+from converter.formats.fxt.reading.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, TOO_LATE, Window
 from converter.formats.fxt.words cimport (
     BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
@@ -111,8 +111,13 @@ cdef class Scanner:
 
     @property
     def overflows(self) -> tuple[int, int]:
-        """The same of times beyond 63 bits."""
+        """The same of records at times beyond 63 bits."""
         return self._window.overflows.count, self._window.overflows.first
+
+    @property
+    def zero_rates(self) -> tuple[int, int]:
+        """The same of clocks with 0 ticks per second."""
+        return self._window.zero_rates.count, self._window.zero_rates.first
 
     def scan(self, const uint8_t[::1] data, OutputArrays events not None, uint64_t[::1] values) -> tuple[int, int, int]:
         """Scan a window, which starts with a record: (status, number of events, number of value words).
@@ -239,6 +244,9 @@ cdef class Scanner:
                     return SUSPECT
                 if result == MALFORMED:
                     note(window, &window.malformed)
+                result = scan_native(window, end, kind)
+            elif result == TOO_LATE:
+                note(window, &window.overflows)
                 result = scan_native(window, end, kind)
             if result == FAILED:
                 return NO_MEMORY

@@ -12,6 +12,11 @@ cdef extern from *:
     /* An id that no provider has: ids are of 32 bits. */
     #define FXT_NO_PROVIDER (1ULL << 32)
     typedef unsigned __int128 fxt_u128;
+    /* The last tick of a clock whose time fits 63 bits of nanoseconds. */
+    static inline unsigned long long fxt_last_tick(unsigned long long rate) {
+        fxt_u128 last = (fxt_u128)FXT_LATEST * rate / 1000000000;
+        return last >> 64 ? ~0ULL : (unsigned long long)last;
+    }
     static inline unsigned long long fxt_scaled(unsigned long long a, unsigned long long b, unsigned long long c,
                                                 int *over) {
         fxt_u128 product = (fxt_u128)a * b / c;
@@ -21,6 +26,7 @@ cdef extern from *:
     """
     const uint64_t LATEST "FXT_LATEST"
     const uint64_t NO_PROVIDER "FXT_NO_PROVIDER"
+    uint64_t fxt_last_tick(uint64_t) noexcept nogil
     uint64_t fxt_scaled(uint64_t, uint64_t, uint64_t, int*) noexcept nogil
 
 cdef enum:
@@ -34,6 +40,8 @@ cdef struct Provider:
     # The trace's ticks for the provider's; `divisor` is never 0.
     uint64_t multiplier
     uint64_t divisor
+    # The last of the provider's ticks that is a time.
+    uint64_t last
 
 
 cdef struct Providers:
@@ -77,6 +85,9 @@ cdef inline void providers_set_rate(Providers* providers, uint64_t rate) noexcep
         b = rest
     providers.current.multiplier = providers.rate // a
     providers.current.divisor = rate // a
+    providers.current.last = fxt_last_tick(rate)
+    if rate == providers.rate and providers.current.last > LATEST:
+        providers.current.last = LATEST
 
 
 # Put a string's id into a slot of the current provider; false without memory.
@@ -90,13 +101,15 @@ cdef inline bint providers_set_string(Providers* providers, uint32_t slot, int32
     return True
 
 
-# Ticks of the trace's clock for those of the current provider's; beyond 63 bits the latest, and `over` is set.
-cdef inline int64_t providers_time(Providers* providers, uint64_t ticks, int* over) noexcept nogil:
+# Ticks of the trace's clock for those of the current provider's; -1 beyond 63 bits, also of nanoseconds, as in viewers.
+cdef inline int64_t providers_time(Providers* providers, uint64_t ticks) noexcept nogil:
+    cdef int over = 0
+    cdef uint64_t time
+    if ticks > providers.current.last:
+        return -1
     if providers.current.multiplier != 1 or providers.current.divisor != 1:
-        return <int64_t>fxt_scaled(ticks, providers.current.multiplier, providers.current.divisor, over)
-    if ticks >> 63:
-        over[0] = 1
-        return LATEST
+        time = fxt_scaled(ticks, providers.current.multiplier, providers.current.divisor, &over)
+        return -1 if over else <int64_t>time
     return <int64_t>ticks
 
 

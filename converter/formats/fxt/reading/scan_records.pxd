@@ -1,16 +1,18 @@
 # The records of FXT: each one is an event, or an entry of the tables that events refer to.
 #
 # Each function reads the record from the position after its header to its end, and returns 0, MALFORMED, ABSENT (of a
-# type that nothing describes) or FAILED; those of metadata also TOO_MANY. Only `commit` makes an event: what was not
+# type that nothing describes), TOO_LATE (at a time beyond 63 bits) or FAILED; those of metadata also TOO_MANY. Only `commit` makes an event: what was not
 # committed leaves no trace among them.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
-from converter.formats.fxt.reading.scan_providers cimport providers_enter, providers_set_rate, providers_set_string
+from converter.formats.fxt.reading.scan_providers cimport (
+    providers_enter, providers_set_rate, providers_set_string, providers_time,
+)
 from converter.formats.fxt.reading.scan_threads cimport threads_rename
 from converter.formats.fxt.reading.scan_window cimport (
-    ABSENT, ARGUMENT_KOID, MALFORMED, Where, Window, arguments_of, commit, koids_of, next_values, text_of, thread_of, time_of,
-    timed_of,
+    ABSENT, ARGUMENT_KOID, MALFORMED, TOO_LATE, Where, Window, arguments_of, commit, koids_of, next_values, note, text_of,
+    thread_of, timed_of,
 )
 from converter.formats.fxt.words cimport (
     EVENT, INLINE, MOST_INITIALIZATION, NANOSECONDS, SCHEDULING, SHAPE_BLOB, SHAPE_DISCARDED, SHAPE_KERNEL_OBJECT,
@@ -33,7 +35,7 @@ cdef inline int scan_event(
     cdef uint64_t* values = next_values(window)
     cdef uint64_t* arguments
     cdef uint64_t ticks, pid = 0, tid = 0
-    cdef int64_t category, name, ts
+    cdef int64_t category, name, ts, ending
     cdef int32_t thread
     cdef int count
     if kind > 10:
@@ -60,15 +62,20 @@ cdef inline int scan_event(
     count = arguments_of(window, strings, &at, end, (header >> 20) & 15, arguments)
     if count < 0:
         return count
-    ts = time_of(window, ticks)
+    ts = providers_time(&window.providers, ticks)
+    if ts < 0:
+        return TOO_LATE
     if kind == 1 or kind >= 4:
         if end - at < 8:
             return MALFORMED
         values[2] = load(at, window.swap)
         at += 8
         if kind == 4:
+            ending = providers_time(&window.providers, values[2])
+            if ending < 0:
+                return TOO_LATE
             # Modular, so that an end before the begin keeps its distance.
-            values[2] = <uint64_t>time_of(window, values[2]) - <uint64_t>ts
+            values[2] = <uint64_t>ending - <uint64_t>ts
     thread = thread_of(window, reference, pid, tid)
     if thread < 0:
         return thread
@@ -89,7 +96,9 @@ cdef inline int scan_scheduling(
         return ABSENT
     if end - at < 8:
         return MALFORMED
-    ts = time_of(window, load(at, window.swap))
+    ts = providers_time(&window.providers, load(at, window.swap))
+    if ts < 0:
+        return TOO_LATE
     at += 8
     if subtype == 0:
         out_reference = (header >> 28) & 0xff
@@ -253,7 +262,7 @@ cdef inline int scan_kernel_object(
     if count < 0:
         return count
     # A record that says no more than the name of a process or thread goes to the trace's tables, unless that has
-    # a name already: then it is an event as well.
+    # another name already: then it is an event as well.
     if kind == OBJECT_PROCESS:
         names = count == 0 and at == end
         number = find_or_add_pair(&window.threads.processes, koid, 0)
@@ -273,6 +282,8 @@ cdef inline int scan_kernel_object(
         if names and (<const int32_t*>named.items)[number] == 0:
             if name:
                 return threads_rename(&window.threads, is_thread, number, <int32_t>name)
+            return 0
+        if names and (<const int32_t*>named.items)[number] == name:
             return 0
         if name and threads_rename(&window.threads, is_thread, number, <int32_t>name) < 0:
             return FAILED
@@ -358,7 +369,10 @@ cdef inline int scan_initialization(Window* window, const uint8_t* at, const uin
     if not 8 <= end - at <= 8 * MOST_INITIALIZATION:
         return MALFORMED
     rate = load(at, window.swap)
-    providers_set_rate(&window.providers, rate if rate else NANOSECONDS)
+    if rate == 0:
+        note(window, &window.zero_rates)
+        rate = NANOSECONDS
+    providers_set_rate(&window.providers, rate)
     return 0
 
 

@@ -21,9 +21,11 @@ cdef enum:
     ARGUMENT_BOOLEAN = 9
     ARGUMENT_BLOB = 10
 
-    # Results of reading a record beside 0 and FAILED: it is not what its header says, or nothing describes its type.
+    # Results of reading a record beside 0 and FAILED: it is not what its header says, nothing describes its type, or it
+    # is at a time beyond 63 bits.
     MALFORMED = -1
     ABSENT = -3
+    TOO_LATE = -5
 
 
 # The number of times something was odd, and the record where it was first, as an offset in its window.
@@ -57,6 +59,7 @@ cdef struct Window:
     int64_t last_ts
     Oddity malformed
     Oddity overflows
+    Oddity zero_rates
     Oddity unresolved_strings
     Oddity unresolved_threads
 
@@ -65,15 +68,6 @@ cdef inline void note(Window* window, Oddity* oddity) noexcept nogil:
     if oddity.count == 0:
         oddity.first = window.at
     oddity.count += 1
-
-
-# Ticks of the trace's clock for those of the provider's.
-cdef inline int64_t time_of(Window* window, uint64_t ticks) noexcept nogil:
-    cdef int over = 0
-    cdef int64_t ts = providers_time(&window.providers, ticks, &over)
-    if over:
-        note(window, &window.overflows)
-    return ts
 
 
 # Return the id of the string that is referred to, or that is stored at `at` and is then passed.
@@ -117,7 +111,9 @@ cdef inline int32_t timed_of(
     cdef uint64_t pid = 0, tid = 0
     if end - at[0] < (8 if reference else 24):
         return MALFORMED
-    ts[0] = time_of(window, load(at[0], window.swap))
+    ts[0] = providers_time(&window.providers, load(at[0], window.swap))
+    if ts[0] < 0:
+        return TOO_LATE
     at[0] += 8
     if reference == 0:
         pid = load(at[0], window.swap)

@@ -36,11 +36,9 @@ def _batches(trace: Trace) -> Iterator[Batch]:
             start = batch.ts[first]
             yield from (one.at_times(np.full(len(one), start)) for one in held)
             held.clear()
-            if first:
-                ts = batch.ts.copy()
-                ts[:first] = start
-                batch = batch.at_times(ts)
-            yield batch
+            ts = batch.ts.copy()
+            ts[:first] = start
+            yield batch.at_times(ts) if first else batch
             break
         held.append(batch)
         if len(held) == _MOST_HELD:

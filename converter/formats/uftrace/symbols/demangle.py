@@ -25,8 +25,14 @@ _RUST_ESCAPES = {
 }
 
 
+#: What precedes the name of the first function or variable of a file whose static objects a function constructs.
+_CONSTRUCTORS = "_GLOBAL__sub_I_"
+
+
 def demangled(name: str) -> str:
     """Return the name of a symbol; the symbol itself if it is not mangled, or in an unknown way."""
+    if name.startswith(f"{_CONSTRUCTORS}_Z"):
+        return _CONSTRUCTORS + demangled(name.removeprefix(_CONSTRUCTORS))
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return name
     # Lengths in the symbol count bytes.

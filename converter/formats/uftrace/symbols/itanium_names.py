@@ -10,11 +10,30 @@ _STANDARD = {
     "t": "std",
     "a": "std::allocator",
     "b": "std::basic_string",
-    "s": "std::string",
-    "i": "std::istream",
-    "o": "std::ostream",
-    "d": "std::iostream",
+    "s": "std::basic_string<>",
+    "i": "std::basic_istream",
+    "o": "std::basic_ostream",
+    "d": "std::basic_iostream",
 }
+#: What the compiler makes of a class, a function or a variable, by the letters before its name.
+_OF_TYPES = {
+    "TV": "__vtable__",
+    "TT": "__VTT__",
+    "TI": "__typeinfo_name__",
+    "TS": "__typeinfo__",
+    "TF": "__typeinfo_fn__",
+    "TJ": "__java_class__",
+    "TC": "__construction_vtable__",
+}
+_OF_NAMES = {
+    "TH": "TLS_init::",
+    "TW": "TLS_wrap::",
+    "GV": "__guard_variable__",
+    "GR": "__ref_temp__",
+}
+#: Other entries of functions, which are called as these.
+_ENTRIES = re.compile(r"T(?:h|(?=v)|c(?=[hv]))|GA|GT[tn]")
+_OFFSET = re.compile(r"(?:h?n?[0-9]+_)|(?:vn?[0-9]+_n?[0-9]+_)")
 _OPERATORS = {
     "nw": " new", "na": " new[]", "dl": " delete", "da": " delete[]", "ps": "+", "ng": "-", "ad": "&", "de": "*",
     "co": "~", "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%", "an": "&", "or": "|", "eo": "^", "aS": "=",
@@ -83,8 +102,31 @@ class NameParser:
     def encoding(self) -> str:
         """Parse a function's or variable's name; its type is ignored."""
         if self._peek() in ("T", "G"):
-            raise NotMangledError
+            return self._special()
         return self._name()
+
+    def _special(self) -> str:
+        code = self._peek(2)
+        if code in _OF_TYPES:
+            self._at += 2
+            return _OF_TYPES[code] + self._type()
+        if code in _OF_NAMES:
+            self._at += 2
+            return _OF_NAMES[code] + self._name()
+        entry = _ENTRIES.match(self._text, self._at)
+        if entry is None:
+            raise NotMangledError
+        self._at = entry.end()
+        for _ in range({"T": 1, "Th": 1, "Tc": 2}.get(entry[0], 0)):
+            offset = _OFFSET.match(self._text, self._at)
+            if offset is None:
+                raise NotMangledError
+            self._at = offset.end()
+        # A clone of a thunk is a thunk, too.
+        self._enter()
+        name = self.encoding()
+        self._depth -= 1
+        return name
 
     def _name(self) -> str:
         self._enter()
@@ -200,9 +242,14 @@ class NameParser:
             self._at += 2
         else:
             raise NotMangledError
+        return name + self._tags()
+
+    def _tags(self) -> str:
+        """Parse the tags of a name, which are part of it."""
+        tags = ""
         while self._take("B"):
-            self._source_name()
-        return name
+            tags += f"::{self._source_name()}"
+        return tags
 
     def _ordinal(self) -> int:
         number = 0 if self._peek() == "_" else self._number() + 1
@@ -222,7 +269,7 @@ class NameParser:
         character = self._peek()
         if character in _STANDARD and character:
             self._at += 1
-            return _STANDARD[character]
+            return _STANDARD[character] + self._tags()
         match = re.compile(r"([0-9A-Z]{0,4})_").match(self._text, self._at)
         if match is None:
             raise NotMangledError

@@ -21,7 +21,7 @@ from support.uftrace_files import (
     events,
 )
 from support.uftrace_kernel_files import info
-from support.uftrace_oracle import VERSIONS, needs_uftrace
+from support.uftrace_oracle import VERSIONS, needs_uftrace, run
 from support.uftrace_recordings import comparable, recording, replayed
 
 import converter
@@ -52,8 +52,8 @@ def lines(path, command, program):
     return [line for line in shown if '"recorded_time"' not in line], done.returncode
 
 
-def check_alike(path, other):
-    for program in filter(shutil.which, VERSIONS):
+def check_alike(path, other, programs=VERSIONS):
+    for program in filter(shutil.which, programs):
         for command in COMMANDS:
             assert lines(other, command, program) == lines(path, command, program), (
                 program,
@@ -163,3 +163,115 @@ def test_a_part_of_a_recording_with_values_is_shown_as_the_recording(tmp_path):
     shutil.copytree(RICH, tmp_path / "data")
     part(tmp_path / "data", tmp_path / "part", since="+0s")
     check_alike(tmp_path / "data", tmp_path / "part")
+
+
+#: Programs, and the options with which they are recorded.
+RECORDED = {
+    "jumps.c": (
+        r"""
+#include <setjmp.h>
+#include <signal.h>
+static sigjmp_buf env;
+static jmp_buf other;
+void handler(int s) { siglongjmp(env, s); }
+void deep(int n) { if (n) deep(n - 1); else raise(SIGUSR1); }
+void out(int v) { longjmp(other, v); }
+int after(int a) { return a + 1; }
+int main(void) {
+  signal(SIGUSR1, handler);
+  if (sigsetjmp(env, 1) == 0) deep(3);
+  if (setjmp(other) == 0) out(after(2));
+  return after(-1);
+}
+""",
+        (),
+    ),
+    "forks.c": (
+        r"""
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+void child(void) { getpid(); }
+int split(void) { int p = fork(); if (p == 0) { child(); exit(0); } waitpid(p, 0, 0); return p; }
+int run(char *path) {
+  int p = vfork();
+  if (p == 0) { execl(path, path, "again", (char *)0); _exit(1); }
+  waitpid(p, 0, 0);
+  return p;
+}
+int main(int argc, char **argv) { if (argc > 1) { child(); return 0; } split(); run(argv[0]); return 0; }
+""",
+        (),
+    ),
+    "tasks.c": (
+        r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+int work(int n) { return n ? work(n - 1) + 1 : 0; }
+void *start(void *p) { work(5); return p; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, start, 0);
+  pthread_join(t, 0);
+  if (daemon(1, 0)) abort();
+  return work(2) - 2;
+}
+""",
+        ("-D", "4"),
+    ),
+    "values.c": (
+        r"""
+#include <stdio.h>
+enum color { RED, GREEN = 5 };
+struct pair { int a, b; };
+enum color next(enum color c) { return c + 5; }
+long sum(char c, unsigned u, const char *t, double d, long *p) { return c + u + (t ? 1 : 0) + (p != 0); }
+struct pair swap(struct pair p) { struct pair q = {p.b, p.a}; return q; }
+int (*find(int (*f)(int, char **)))(int, char **) { return f; }
+int main(int argc, char **argv) {
+  long x = 1L << 40; struct pair p = {1, 2};
+  next(RED); sum('x', ~0u, "with \"quotes\" \xc3\xa9", 1e30, &x); sum(-1, 3, NULL, -0.5, NULL);
+  swap(p); find(main); return 0;
+}
+""",
+        ("-a",),
+    ),
+    "throws.cc": (
+        r"""
+struct Guard { ~Guard() { touch(); } void touch() { volatile int x = 1; x = 2; } };
+int thrower(int n) { Guard g; if (n == 0) throw 1; return thrower(n - 1); }
+int main() { try { thrower(2); } catch (int) { } Guard g; return 0; }
+""",
+        ("--estimate-return",),
+    ),
+}
+
+
+@needs_uftrace
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_part_of_what_is_recorded_here_is_shown_as_the_recording(tmp_path, name):
+    text, options = RECORDED[name]
+    compiler = "g++" if name.endswith(".cc") else "gcc"
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not installed")
+    (tmp_path / name).write_text(text)
+    run(compiler, "-pg", "-g", "-O0", "-w", "-o", "app", name, cwd=tmp_path)
+    run("uftrace", "record", "-d", "data", *options, "./app", cwd=tmp_path)
+    part(tmp_path / "data", tmp_path / "part", since="+0s")
+    check_alike(tmp_path / "data", tmp_path / "part", ("uftrace",))
+
+
+@needs_uftrace
+@pytest.mark.parametrize("target", ["perfetto", "chrome", "fxt", "ctf"])
+def test_a_recording_that_has_come_through_another_format_is_shown_as_before(tmp_path, target):
+    path = forked(tmp_path / "data")
+    converter.convert(path, tmp_path / "between", target_format=target)
+    converter.convert(tmp_path / "between", tmp_path / "back", target_format="uftrace")
+    for version in filter(shutil.which, VERSIONS):
+        shown = [
+            line
+            for line in replayed(tmp_path / "back", version).split("\n")
+            if "/* linux:" not in line
+        ]
+        assert "\n".join(shown) == SHOWN.replace("() {\n", "() {{\n").format(name="fork")

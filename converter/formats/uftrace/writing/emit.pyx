@@ -98,6 +98,8 @@ cdef class Emitter(Programs):
     # The library whose functions a task leaves that has entered none.
     cdef int32_t _forking
     cdef bint _has_forked
+    # The number of functions that the task is in that has entered one of these last, itself included.
+    cdef int64_t _fork_depth
     cdef Task* _tasks
     cdef int64_t _task_count
     cdef Numbers _symbols
@@ -286,6 +288,8 @@ cdef class Emitter(Programs):
                 self._max_depth = task.depth
             task.has_functions = True
             task.has_begun = True
+            if self._is_fork(symbol):
+                self._fork_depth = task.depth
             put_head(task, ts, TYPE_ENTRY, program.count > 0, task.depth - 1, self._address(symbol))
             self._put_values(&task.out, program, row, size)
         elif program.record == P_EXIT:
@@ -294,8 +298,12 @@ cdef class Emitter(Programs):
                 return S_NO_MEMORY
             if not task.has_begun:
                 task.has_begun = True
-                if self._forking and symbols_of(&self._symbols)[symbol].library == self._forking:
+                if self._is_fork(symbol):
                     self._has_forked = True
+                    # It is as deep in its parent's functions as that is, which it has not entered itself.
+                    while task.depth < self._fork_depth:
+                        if not push(task, -1):
+                            return S_NO_MEMORY
             task.depth -= task.depth > 0
             put_head(task, ts, TYPE_EXIT, program.count > 0, task.depth, self._address(symbol))
             self._put_values(&task.out, program, row, size)
@@ -355,6 +363,9 @@ cdef class Emitter(Programs):
 
     cdef uint64_t _address(self, int32_t symbol) noexcept nogil:
         return self._addresses[symbols_of(&self._symbols)[symbol].library] + <uint64_t>symbol * self._symbol_size
+
+    cdef inline bint _is_fork(self, int32_t symbol) noexcept nogil:
+        return self._forking and symbols_of(&self._symbols)[symbol].library == self._forking
 
     # The number of the function with a key, which is `new` where it is not known; below 0 without memory.
     cdef int32_t _number(self, int32_t kind, int32_t first, int64_t second, Symbol new) noexcept nogil:

@@ -16,6 +16,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import COUNT, counted
 from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.state_bits import bits_of_release, with_state_bits
 from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossClass, LossKind
@@ -191,8 +192,7 @@ def _adapt_scheduling(partition: Partition, projection: Projection) -> Partition
     support = _support(partition.event_class)
     if support.event is not None:
         partition = _renamed(with_tasks(partition, projection), support.event, projection)
-    return (
-        with_linux_state(partition)
-        if partition.event_class.kind is Kind.SCHED_SWITCH
-        else partition
-    )
+    if partition.event_class.kind is not Kind.SCHED_SWITCH:
+        return partition
+    release = str(projection.source.environment.get("kernel_release", ""))
+    return with_state_bits(with_linux_state(partition), projection, bits_of_release(release))

@@ -12,7 +12,11 @@ import numpy as np
 from converter.formats.ftrace.address_texts import address_forms, with_addresses
 from converter.formats.ftrace.event_format.event_classes import DISCARDED
 from converter.formats.ftrace.event_format.fields import fields_of
-from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, LONG_SIZE
+from converter.formats.ftrace.event_format.new_formats import (
+    COMMON_FIELDS,
+    LONG_SIZE,
+    printed_states,
+)
 from converter.formats.ftrace.event_format.syntax import Location
 from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
 from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
@@ -32,6 +36,7 @@ from converter.projection.domain.atrace_text import TEXT_LOWERINGS
 from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.state_bits import with_state_bits
 from converter.projection.domain.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
 from converter.projection.engine.fitting import index_of
 from converter.projection.engine.partitions import Partition
@@ -285,6 +290,8 @@ def _adapt(partition: Partition, projection: Projection) -> Partition:
         partition = with_tasks(partition, projection, UNKNOWN_NAME)
     if kind is Kind.SCHED_SWITCH:
         partition = with_linux_state(_on_thread_of(partition, Role.PREV_TID, projection))
+        release = str(projection.source.environment.get("kernel_release", ""))
+        partition = with_state_bits(partition, projection, printed_states(release))
     elif kind is Kind.SYSCALL_ENTRY:
         partition = _with_six_arguments(partition, projection)
     elif kind is Kind.MARK:

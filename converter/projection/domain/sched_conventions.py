@@ -20,6 +20,7 @@ from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
+from converter.projection.domain.state_bits import SINCE_4_14, converted_states, source_bits
 from converter.projection.domain.thread_states import (
     THREAD_STATES,
     ThreadState,
@@ -152,7 +153,11 @@ def _with_thread_state(partition: Partition, projection: Projection) -> Partitio
         # Linux has more kinds of sleep than others, and several bits at once.
         is_linux = all(len(one.text) <= 1 for one in own_class.labels)
 
+        bits = source_bits(event_class, projection)
+
         def states_of(partition: Partition, numbers: NDArray[Any]) -> NDArray[np.uint8]:
+            if bits is not None and bits != SINCE_4_14:
+                numbers, _ = converted_states(numbers, bits, SINCE_4_14)
             states = thread_state(numbers, own_class)
             if is_linux:
                 count = int(np.count_nonzero(linux_state(states) != numbers))

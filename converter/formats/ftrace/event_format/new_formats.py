@@ -23,6 +23,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
+from converter.projection.domain.state_bits import SINCE_4_14, StateBits, bits_of_release
 
 #: The context that precedes the fields of every record; type and pid are the record's class and thread.
 COMMON_FIELDS = (
@@ -61,6 +62,28 @@ _SAME_FLAGS_SINCE: Final = (6, 10)
 _RELEASE: Final = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 
+_SWITCH: Final = ("sched", "sched_switch")
+
+
+def printed_states(release: str) -> StateBits:
+    """Return the bits of states that new formats print, for a kernel's release: those of the schemas if not known."""
+    return bits_of_release(release) or SINCE_4_14
+
+
+def _switch_text(states: StateBits) -> str:
+    """Return the `print fmt` of sched_switch of a kernel before 4.14."""
+    (preempted, *_) = states.preempted
+    letters = ", ".join(f'{{ {bit}, "{letter}" }}' for bit, letter in states.letters)
+    mask = preempted - 1
+    return (
+        '\nprint fmt: "prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> '
+        'next_comm=%s next_pid=%d next_prio=%d", REC->prev_comm, REC->prev_pid, REC->prev_prio, '
+        f'REC->prev_state & {mask} ? __print_flags(REC->prev_state & {mask}, "|", {letters}) : "R", '
+        f'REC->prev_state & {preempted} ? "+" : "", '
+        "REC->next_comm, REC->next_pid, REC->next_prio\n"
+    )
+
+
 class FormatMaker:
     """Makes the formats of one file, each with a unique id.
 
@@ -72,6 +95,7 @@ class FormatMaker:
 
     def __init__(self, release: str = "") -> None:
         found = _RELEASE.match(release)
+        self._states = printed_states(release)
         self._has_other_flags = found is not None and (
             (int(found[1]), int(found[2])) < _SAME_FLAGS_SINCE
         )
@@ -107,6 +131,8 @@ class FormatMaker:
         if self._has_other_flags and _ALLOCATION_FLAGS in format.print_fmt:
             directives, values = _print_fmt(event_class.fields[: -len(COMMON_FIELDS)])
             text = text.partition("\nprint fmt:")[0] + f'\nprint fmt: "{directives}", {values}\n'
+        if (format.system, format.name) == _SWITCH and self._states is not SINCE_4_14:
+            text = text.partition("\nprint fmt:")[0] + _switch_text(self._states)
         arguments = event_class.fields[len(format.fields) : -len(COMMON_FIELDS)]
         if not arguments:
             return text

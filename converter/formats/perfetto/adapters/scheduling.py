@@ -15,6 +15,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.state_bits import bits_of_release, with_state_bits
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
 from converter.projection.domain.task_names import with_tasks
 from converter.projection.domain.thread_states import thread_state
@@ -73,6 +74,9 @@ def as_scheduled(partition: Partition, projection: Projection) -> Partition:
     if partition.event_class.native == COMPACT_SCHED and projection.is_own:
         _lose_hidden(partition, projection)
     partition = with_tasks(partition, projection)
+    if partition.event_class.kind is Kind.SCHED_SWITCH and not projection.is_own:
+        release = str(projection.source.environment.get("kernel_release", ""))
+        partition = with_state_bits(partition, projection, bits_of_release(release))
     if partition.event_class.category != "sched":
         role = Role.WAKER_TID
         if partition.event_class.kind is Kind.SCHED_SWITCH:

@@ -1,4 +1,5 @@
 import re
+import shutil
 import tomllib
 from importlib import import_module, metadata, resources
 from pathlib import Path
@@ -78,3 +79,16 @@ def test_readme_has_one_place_for_the_table_of_formats():
     lines = (ROOT / "README.md").read_text().splitlines()
     assert lines.count("<!-- formats:begin -->") == lines.count("<!-- formats:end -->") == 1
     assert lines.index("<!-- formats:begin -->") < lines.index("<!-- formats:end -->")
+
+
+def test_a_missing_compiler_is_told_before_anything_is_translated(monkeypatch):
+    pytest.importorskip("setuptools", minversion="77")
+    build = import_module("converter.kernels.build")
+    assert build._missing_tool() is None or not shutil.which("cc")
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    assert build._missing_tool() == "a C compiler, and there is no 'no-such-compiler'"
+    monkeypatch.setattr(build, "_is_stale", lambda name: True)
+    with pytest.raises(SystemExit, match="apt install gcc"):
+        build._get_requires()
+    monkeypatch.setattr(build, "_is_stale", lambda name: False)
+    assert build._get_requires() == []

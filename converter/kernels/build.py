@@ -10,10 +10,13 @@ date, Cython is not required.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import re
+import shlex
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -42,6 +45,10 @@ _KEPT = (
     ".gitignore",
     ".pre-commit-config.yaml",
     "CHANGELOG.md",
+    "CITATION.cff",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "benchmarks",
     "converter",
     "docs",
@@ -219,7 +226,24 @@ def _size(path: str) -> int:
 
 
 def _get_requires(_settings: dict[str, Any] | None = None) -> list[str]:
-    return [_CYTHON] if any(map(_is_stale, _kernels())) else []
+    if not any(map(_is_stale, _kernels())):
+        return []
+    missing = _missing_tool()
+    if missing:
+        # At once, not after minutes of translation.
+        sys.exit(f"traceconv needs {missing} (on Debian: apt install gcc python3-dev), or a wheel")
+    return [_CYTHON]
+
+
+def _missing_tool() -> str | None:
+    """Return what compiling a kernel lacks: a C compiler or Python's headers; None if both are there."""
+    command = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    # The compiler, and what runs it, such as ccache.
+    programs = itertools.takewhile(lambda word: not word.startswith("-"), command)
+    if not all(map(shutil.which, programs)):
+        return f"a C compiler, and there is no {command[0]!r}"
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return None if header.exists() else f"the headers of Python ({header})"
 
 
 # The hooks of PEP 517 and PEP 660.

@@ -1,6 +1,7 @@
 """What README, the pages of the documentation, and help print as commands."""
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -51,26 +52,66 @@ def commands():
     for command in COMMANDS.values():
         lines += (command.epilog or "").splitlines()
     lines += (ROOT / "converter" / "cli" / "help" / "traceconv.txt").read_text().splitlines()
+    outputs = {line.strip() for example in examples() for line in example.printed}
     found = {}
     for line in lines:
+        if line.strip() in outputs:
+            continue
         text = re.split(r"  +[#a-z]", line.strip(), maxsplit=1)[0].strip()
         if _PROGRAM.match(text) and not is_form(text):
             found[text] = None
     return tuple(found)
 
 
-def examples():
-    """Commands with what they print: ``$ traceconv ...``, then what appears; ``...`` stands for any lines."""
+@dataclass(frozen=True)
+class Example:
+    """A command of a page with its output: ``$ traceconv ...``, then the lines; ``...`` stands for any lines."""
+
+    page: Path
+    #: The line of the page that has the command, from 0, and the number of lines of the output.
+    line: int
+    command: str
+    printed: tuple[str, ...]
+
+    def matches(self, text: str) -> bool:
+        """Return True if the output is `text`; spaces at both ends of lines do not count."""
+        lines = (line.strip() for line in self.printed)
+        pattern = "".join(
+            r"(.*\n)*?" if line == "..." else re.escape(line) + "\n" for line in lines
+        )
+        printed = "".join(line.strip() + "\n" for line in text.splitlines())
+        return re.fullmatch(pattern, printed) is not None
+
+    def replaced(self, text: str) -> list[str]:
+        """Return the lines of the page with the output that `text` is, as long as before where it ends in ``...``."""
+        lines = [line.rstrip() for line in text.splitlines()]
+        if "..." in self.printed:
+            lines = [*lines[: self.printed.index("...")], "..."]
+        page = self.page.read_text().splitlines()
+        first = self.line + 1
+        page[first : first + len(self.printed)] = [f"    {line}".rstrip() for line in lines]
+        return page
+
+
+def examples() -> list[Example]:
+    """Return the examples of all pages. A blank line within an output is part of it."""
     found = []
     for page in PAGES:
         lines = page.read_text().splitlines()
         for number, line in enumerate(lines):
             if not line.startswith("    $ traceconv "):
                 continue
-            printed = []
-            for following in lines[number + 1 :]:
-                if not following.startswith("    "):
-                    break
-                printed.append(following[4:])
-            found.append((line.removeprefix("    $ "), printed))
+            end = number + 1
+            while end < len(lines) and _goes_on(lines, end):
+                end += 1
+            printed = tuple(each[4:] for each in lines[number + 1 : end])
+            found.append(Example(page, number, line.removeprefix("    $ "), printed))
     return found
+
+
+def _goes_on(lines: list[str], at: int) -> bool:
+    """Return True if a line belongs to the output before it."""
+    if lines[at].startswith("    "):
+        return not lines[at].startswith("    $ ")
+    following = lines[at + 1] if at + 1 < len(lines) else ""
+    return not lines[at] and following.startswith("    ") and not following.startswith("    $ ")

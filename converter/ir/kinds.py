@@ -149,6 +149,21 @@ class Role(IntEnum):
     CONTEXT = 82
 
 
+#: Fields that are ids of processes and threads.
+ID_ROLES = frozenset(
+    {
+        Role.PREV_TID,
+        Role.PREV_PID,
+        Role.NEXT_TID,
+        Role.NEXT_PID,
+        Role.TID,
+        Role.PID,
+        Role.WAKER_TID,
+        Role.PARENT_TID,
+        Role.OLD_TID,
+    }
+)
+
 #: Fields that count ticks of the trace's clock.
 TICK_ROLES = frozenset({Role.DURATION, Role.THREAD_TIME, Role.THREAD_DURATION})
 

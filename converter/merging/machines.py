@@ -14,7 +14,7 @@ from converter.errors import UnsupportedError
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import Role
+from converter.ir.kinds import ID_ROLES, Role
 from converter.ir.trace import Trace
 
 #: The keys of the environment under which recorders store the name of the machine.
@@ -34,20 +34,6 @@ _NO_ID: Final = 1 << 62
 #: Ids and CPUs of more machines than this do not fit fields of 32 bits.
 _MOST_MACHINES: Final = 200
 _MOST_CPUS: Final = 1 << 24
-
-_ID_ROLES: Final = frozenset(
-    {
-        Role.PREV_TID,
-        Role.PREV_PID,
-        Role.NEXT_TID,
-        Role.NEXT_PID,
-        Role.TID,
-        Role.PID,
-        Role.WAKER_TID,
-        Role.PARENT_TID,
-        Role.OLD_TID,
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +64,7 @@ class Machine:
         one = event_class.fields[index]
         if not self.moved or not isinstance(one.type, IntegerClass) or one.type.bits < 32:
             return 0
-        if one.role in _ID_ROLES:
+        if one.role in ID_ROLES:
             return self.ids
         return self.cpus if one.role is Role.TARGET_CPU else 0
 

@@ -137,6 +137,10 @@ class Capabilities:
     max_depth: int | None = None
     #: Bits of a process or thread id.
     id_bits: int = 64
+    #: Bits of ids that viewers tell apart: others get another number, unless they were read from the same format.
+    shown_id_bits: int = 64
+    #: Viewers take a thread 0 of another process than 0 for the main thread of its process.
+    zero_is_main: bool = False
     #: An event may be on no thread at all; otherwise it gets a synthetic one.
     threadless: bool = True
     #: An event may be on no CPU where the record has one; otherwise it is put on CPU 0.

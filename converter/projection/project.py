@@ -24,6 +24,7 @@ from converter.projection.domain.symbol_names import addresses_by_style, address
 from converter.projection.domain.task_states import TaskStates
 from converter.projection.engine.assembly import assemble
 from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, TracingRun
+from converter.projection.engine.ids import ShownIds, with_shown_ids
 from converter.projection.engine.partition_projection import PartitionProjection
 from converter.projection.engine.partitions import (
     ByClass,
@@ -87,9 +88,10 @@ class Projector:
     def __init__(
         self, source: Trace, capabilities: Capabilities, format_name: str, report: LossReport
     ) -> None:
-        self.source = source
         self.capabilities = capabilities
         self.is_own = source.format == format_name
+        ids = ShownIds(capabilities, report, is_own=self.is_own)
+        self.source = source = with_shown_ids(source, ids)
         self.report = report
         self.target = Trace(
             format=source.format,
@@ -102,7 +104,7 @@ class Projector:
             progress=source.progress,
             decodes_in_parallel=source.decodes_in_parallel,
         )
-        self._tables = TargetTables(source, self.target, capabilities, report)
+        self._tables = TargetTables(source, self.target, capabilities, report, ids)
         self._class_ids = ByClass(self.target.add_class)
         self._support = ByClass(capabilities.support)
         self._placing = Placing(self, self._tables, capabilities, self._support)

@@ -8,7 +8,7 @@ import converter
 from converter.cli import main
 from converter.fixtures.recordings import recordings
 from converter.ir.kinds import Kind
-from converter.projection.engine.tables import SYNTHETIC_ID
+from converter.projection.engine.ids import SYNTHETIC_ID
 
 SUFFIXES = {"trace_cmd": ".dat", "ctf": ".ctf", "uftrace": ".uftrace"}
 

@@ -1,12 +1,14 @@
 """Metadata events: names of processes and threads for the tables, everything else unchanged for the sidecar.
 
-An identity that is text and not a number (some recorders write ``"tid":"main"``) gets a number from `FIRST_TEXT_ID` on;
-``sidecar["chrome"]["text_ids"]`` has the texts by number.
+An identity that is text (some recorders write ``"tid":"main"``) gets a number from `FIRST_TEXT_ID` on, or is the number
+that it spells (``"tid":"7"``). Viewers keep this apart from 7, and a second one of the same number gets another one.
+``sidecar["chrome"]["text_ids"]`` has the values as the document has them, by these numbers.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -21,6 +23,8 @@ from converter.kernels.tables.strings import StringTable
 #: Numbers of identities that are text: above any real one, and one that Perfetto would read as 0.
 FIRST_TEXT_ID = 1 << 62
 
+#: A text that spells a number as numbers are written.
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _PLAIN_PROCESS = {"name", "ph", "pid", "args"}
 #: Metadata events with the position of a process or a thread in the viewer.
 _ORDER = frozenset({"process_sort_index", "thread_sort_index"})
@@ -49,7 +53,11 @@ class Tables:
         self._trace = trace
         self._processes: dict[int, int] = {}
         self._threads: dict[tuple[int, int], int] = {}
-        self._text_ids: dict[str, int] = {}
+        # By the identity as the document has it, text or a number; and the numbers that are some identity's.
+        self._numbers: dict[str | int, int] = {}
+        self._taken: set[int] = set()
+        self._next_text_id = FIRST_TEXT_ID
+        self._learned = 0
         self._of_key = np.full(2, -1, np.int32)
         self._seen: set[bytes] = set()
 
@@ -85,31 +93,39 @@ class Tables:
 
     def identity(self, value: Any) -> int:
         """Return the number of a pid or tid that is a number, or text."""
-        if isinstance(value, str):
-            try:
-                number = int(value) if value.isascii() else None
-            except ValueError:
-                number = None
-        elif isinstance(value, float) and abs(value) < FIRST_TEXT_ID:
-            number = int(value)
-        else:
-            number = value if isinstance(value, int) else None
-        if number is not None and -FIRST_TEXT_ID <= number < 1 << 64:
-            return int(number)
-        return self._text_id(value if isinstance(value, str) else str(value))
+        if isinstance(value, float) and abs(value) < FIRST_TEXT_ID:
+            value = int(value)
+        if not isinstance(value, int) or not -FIRST_TEXT_ID <= value < 1 << 64:
+            # A lone surrogate is not valid text.
+            value = str(value).encode("utf-8", "backslashreplace").decode()
+        self._learn()
+        number = self._numbers.get(value)
+        if number is None:
+            number = self._numbers[value] = self._number_of(value)
+            self._taken.add(number)
+            if number != value:
+                self._sidecar().setdefault("text_ids", {})[str(number)] = value
+        return number
 
-    def _text_id(self, text: str) -> int:
-        # A lone surrogate is not valid text.
-        text = text.encode("utf-8", "backslashreplace").decode()
-        texts = self._sidecar().get("text_ids", {})
-        if len(self._text_ids) != len(texts):
-            # A writer shares the tables of the trace's reader, which may have met more.
-            self._text_ids = {text: int(number) for number, text in texts.items()}
-        if text not in self._text_ids:
-            number = FIRST_TEXT_ID + len(self._text_ids)
-            self._text_ids[text] = number
-            self._sidecar().setdefault("text_ids", {})[str(number)] = text
-        return self._text_ids[text]
+    def _number_of(self, value: str | int) -> int:
+        spelled: int | None = None
+        if isinstance(value, int) or (_NUMBER.fullmatch(value) and int(value) < FIRST_TEXT_ID):
+            spelled = int(value)
+        if spelled is not None and spelled not in self._taken:
+            return spelled
+        while self._next_text_id in self._taken:
+            self._next_text_id += 1
+        return self._next_text_id
+
+    def _learn(self) -> None:
+        """Read identities that others have added: a writer shares those of the trace's reader, which may meet more."""
+        texts = self._texts()
+        if len(texts) == self._learned:
+            return
+        for number, value in texts.items():
+            self._numbers[value] = int(number)
+            self._taken.add(int(number))
+        self._learned = len(texts)
 
     def _sidecar(self) -> dict[str, Any]:
         return self._trace.sidecar.setdefault("chrome", {})
@@ -185,13 +201,13 @@ class Tables:
 
     def text_of(self, number: int) -> str:
         """Return the text of a pid or tid, empty where it is a number."""
-        return str(self._texts().get(str(number), ""))
+        text = self._texts().get(str(number), "")
+        return text if isinstance(text, str) else ""
 
     def shown(self, number: int) -> str:
         """Return a pid or tid as JSON text."""
-        text = self._texts().get(str(number))
-        return str(number) if text is None else json.dumps(str(text), ensure_ascii=False)
+        return json.dumps(self._texts().get(str(number), number), ensure_ascii=False)
 
-    def _texts(self) -> dict[str, Any]:
-        texts: dict[str, Any] = self._trace.sidecar.get("chrome", {}).get("text_ids", {})
+    def _texts(self) -> dict[str, str | int]:
+        texts: dict[str, str | int] = self._trace.sidecar.get("chrome", {}).get("text_ids", {})
         return texts

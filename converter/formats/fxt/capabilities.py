@@ -168,6 +168,7 @@ def capabilities(variant: str) -> Capabilities:
         max_cpu=MAX_CPU,
         max_depth=512,
         id_bits=64,
+        shown_id_bits=32,
         threadless=False,
         cpuless=False,
         time_order=True,

@@ -65,7 +65,10 @@ def parse_sidecar(text: bytes) -> dict[str, Any]:
         }
         # One event per line, as the writer expects them.
         metadata = [_line(_event(one)) for one in form["metadata"]]
-        text_ids = {str(int(number)): str(one) for number, one in form["text_ids"].items()}
+        text_ids = {
+            str(int(number)): one if isinstance(one, int) else str(one)
+            for number, one in form["text_ids"].items()
+        }
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from error
     found = {"members": members, "metadata": metadata, "text_ids": text_ids}

@@ -18,25 +18,28 @@ from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
 from converter.projection.domain.task_names import IDLE_NAME
 from converter.projection.engine.buffers import Buffers
+from converter.projection.engine.ids import ShownIds
 from converter.projection.engine.texts import fit_name
 from converter.projection.losses import LossKind, LossReport
-
-#: The first id of synthetic processes and threads: beyond any pid of Linux (PID_MAX_LIMIT, 2^22).
-SYNTHETIC_ID = 0x7FFF_0000
-#: Ids below are common, so that a longer id that was truncated to one would be mistaken for it.
-_COMMON_IDS = 1 << 16
 
 
 class TargetTables:
     """Follows the source's tables as they grow, and maps the indices of the source to those of the target."""
 
     def __init__(
-        self, source: Trace, target: Trace, capabilities: Capabilities, report: LossReport
+        self,
+        source: Trace,
+        target: Trace,
+        capabilities: Capabilities,
+        report: LossReport,
+        ids: ShownIds,
     ) -> None:
         self._source = source
         self._target = target
         self._capabilities = capabilities
         self._report = report
+        #: Of the ids of the source's tables.
+        self._shown_ids = ids
         self._mask = (1 << capabilities.id_bits) - 1
         #: All tracks by the indices of the target, which contains them only if its format has tracks.
         self.tracks: list[Track] = target.tracks if capabilities.tracks else []
@@ -55,11 +58,6 @@ class TargetTables:
         self._thread_of_tid: dict[int, int] = {}
         #: Threads by tid that the source does not have, or not yet.
         self._added: dict[int, int] = {}
-        self._ids: set[int] = set()
-        # By process of the target; ids that were truncated.
-        self._own_tids: set[tuple[int, int]] = set()
-        self._cut_tids: set[tuple[int, int]] = set()
-        self._next_id = min(SYNTHETIC_ID, 3 << max(capabilities.id_bits - 2, 0))
         self._tids = np.zeros(0, np.int64)
         self._pids = np.zeros(0, np.int64)
 
@@ -88,9 +86,7 @@ class TargetTables:
             self._threads.append(number)
             owner = self._processes[thread.process]
             self._thread_of_tid.setdefault(thread.tid, number)
-            target.threads.append(
-                Thread(self._fitted_tid(thread.tid, owner), owner, self._name(thread.name))
-            )
+            target.threads.append(Thread(thread.tid, owner, self._name(thread.name)))
         for track in source.tracks[len(self._tracks) :]:
             self._tracks.append(len(self.tracks))
             self.tracks.append(self._fitted_track(track))
@@ -132,11 +128,7 @@ class TargetTables:
         return [one for one in unnamed if not source[one].name] if named else unnamed
 
     def _fitted_process(self, process: Process) -> Process:
-        pid = self._fitted_id(process.pid, "process")
-        if pid != process.pid:
-            # A truncated id may be another process's.
-            pid = self._new_id()
-        fitted = replace(process, pid=pid)
+        fitted = replace(process)
         if not self._capabilities.command_lines:
             self._report.add(LossKind.DROPPED, "command lines", bool(process.command_line))
             self._report.add(
@@ -145,28 +137,6 @@ class TargetTables:
             fitted.command_line, fitted.parent_pid = (), None
         fitted.name = self._name(process.name)
         return fitted
-
-    def _fitted_tid(self, tid: int, owner: int) -> int:
-        # Events refer to the thread by its truncated id, unless that is another thread of the process.
-        fitted = self._fitted_id(tid, "thread")
-        if fitted != tid and tid >> 62 == 1 and fitted < _COMMON_IDS:
-            fitted = self._new_id()
-        if (owner, fitted) in (self._cut_tids if fitted == tid else self._own_tids):
-            self._report.add(LossKind.CHANGED, self._long_ids("thread"), fitted == tid)
-            fitted = self._new_id()
-        self._own_tids.add((owner, fitted))
-        if fitted != tid:
-            self._cut_tids.add((owner, fitted))
-        return fitted
-
-    def _fitted_id(self, id: int, what: str) -> int:
-        fitted = id & self._mask
-        self._report.add(LossKind.CHANGED, self._long_ids(what), fitted != id)
-        self._ids.add(fitted)
-        return fitted
-
-    def _long_ids(self, what: str) -> str:
-        return f"{what} ids that are not of {self._capabilities.id_bits} bits"
 
     def _fitted_track(self, track: Track) -> Track:
         fitted = replace(track, owner=self._owner(track), name=self._name(track.name))
@@ -244,7 +214,6 @@ class TargetTables:
         if owner == len(processes):
             processes.append(Process(tid, name))
         self._target.threads.append(Thread(tid, owner, name or processes[owner].name))
-        self._ids.add(tid)
         self._added[tid] = self._thread_of_tid[tid] = len(self._target.threads) - 1
         return self._added[tid]
 
@@ -292,16 +261,10 @@ class TargetTables:
         if name not in self._synthetic_processes:
             self._synthetic_processes[name] = len(self._target.processes)
             fitted = fit_name(name, self._capabilities)
-            self._target.processes.append(Process(self._new_id(), fitted))
+            self._target.processes.append(Process(self._shown_ids.new(), fitted))
         return self._synthetic_processes[name]
 
     def _thread(self, process: int, name: str) -> int:
         fitted = fit_name(name, self._capabilities)
-        self._target.threads.append(Thread(self._new_id(), process, fitted))
+        self._target.threads.append(Thread(self._shown_ids.new(), process, fitted))
         return len(self._target.threads) - 1
-
-    def _new_id(self) -> int:
-        while self._next_id in self._ids:
-            self._next_id = (self._next_id + 1) & self._mask
-        self._ids.add(self._next_id)
-        return self._next_id

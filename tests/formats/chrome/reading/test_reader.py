@@ -153,6 +153,35 @@ def test_processes_and_threads_may_be_text() -> None:
     assert trace.sidecar["chrome"]["text_ids"][str(second.tid)] == "worker" == second.name
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        (7, "7"),
+        ("7", 7),
+        ("7", "07", "+7", " 7", "7 ", "7.0", "-7", "\u0667", 7, -7),
+        ("0", 0, "", "00", "-0"),
+        (1 << 62, "4611686018427387904", "a", (1 << 62) + 1),
+        ("140589156634432", 140589156634432),
+        ("4611686018427387903", "18446744073709551615", (1 << 64) - 1, "18446744073709551616"),
+    ],
+)
+def test_a_text_is_no_number(ids: tuple[int | str, ...]) -> None:
+    trace = load([event(pid=1, tid=id) for id in ids])
+    assert len({thread.tid for thread in trace.threads}) == len(ids)
+    for id, thread in zip(ids, trace.threads, strict=True):
+        assert thread.name == (id if isinstance(id, str) else "")
+    # They are written as they were, and read again.
+    again = written(trace)
+    assert [one["tid"] for one in again] == list(ids)
+    assert difference(trace, load(json.dumps(again))) is None
+
+
+def test_a_text_that_is_a_number_keeps_it() -> None:
+    trace = load([event(pid="0", tid="140589156634432"), event(pid="7", tid="0")])
+    assert [one.pid for one in trace.processes] == [0, 7]
+    assert [one.tid for one in trace.threads] == [140589156634432, 0]
+
+
 def test_metadata_fills_the_tables_and_the_sidecar() -> None:
     trace = load(FEATURES)
     names = {thread.name for thread in trace.threads}

@@ -217,7 +217,7 @@ def test_there_is_no_line_of_what_importers_cannot_take():
     assert lines_of(made([switch(-1, A, B), switch(5, A, B, cpu=-1)])) == []
     (line,) = lines_of(made([switch(5, (-1, b"n", 1 << 40), (1 << 32, b"m", -(1 << 40)))]))
     assert "prev_pid=4294967295 prev_prio=2147483647" in line
-    assert "next_pid=0 next_prio=-2147483648" in line
+    assert "next_pid=1073741824 next_prio=-2147483648" in line
 
 
 def test_a_trace_without_scheduling_has_no_text():

@@ -32,44 +32,54 @@ from converter.formats.fxt.record_types import (
 )
 from converter.projection.losses import Loss, LossReport
 
-_TASK = "iif({0} < 999, {0}, 0)"
 _ARGUMENTS = """(select json_group_array(json_array(a.key, coalesce(a.string_value, a.int_value, a.real_value)))
     from args a where a.arg_set_id = s.arg_set_id)"""
-#: What is compared, as columns and where from; threads and processes that stand for what a format has no place for are
-#: those of other formats.
-QUERIES = {
-    "slices": (
-        f"""s.ts, s.dur, s.depth, nullif(s.name, '[No name]'), nullif(s.category, ''), {_TASK.format("t.tid")},
-        {_TASK.format("coalesce(p.pid, q.pid)")}, {_ARGUMENTS}""",
-        """slice s join track k on k.id = s.track_id
-        left join thread_track tt on tt.id = k.id left join thread t using (utid)
-        left join process p using (upid)
-        left join process_track pt on pt.id = k.id left join process q on q.upid = pt.upid""",
-    ),
-    "flows": (
-        "a.name, a.ts, b.name, b.ts",
-        "flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in",
-    ),
-    "counters": (
-        f"c.ts, c.value, {_TASK.format('p.pid')}",
-        """counter c join process_counter_track k on k.id = c.track_id
-        left join process p using (upid)""",
-    ),
-    "sched": (
-        f"s.ts, s.dur, s.cpu, s.end_state, s.priority, {_TASK.format('t.tid')}",
-        "sched_slice s left join thread t using (utid)",
-    ),
-    "states": (
-        f"s.ts, s.dur, s.cpu, s.state, {_TASK.format('t.tid')}, {_TASK.format('w.tid')}",
-        """thread_state s left join thread t using (utid)
-        left join thread w on w.utid = s.waker_utid""",
-    ),
-    "threads": (
-        "tid, t.name, pid",
-        "thread t left join process p using (upid) where tid and t.name <> '' and tid < 999",
-    ),
-    "processes": ("pid, name", "process where pid and name <> '' and pid < 999"),
-}
+
+
+def queries(known: str) -> dict[str, tuple[str, str]]:
+    """What is compared, as columns and where from. Processes and threads that stand for what a format has no place for
+    are those of other formats.
+
+    Args:
+        known: the expression of an id {0} that is compared, 0 for another one.
+    """
+    tid, pid = known.format("t.tid"), known.format("p.pid")
+    return {
+        "slices": (
+            f"""s.ts, s.dur, s.depth, nullif(s.name, '[No name]'), nullif(s.category, ''), {tid},
+            {known.format("coalesce(p.pid, q.pid)")}, {_ARGUMENTS}""",
+            """slice s join track k on k.id = s.track_id
+            left join thread_track tt on tt.id = k.id left join thread t using (utid)
+            left join process p using (upid)
+            left join process_track pt on pt.id = k.id left join process q on q.upid = pt.upid""",
+        ),
+        "flows": (
+            "a.name, a.ts, b.name, b.ts",
+            "flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in",
+        ),
+        "counters": (
+            f"c.ts, c.value, {pid}",
+            """counter c join process_counter_track k on k.id = c.track_id
+            left join process p using (upid)""",
+        ),
+        "sched": (
+            f"s.ts, s.dur, s.cpu, s.end_state, s.priority, {tid}",
+            "sched_slice s left join thread t using (utid)",
+        ),
+        "states": (
+            f"s.ts, s.dur, s.cpu, s.state, {tid}, {known.format('w.tid')}",
+            """thread_state s left join thread t using (utid)
+            left join thread w on w.utid = s.waker_utid""",
+        ),
+        "threads": (
+            f"{tid}, t.name, {pid}",
+            f"thread t left join process p using (upid) where {tid} and t.name <> ''",
+        ),
+        "processes": (f"{pid}, name", f"process p where {pid} and name <> ''"),
+    }
+
+
+QUERIES = queries("iif({0} < 999, {0}, 0)")
 #: Arguments that importers add.
 _OWN = re.compile(r"(debug\.|args\.)?(legacy_|utid$|end_utid$|upid$|cookie$|source|track_)")
 _PREFIX = re.compile(r"^(debug|args)\.")

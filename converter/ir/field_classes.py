@@ -106,6 +106,11 @@ class BytesClass:
 
     media_type: str = "application/octet-stream"
 
+    @property
+    def is_native(self) -> bool:
+        """True if the bytes are words of a record that only its own format has, and no viewer shows."""
+        return self.media_type.startswith("application/x-") and self.media_type.endswith("-words")
+
 
 @dataclass(frozen=True, slots=True)
 class NullClass:

@@ -157,6 +157,8 @@ class Capabilities:
     gap_reach: int | None = None
     #: Viewers show a task as running until a switch says otherwise, even if it exits.
     exits_by_switch: bool = False
+    #: Scheduling records have weights, of which the lowest marks the idle thread of a CPU (`weighted_tasks`).
+    weights: bool = False
     #: A wakeup may be of a thread that runs; otherwise it is an event that nothing interprets.
     wakes_running: bool = True
     #: Viewers treat tracepoints as a kernel's, and show those of programs on the tracks of their threads if they are

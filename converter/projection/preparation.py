@@ -56,6 +56,10 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
         from converter.projection.passes.time_order import in_time_order
 
         trace = in_time_order(trace)
+    if not capabilities.weights and trace.semantics.may_have(Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP):
+        from converter.projection.domain.weighted_tasks import as_priorities
+
+        trace = as_priorities(trace, report)
     source = trace.semantics
     if capabilities.exits_by_switch and source.may_have(Kind.TASK_EXIT):
         from converter.projection.domain.exiting_tasks import leaving_at_exit

@@ -56,6 +56,7 @@ PROFILER = Capabilities(
     max_blob_bytes=8,
     max_cpu=0xFFFE,
     threadless=False,
+    weights=True,
     adapters={Kind.SCHED_SWITCH: adapt_sched_switch, Kind.SCHED_WAKEUP: adapt_sched_wakeup},
 )
 

@@ -31,6 +31,7 @@ from converter.ir.semantics import EndMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import argument_role, with_linux_state
+from converter.projection.domain.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossKind
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
@@ -84,7 +85,9 @@ def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bo
 
 
 def _as_switch(partition: Partition, projection: Projection) -> Partition:
-    """Give switches a Linux state number, as viewers show it."""
+    """Give switches a Linux state number, as viewers show it, and names of tasks."""
+    if not projection.is_own:
+        partition = with_tasks(partition, projection)
     cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(partition),), partition)
     if not projection.is_nowhere(cpus):
         count = int(np.count_nonzero(np.asarray(cpus())))

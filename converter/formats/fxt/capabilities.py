@@ -175,6 +175,7 @@ def capabilities(variant: str) -> Capabilities:
         unknown_tasks=False,
         exits_by_switch=True,
         wakes_running=False,
+        weights=True,
         flows_fork=False,
         adapters=_ADAPTERS,
         epoch=True,

@@ -17,8 +17,9 @@ from converter.ir.columns import Column, constant_column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import IntegerClass, StringClass, Style
-from converter.ir.kinds import Role
+from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
+from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
 from converter.projection.domain.state_bits import SINCE_4_14, converted_states, source_bits
 from converter.projection.domain.thread_states import (
@@ -66,16 +67,46 @@ def argument_role(field: Field) -> Role:
             return Role.NONE
 
 
+def is_unweighted(event_class: EventClass) -> bool:
+    """Return True if a switch of such a format has priorities of 8 bits and no weights: 0 is that of an idle thread."""
+    types = {field.role: field.type for field in event_class.fields}
+    state, priorities = types.get(Role.PREV_STATE), (Role.PREV_PRIORITY, Role.NEXT_PRIORITY)
+    return (
+        event_class.kind is Kind.SCHED_SWITCH
+        and isinstance(state, IntegerClass)
+        and state.labels == THREAD_STATES.labels
+        and all(types.get(role) == IntegerClass(8) for role in priorities)
+    )
+
+
+def unweighted_idle(
+    trace: Trace, priorities: NDArray[Any], tids: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Return which rows of a switch without weights have an idle task: priority 0, and no known process but 0.
+
+    Importers know the process of a thread from the record that names it.
+    """
+    owned = {
+        thread.tid
+        for thread in trace.threads
+        if thread.name and trace.processes[thread.process].pid
+    }
+    is_owned = map_distinct(tids, owned.__contains__).astype(np.bool_)
+    idle: NDArray[np.bool_] = (priorities == 0) & ~is_owned
+    return idle
+
+
 def adapt_sched_switch(partition: Partition, projection: Projection) -> Partition:
     """Convert thread states to `THREAD_STATES`, keep the scheduler's own as an argument, and add missing weights."""
     partition = _with_thread_state(partition, projection)
+    source = projection.source if is_unweighted(partition.event_class) else None
     for field, role, priority in (
         (OUTGOING_WEIGHT, Role.PREV_TID, Role.PREV_PRIORITY),
         (INCOMING_WEIGHT, Role.NEXT_TID, Role.NEXT_PRIORITY),
     ):
         if not _has_field(partition, field):
             partition = partition.with_argument(
-                field, _weights(partition, role, priority), first=True
+                field, _weights(partition, role, priority, source), first=True
             )
     return partition
 
@@ -114,15 +145,26 @@ def _has_field(partition: Partition, wanted: Field) -> bool:
     return any(field.name == wanted.name for field in partition.event_class.fields)
 
 
-def _weights(partition: Partition, role: Role, priority: Role) -> ComputedColumn:
+def _weights(
+    partition: Partition, role: Role, priority: Role, unweighted: Trace | None = None
+) -> ComputedColumn:
     """Return the weights of threads: their priorities, where known, which Perfetto shows as such."""
     tids = partition.lazy_integers(role)
     weights: Column | Thunk | None = partition.lazy_integers(priority)
     if weights is None:
         weights = constant_column(np.int32(0), len(partition))
-    return ComputedColumn(
-        _clamped_weights, (weights,) if tids is None else (weights, tids), partition
-    )
+    if unweighted is None or tids is None:
+        inputs = (weights,) if tids is None else (weights, tids)
+        return ComputedColumn(_clamped_weights, inputs, partition)
+    trace = unweighted
+
+    def weights_of(
+        partition: Partition, weights: NDArray[Any], tids: NDArray[Any]
+    ) -> NDArray[np.int32]:
+        idle = unweighted_idle(trace, weights, tids)
+        return np.where(idle, np.int32(IDLE_WEIGHT), _clamped_weights(partition, weights))
+
+    return ComputedColumn(weights_of, (weights, tids), partition)
 
 
 def _clamped_weights(

@@ -24,6 +24,7 @@ from converter.ir.columns import (
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import (
     BooleanClass,
+    BytesClass,
     FieldClass,
     FloatClass,
     IntegerClass,
@@ -161,6 +162,11 @@ class Fitter:
             if index in kept or any(index == other for other, _ in trailing):
                 continue
             what = f"{field.name!r} of {name}"
+            is_native = isinstance(field.type, BytesClass) and field.type.is_native
+            if is_native and not self._projection.is_own:
+                words = f"words after the records of {name}"
+                plan.lose(LossKind.DROPPED, words, LossClass.DETAIL, Aspect.NATIVE)
+                continue
             if not support.arguments:
                 plan.lose(LossKind.DROPPED, f"field {what}")
                 continue

@@ -87,5 +87,10 @@ def as_scheduled(partition: Partition, projection: Projection) -> Partition:
         missing = threads < 0
         if tids is not None and missing.any():
             found = projection.thread_of_tid(tids)
-            partition = partition.moved(thread=np.where(missing, found, threads).astype(np.int32))
+            threads = np.where(missing, found, threads).astype(np.int32)
+            partition = partition.moved(thread=threads)
+        waker = partition.event_class.index_of(Role.WAKER_TID)
+        if waker is not None and not (threads < 0).any():
+            # The record says it as its thread.
+            partition = partition.without_field(waker)
     return on_threads_by_tid(partition, projection)

@@ -1,0 +1,207 @@
+"""Scheduling records with weights, as formats without them say the same: idle tasks, priorities, wakers.
+
+In the Fuchsia trace format a thread is the idle one of its CPU if its weight is the lowest Int32 or, in records without
+weights, if its priority is 0 and it has no known process; other weights are shown as priorities ("Context Switch
+Record"). A wakeup makes a thread runnable, which viewers of other formats read from a waking alone. Such records are
+recognised by their fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import constant_column
+from converter.ir.distinct_values import map_distinct
+from converter.ir.events import Batch, EventClass, Field, Table
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.projection.domain.sched_conventions import (
+    IDLE_WEIGHT,
+    INCOMING_WEIGHT,
+    OUTGOING_WEIGHT,
+    WEIGHT,
+    is_unweighted,
+    unweighted_idle,
+)
+from converter.projection.domain.thread_states import ThreadState
+from converter.projection.losses import LossKind, LossReport
+
+_IDLE_TID: Final = 0
+#: Linux's priority of idle tasks.
+_IDLE_PRIORITY: Final = 120
+_TARGET_CPU: Final = Field("target_cpu", IntegerClass(32, True), Role.TARGET_CPU)
+_TASKS: Final = (
+    (Role.PREV_TID, Role.PREV_PID, Role.PREV_PRIORITY, OUTGOING_WEIGHT),
+    (Role.NEXT_TID, Role.NEXT_PID, Role.NEXT_PRIORITY, INCOMING_WEIGHT),
+)
+_WAITING: Final = "threads that wait after a wakeup: they are shown as runnable, not as waking"
+_UNKNOWN: Final = "states of threads that the format does not have: they are shown as runnable"
+
+_Column = Callable[[], Any]
+
+
+def as_priorities(trace: Trace, report: LossReport) -> Trace:
+    """Return the trace whose idle tasks are number 0, with priorities for weights, and wakeups by their wakers."""
+    kinds = trace.semantics.kinds
+    semantics = trace.semantics
+    if kinds is not None and Kind.SCHED_WAKEUP in kinds:
+        semantics = replace(semantics, kinds=kinds | {Kind.SCHED_WAKING})
+    result = dataclasses.replace(trace, event_classes=[], semantics=semantics)
+    result.make_batches = _Rewriter(trace, result, report).batches
+    return result
+
+
+def _idle_tasks(
+    trace: Trace, event_class: EventClass, table: Table, tid: Role
+) -> Callable[[], NDArray[np.bool_]] | None:
+    """Return what computes which rows of a switch have an idle task in a role; None for a class that says nothing."""
+    _, _, priority, weight = next(one for one in _TASKS if one[0] is tid)
+    index = _index(event_class, weight)
+    if index is not None:
+        weights = table.lazy(index)
+        return lambda: np.asarray(weights()) == IDLE_WEIGHT
+    index, tid_index = event_class.index_of(priority), event_class.index_of(tid)
+    if index is None or tid_index is None or not is_unweighted(event_class):
+        return None
+    idle = unweighted_idle(
+        trace, np.asarray(table.column(index)), np.asarray(table.column(tid_index))
+    )
+    return lambda: idle
+
+
+def _index(event_class: EventClass, field: Field) -> int | None:
+    return next((i for i, one in enumerate(event_class.fields) if one == field), None)
+
+
+class _Rewriter:
+    def __init__(self, source: Trace, result: Trace, report: LossReport) -> None:
+        self._source = source
+        self._result = result
+        self._report = report
+        self._thread_of_tid: dict[int, int] = {}
+        self._threads = 0
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self._source.batches():
+            classes = self._source.event_classes
+            for event_class in classes[len(self._result.event_classes) :]:
+                self._result.add_class(_rewritten_class(event_class))
+            yield self._rewritten(batch)
+
+    def _rewritten(self, batch: Batch) -> Batch:
+        tables = dict(batch.tables)
+        thread = batch.thread
+        for number, table in batch.tables.items():
+            own = self._source.event_classes[number]
+            if own is self._result.event_classes[number] or not len(table):
+                continue
+            if own.kind is Kind.SCHED_SWITCH:
+                self._report_states(batch, number)
+                tables[number] = _with_idle_tasks(self._source, own, table)
+                continue
+            at = batch.positions(number)
+            self._report.add(LossKind.CHANGED, _WAITING, len(at), int(batch.ts[at].min()))
+            threads = self._wakers(own, table)
+            if (threads >= 0).any():
+                thread = np.array(thread) if thread is batch.thread else thread
+                thread[at] = np.where(thread[at] >= 0, thread[at], threads)
+            if own.index_of(Role.TARGET_CPU) is None:
+                columns: list[Any] = [*table.lazy_columns(), batch.cpu[at]]
+                tables[number] = Table(len(table), columns)
+        if tables == batch.tables and thread is batch.thread:
+            return batch
+        return Batch(
+            ts=batch.ts,
+            class_id=batch.class_id,
+            row=batch.row,
+            tables=tables,
+            thread=thread,
+            cpu=batch.cpu,
+            track=batch.track,
+        )
+
+    def _report_states(self, batch: Batch, number: int) -> None:
+        """Report states that the format does not have."""
+        index = self._source.event_classes[number].index_of(Role.PREV_STATE)
+        states = None if index is None else batch.tables[number].column(index)
+        if isinstance(states, np.ndarray):
+            count = int(np.count_nonzero(states > max(ThreadState)))
+            first = int(batch.ts[batch.positions(number)].min())
+            self._report.add(LossKind.CHANGED, _UNKNOWN, count, first)
+
+    def _wakers(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
+        """Return the waking threads: those that wakeups name, else the woken ones, as importers have it."""
+        for thread in self._source.threads[self._threads :]:
+            self._thread_of_tid.setdefault(thread.tid, self._threads)
+            self._threads += 1
+        for role in (Role.WAKER_TID, Role.TID):
+            index = event_class.index_of(role)
+            column = None if index is None else table.column(index)
+            if isinstance(column, np.ndarray):
+                return map_distinct(column, lambda tid: self._thread_of_tid.get(tid, -1))
+        return constant_column(np.int32(-1), len(table))
+
+
+def _rewritten_class(event_class: EventClass) -> EventClass:
+    """Return the class with priorities for weights; the same object if it has none."""
+    fields = list(event_class.fields)
+    if _is_waking(event_class):
+        _give_role(fields, WEIGHT, Role.PRIORITY)
+        if event_class.index_of(Role.TARGET_CPU) is None:
+            fields.append(_TARGET_CPU)
+        return replace(event_class, kind=Kind.SCHED_WAKING, fields=tuple(fields))
+    if event_class.kind is not Kind.SCHED_SWITCH:
+        return event_class
+    for _, _, priority, weight in _TASKS:
+        _give_role(fields, weight, priority)
+    if tuple(fields) != event_class.fields or is_unweighted(event_class):
+        # Another object even if it is equal: its columns differ.
+        return replace(event_class, fields=tuple(fields))
+    return event_class
+
+
+def _is_waking(event_class: EventClass) -> bool:
+    """Return True if a class is that of such wakeups: tracepoints have names, and ids of kernels fewer bits."""
+    if event_class.kind is not Kind.SCHED_WAKEUP or event_class.name:
+        return False
+    index = event_class.index_of(Role.TID)
+    return index is not None and event_class.fields[index].type == IntegerClass(64)
+
+
+def _give_role(fields: list[Field], weight: Field, priority: Role) -> None:
+    """Make a weight the priority of a class that has no other."""
+    if weight in fields and all(field.role is not priority for field in fields):
+        fields[fields.index(weight)] = replace(weight, role=priority)
+
+
+def _with_idle_tasks(trace: Trace, event_class: EventClass, table: Table) -> Table:
+    columns: list[Any] = table.lazy_columns()
+    for tid, pid, priority, weight in _TASKS:
+        idle = _idle_tasks(trace, event_class, table, tid)
+        if idle is None:
+            continue
+        for role in (tid, pid):
+            index = event_class.index_of(role)
+            if index is not None:
+                columns[index] = _where(idle, _IDLE_TID, table.lazy(index))
+        index = event_class.index_of(priority)
+        if index is None:
+            index = _index(event_class, weight)
+        if index is not None:
+            columns[index] = _where(idle, _IDLE_PRIORITY, table.lazy(index))
+    return Table(len(table), columns)
+
+
+def _where(idle: Callable[[], NDArray[np.bool_]], value: int, column: _Column) -> _Column:
+    def replaced() -> NDArray[Any]:
+        own = np.asarray(column())
+        return np.where(idle(), own.dtype.type(value), own)
+
+    return replaced

@@ -178,6 +178,9 @@ def split_trace(
 
     Numbers start at 0.
     """
+    if outputs.format.name == trace.format and trace.keep_records is not None:
+        # Batches are read before a writer sees the first part.
+        trace.keep_records()
     if isinstance(division, Division):
         yield from _side_by_side(trace, division, outputs)
         return

@@ -225,6 +225,8 @@ class Trace:
     seeking: Seeking | None = None
     #: Skips events of classes that are not wanted, from now on; returns True if there are any.
     leave_out: Callable[[Callable[[EventClass], bool]], bool] | None = None
+    #: Asks the reader to keep the records of events, which the same format's writer copies into parts of the trace.
+    keep_records: Callable[[], None] | None = None
 
     def batches(self) -> Iterator[Batch]:
         """Decode batch after batch, in stream order.
@@ -360,7 +362,7 @@ class Trace:
         """
         self.make_batches = _closed
         self.source_batches = self.describe = self.check = None
-        self.progress = self.seeking = self.leave_out = None
+        self.progress = self.seeking = self.leave_out = self.keep_records = None
 
     def watch(self, passed: Callable[[int], None]) -> None:
         """Call `passed`, from now on, with the number of events of a pass that have been written, starting with 0."""

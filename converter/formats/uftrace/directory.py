@@ -33,6 +33,10 @@ class DataDirectory:
         #: True while a writer copies records: tables have them, and exits the times that a recorder has estimated.
         self.keeps_records = False
 
+    def keep_records(self) -> None:
+        """Give tables the records of their events, from the next pass on."""
+        self.keeps_records = True
+
     def __contains__(self, name: str) -> bool:
         return name in self._known
 

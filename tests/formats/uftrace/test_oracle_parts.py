@@ -19,6 +19,7 @@ from support.uftrace_files import (
     Directory,
     calls,
     events,
+    flawed,
 )
 from support.uftrace_kernel_files import info
 from support.uftrace_oracle import VERSIONS, needs_uftrace, run
@@ -27,6 +28,7 @@ from support.uftrace_recordings import comparable, recording, replayed
 import converter
 from converter.formats.uftrace.layout import Feature
 from converter.formats.uftrace.report.lines import print_report
+from converter.ir.kinds import Kind
 from converter.selection.select import select
 from converter.selection.selection import Selection
 
@@ -275,3 +277,23 @@ def test_a_recording_that_has_come_through_another_format_is_shown_as_before(tmp
             if "/* linux:" not in line
         ]
         assert "\n".join(shown) == SHOWN.replace("() {\n", "() {{\n").format(name="fork")
+
+
+def test_each_process_has_the_records_that_it_has_in_the_recording(tmp_path):
+    path = forked(tmp_path / "data")
+    converter.split(path, tmp_path / "part.uftrace", "process", target_format="uftrace")
+    for tid in (TID, CHILD):
+        name = f"{tid}.dat"
+        assert (tmp_path / f"part-pid{tid}.uftrace" / name).read_bytes() == (
+            path / name
+        ).read_bytes()
+
+
+def test_a_part_has_the_names_that_tasks_were_given_before_it(tmp_path):
+    path = flawed(tmp_path / "data")
+    for since, expected in (("+11ns", 1), ("+13ns", 1)):
+        part(path, tmp_path / since, since=since)
+        again = converter.read(tmp_path / since)
+        told = [held["comm"] for _, kind, *_, held in events(again) if kind is Kind.TASK_RENAME]
+        assert told == [b"worker"] * expected
+        assert [thread.name for thread in again.threads] == ["app", "worker"]

@@ -120,6 +120,7 @@ class _Reader:
         # A forked task leaves the functions that its parent has entered.
         trace.semantics = Semantics(lone_ends=True)
         trace.sidecar["uftrace"] = {"directory": directory}
+        trace.keep_records = directory.keep_records
         self._info = parse_info(
             text[header.header_size :], header.header_size, directory.warn_of_info
         )

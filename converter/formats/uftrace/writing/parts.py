@@ -126,6 +126,11 @@ class RecordOutput:
             self._files[thread] = self._sink.create(name)
         return self._files[thread]
 
+    @property
+    def threads(self) -> list[int]:
+        """The threads that have records."""
+        return sorted(self._files)
+
     def finish(self, *, has_kernel_events: bool) -> None:
         """Copy the files that have no events; tasks without any have an empty file."""
         written = {f"{self._trace.threads[thread].tid}.dat" for thread in self._files}

@@ -60,6 +60,8 @@ class PerfOutput:
         self._trace = trace
         self._sink = sink
         self._files: dict[int, Sink] = {}
+        #: The tasks that have a name in these files.
+        self.named: set[int] = set()
 
     @property
     def has_events(self) -> bool:
@@ -94,10 +96,17 @@ class PerfOutput:
                 width = packed.dtype.itemsize
                 offsets = (ends - sizes)[at[chosen], None] + np.arange(width)
                 data[offsets] = np.frombuffer(packed[chosen].tobytes(), np.uint8).reshape(-1, width)
-            number = max(cpu, 0)
-            if number not in self._files:
-                self._files[number] = self._sink.create(f"perf-cpu{number}.dat")
-            self._files[number].write(data.data)
+            self._file(max(cpu, 0)).write(data.data)
+
+    def append(self, records: bytes) -> None:
+        """Append records that are later than all others."""
+        if records:
+            self._file(0).write(records)
+
+    def _file(self, number: int) -> Sink:
+        if number not in self._files:
+            self._files[number] = self._sink.create(f"perf-cpu{number}.dat")
+        return self._files[number]
 
     def _records(self, event_class: EventClass, table: Table) -> NDArray[Any]:
         """Return the records of a table, still without times."""
@@ -115,6 +124,7 @@ class PerfOutput:
             packed = np.zeros(len(table), dtype)
             packed["comm"] = texts[: len(table)]
             packed["pid"], packed["tid"] = columns[0], columns[1]
+            self.named.update(values_of(np.asarray(columns[1])).tolist())
         else:
             packed = np.zeros(len(table), _LIFE)
             for name, column in zip(

@@ -87,14 +87,15 @@ def write(
         recording = recording_of(trace)
         if recording is None:
             return _written(_NewDirectory(trace, sink), trace.batches())
-        recording.keeps_records = True
+        kept = recording.keeps_records
+        recording.keep_records()
         try:
             batches = trace.batches()
             first, is_part = _first_batches(trace, batches)
             output = _Part(trace, sink, recording) if is_part else _NewDirectory(trace, sink)
             return _written(output, chain(first, batches))
         finally:
-            recording.keeps_records = False
+            recording.keeps_records = kept
     except TraceError as error:
         raise error.within(format="uftrace") from None
 
@@ -331,12 +332,25 @@ class _Part(_Output):
 
     def __init__(self, trace: Trace, sink: Sink, recording: DataDirectory) -> None:
         self._records = RecordOutput(trace, sink, recording)
+        self._has_perf_files = bool(recording.header.features & Feature.PERF_EVENT)
         super().__init__(trace, sink, Tasks(trace), self._records)
 
     def finish(self) -> None:
-        """Copy the files that have no events."""
+        """Copy the files that have no events, and keep the names of tasks that were told before the part."""
+        if self._has_perf_files:
+            threads = [thread for thread in self._records.threads if self._is_renamed(thread)]
+            names = name_records(self._trace, self._tasks, threads, self._end + 2)
+            self._perf.append(names)
         self._kernel.finish(self._sink)
         self._records.finish(has_kernel_events=self._kernel.has_events)
+
+    def _is_renamed(self, thread: int) -> bool:
+        """Return True if nothing in the part says what a thread is called."""
+        known = self._trace.threads[thread]
+        return (
+            known.name != self._trace.processes[known.process].name
+            and known.tid not in self._perf.named
+        )
 
 
 def _selected(batch: Batch, which: NDArray[np.intp], classes: set[int]) -> Batch:

@@ -22,7 +22,15 @@ from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
 from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field, class_label
-from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
+from converter.ir.field_classes import (
+    ArrayClass,
+    BooleanClass,
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    StringClass,
+    Style,
+)
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.capabilities import (
@@ -48,8 +56,10 @@ from converter.projection.losses import Aspect, LossClass, LossKind
 #: A data location reaches 65,535 bytes: this many arguments with such texts, and the kernel's own fields, fit.
 MAX_ARGUMENTS = 24
 MAX_TEXT_BYTES = 2560
-#: The limit for classes with numbers only, whose records hold as many as occur.
+#: The limit for classes with no more texts than that, whose records hold as many numbers as occur.
 MAX_NUMBERS = 250
+_NUMBERS = (IntegerClass, BooleanClass)
+_TEXTS = (StringClass, BytesClass, FloatClass)
 #: The number of buffers, each of which has its own pages.
 MAX_BUFFERS = 255
 #: The largest time delta in a record's word; a longer one needs an extra record before it.
@@ -158,7 +168,8 @@ def held(event_class: EventClass) -> KindSupport | None:
         if named is None:
             return None
         support = named
-    if all(isinstance(field.type, IntegerClass) for field in event_class.fields):
+    texts = [field for field in event_class.fields if not isinstance(field.type, _NUMBERS)]
+    if len(texts) <= MAX_ARGUMENTS and all(isinstance(field.type, _TEXTS) for field in texts):
         return replace(support, holds=replace(capabilities(""), max_arguments=MAX_NUMBERS))
     return support
 

@@ -190,7 +190,11 @@ class PartitionProjection:
             self._projection.lose(LossKind.DROPPED, f"arguments beyond {limit}", partition)
             return parts
         self._projection.lose(
-            LossKind.LOWERED, f"arguments beyond {limit} in further instants", partition
+            LossKind.LOWERED,
+            f"arguments beyond {limit} in further instants",
+            partition,
+            None,
+            LossClass.SHOWN,
         )
         name = f"{class_label(partition.event_class)} (continued)"
         beyond = EventClass(Kind.TYPED, name)

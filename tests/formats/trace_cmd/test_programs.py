@@ -12,11 +12,14 @@ from support.small_traces import trace_of
 from support.strategies import traces
 from support.trace_cmd_writing import projected, written
 
+from converter.formats.trace_cmd.capabilities import capabilities
 from converter.ir.collect import collect
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import IntegerClass
+from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.losses import LossClass
+from converter.projection.project import project
 
 PROGRAMS = ("trace-cmd", "trace-cmd-3.4")
 
@@ -87,3 +90,39 @@ def test_negative_numbers_of_every_width_have_their_sign(program, arguments, tmp
     for line, row in zip(done.stdout.decode().splitlines()[1:], rows, strict=True):
         said = dict(one.split("=") for one in line.split() if "=" in one)
         assert [int(said[name], 0) for name in names] == list(row)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    ("texts", "numbers", "whole"),
+    [
+        (24, 0, True),
+        (24, 226, True),
+        (0, 250, True),
+        (24, 227, False),
+        (25, 0, False),
+        (0, 251, False),
+    ],
+)
+def test_fields_of_large_classes_are_in_one_line(program, texts, numbers, whole, tmp_path):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    fields = [Field(f"n{number}", IntegerClass(64)) for number in range(numbers)]
+    fields += [Field(f"t{number}", StringClass()) for number in range(texts)]
+    event = EventClass(Kind.TYPED, "e", "c", tuple(fields))
+    row = (*range(numbers), *(b"x" * 2559 for _ in range(texts)))
+    trace, report = project(
+        trace_of([event], [(0, 1, 0, 0, row)], tids=(7,)), capabilities("v6"), "x"
+    )
+    path = tmp_path / "a.dat"
+    path.write_bytes(written(trace, "v6"))
+    shown = [loss.what for loss in report if loss.loss_class is LossClass.SHOWN]
+    assert bool(shown) is not whole and all("further instants" in what for what in shown)
+    done = subprocess.run([program, "report", "-N", path], capture_output=True, check=True)
+    lines = done.stdout.decode().splitlines()[1:]
+    assert len(lines) == 1 if whole else len(lines) > 1
+    said = dict(one.split("=") for line in lines for one in line.split() if "=" in one)
+    if whole:
+        assert [said[field.name] for field in fields] == [
+            str(value) if isinstance(value, int) else value.decode() for value in row
+        ]

@@ -21,9 +21,10 @@ NO_LIMITS = {
         columnar/foreign._DEEPEST columnar/foreign._MAX_CPU columnar/own._MAX_CPU
         ctf/capabilities._MOST_PACKETS ctf/metadata/ctf2/json_values._LARGEST
         ctf/metadata/errors.MAX_ALIGNMENT ctf/metadata/errors.MAX_INTEGER_BITS
-        ctf/metadata/errors.MAX_LENGTH ctf/reading/packets.LARGEST_WINDOW
+        ctf/metadata/errors.MAX_LENGTH ctf/reading/clocks._MOST_TICKS
+        ctf/reading/packets.LARGEST_WINDOW ctf/reading/packets.MAX_CPU
         ctf/side_table._LARGEST ctf/streams/stream_types.MAX_ALIGNMENT
-        ctf/streams/tasks._MAX_CPUS ftrace/capabilities.MAX_ARGUMENTS
+        ctf/streams/tasks._MAX_CPUS ctf/writing/event_classes._MOST_DAYS ftrace/capabilities.MAX_ARGUMENTS
         ftrace/capabilities.MAX_BUFFERS ftrace/capabilities.MAX_NUMBERS
         ftrace/capabilities.MAX_TEXT_BYTES ftrace/capabilities._LONGEST_DELTA
         ftrace/plugins/kvm_texts._MAX_INSTRUCTION ftrace/print_format/nodes._MAX_HEIGHT

@@ -99,6 +99,12 @@ ACCEPTED = {
     + "struct inner { uint8_t a; }; struct outer { struct inner i; struct { uint8_t b; } j; };"
     "event { fields := struct outer; };",
     "names of underscores": fields("string _; string __; string ___;"),
+    "selector without labels for options": fields(
+        "enum : uint8_t { c } t; variant <t> { uint8_t a; } x;"
+    ),
+    "labels with spaces": fields(
+        'enum : uint8_t { " a ", " b " } t; variant <t> { uint8_t a; float b; } x;'
+    ),
     "names that clash without theirs": fields("uint8_t _a; uint8_t a; struct { uint8_t _; } s;"),
     "int as a name of a type": HEAD
     + TYPES
@@ -231,10 +237,6 @@ REFUSED = {
         "an enumeration",
     ),
     "selector that is not there": (fields("variant <t> { uint8_t a; } x;"), "no field 't'"),
-    "selector without labels for options": (
-        fields("enum : uint8_t { c } t; variant <t> { uint8_t a; } x;"),
-        "no label",
-    ),
     "length as a string": (fields('uint8_t a["x"];'), "an integer"),
     "length by a type": (fields("uint8_t a[uint8_t];"), "no field 'uint8_t'"),
     "alignment as a string": (fields('integer { size = 8; align = "8"; } x;'), "an integer"),
@@ -275,10 +277,6 @@ REFUSED = {
     "selector that is a text": (
         fields("string t; variant <t> { uint8_t a; } x;"),
         "an enumeration",
-    ),
-    "labels with spaces": (
-        fields('enum : uint8_t { " a ", " b " } t; variant <t> { uint8_t a; float b; } x;'),
-        "no label",
     ),
     "event id that is a structure": (HEAD + TRACE + "event { id = struct { }; };", "an integer"),
     "UUID that is too long": (

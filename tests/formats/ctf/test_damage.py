@@ -231,6 +231,57 @@ def test_counters_that_fall(tmp_path: Path) -> None:
     assert "packet_seq_num" in texts and "events_discarded" in texts
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_counters_of_few_bits_wrap_around(tmp_path: Path, bits: int) -> None:
+    last = (1 << bits) - 1
+    stream = Stream({"mark": ""})
+    numbers = [(last - 1, 0), (last, last - 1), (0, last), (3, 1), (last // 2 + 3, 1)]
+    packets = []
+    for time, (sequence, discarded) in enumerate(numbers, 1):
+        data = stream.packet(stream.record(0, time), begin=time)
+        head, rest = data[: 24 + 32], data[24 + 48 :]
+        counters = b"".join(value.to_bytes(bits // 8, "little") for value in (sequence, discarded))
+        less = 8 * (16 - len(counters))
+        sizes = [int.from_bytes(head[at : at + 8], "little") - less for at in (40, 48)]
+        head = head[:40] + b"".join(size.to_bytes(8, "little") for size in sizes)
+        packets.append(head + counters + rest)
+    path = stream.write(tmp_path / "t", *packets)
+    metadata = (path / "metadata").read_text()
+    for name in ("packet_seq_num", "events_discarded"):
+        metadata = metadata.replace(f"uint64_t {name}", f"uint{bits}_t {name}")
+    (path / "metadata").write_text(metadata)
+    trace = open_trace(path)
+    found = events_of(trace)
+    lost = [(name, fields) for _, name, fields in found if name != "mark"]
+    assert [fields.get("packets", fields["count"]) for _, fields in lost] == [
+        last - 1, 1, 2, 2, last // 2 - 1,
+    ]  # fmt: skip
+    assert len(found) == 5 + len(lost) and not trace.warnings
+    # Half of the numbers back is no wrap.
+    back = packets[3].replace(packets[3][56 : 56 + bits // 8], packets[0][56 : 56 + bits // 8], 1)
+    trace = open_trace(stream.write(tmp_path / "u", packets[3], packets[1], back))
+    (tmp_path / "u" / "metadata").write_text(metadata)
+    trace = open_trace(tmp_path / "u")
+    assert len([name for _, name, _ in events_of(trace) if name == "mark"]) == 3
+    assert any("packet_seq_num" in str(warning) for warning in trace.warnings)
+
+
+def test_numbers_of_packets_that_stay_0_count_nothing(tmp_path: Path) -> None:
+    stream = Stream({"mark": ""})
+    packets = [stream.packet(stream.record(0, time), begin=time) for time in (1, 2, 3)]
+    trace = open_trace(stream.write(tmp_path / "t", *packets))
+    assert len(events_of(trace)) == 3 and not trace.warnings
+
+
+def test_options_that_no_label_selects(tmp_path: Path) -> None:
+    """Section 4.2.2: a tag need not be a label. No record can then have the variant."""
+    stream = Stream({"e": "enum : uint8_t { c } tag; variant <tag> { uint8_t a; } v;", "f": ""})
+    packet = stream.packet([stream.record(1, 1), stream.record(0, 2, b"\0\1")], begin=1)
+    trace = open_trace(stream.write(tmp_path / "t", packet))
+    assert [name for _, name, _ in events_of(trace)] == ["f"]
+    assert any("selects no option" in str(warning) for warning in trace.warnings)
+
+
 def test_a_record_without_bits_is_no_endless_loop(tmp_path: Path) -> None:
     metadata = (
         "/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = le; }; stream { };"

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
+from converter.errors import TraceError
 from converter.formats.ctf.metadata.field_classes import ByteOrder, Structure
 
+#: The last minor version of CTF 1.
+MINOR_VERSION: Final = 8
 #: LTTng's names for log levels, by their CTF 1.8 number (lttng/ust-events.h; lttng-tools, CTF 2 output).
 LOG_LEVELS: Final = (
     "emergency",
@@ -106,3 +109,5 @@ class TraceClass:
     other_attributes: int = 0
     #: Accepted oddities: (line, column, text).
     remarks: list[tuple[int, int, str]] = field(default_factory=list)
+    #: Defects of the metadata that leave everything readable.
+    warnings: list[TraceError] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from converter.formats.ctf.layout import PACKET_MAGIC
 from converter.formats.ctf.streams.files import no_columns
 from converter.formats.ctf.streams.scan import PACKET, REGISTERS, Scanner
-from converter.formats.ctf.streams.stream_files import StreamFile
+from converter.formats.ctf.streams.stream_files import StreamFile, counted
 
 #: The most that is read of a packet's header and context.
 _HEAD: Final = 1 << 12
@@ -118,7 +118,7 @@ def _follows(
         return True
     is_later = True
     if first.sequence is not None and last.sequence is not None:
-        is_later = first.sequence > last.sequence
+        is_later = bool(counted(last.sequence, first.sequence, file.type.sequence_bits))
     if first.begin is not None and last.begin is not None and file.type.begin_bits == 64:
         is_later = is_later and first.begin >= last.begin
     return is_later or Copies(stream).has(file, first.offset)

@@ -32,7 +32,12 @@ from converter.formats.ctf.streams.scan import (
     TRUNCATED,
     Scanner,
 )
-from converter.formats.ctf.streams.stream_files import StreamFile, StreamState, updated_clock
+from converter.formats.ctf.streams.stream_files import (
+    StreamFile,
+    StreamState,
+    counted,
+    updated_clock,
+)
 from converter.formats.ctf.streams.stream_types import RecordType
 from converter.limits import limit
 from converter.storage.window_memory import WindowMemory
@@ -377,27 +382,31 @@ class _Scan:
         state = self._state
         ts = self._scanner.time(self._scanner.clock)
         if sequence is not None:
-            if state.sequence is not None and sequence > state.sequence + 1:
-                self._add_lost(events, LOST_PACKETS, sequence - state.sequence - 1, ts)
-            elif state.sequence is not None and sequence <= state.sequence:
+            before = state.sequence
+            risen = 1 if before is None else counted(before, sequence, self._type.sequence_bits)
+            # A number that stays 0 counts nothing.
+            if not risen and (before, sequence) != (0, 0):
                 self._damage(
                     self._scanner.packet_start,
                     field="packet.packet_seq_num",
-                    expected=f"more than {state.sequence}",
+                    expected=f"more than {before}",
                     found=sequence,
                 )
+            elif risen is not None and risen > 1:
+                self._add_lost(events, LOST_PACKETS, risen - 1, ts)
             state.sequence = sequence
         if discarded is not None:
             before = state.discarded if state.discarded is not None else 0
-            if discarded > before:
-                self._add_lost(events, LOST_EVENTS, discarded - before, ts)
-            elif discarded < before:
+            lost = counted(before, discarded, self._type.discarded_bits)
+            if lost is None:
                 self._damage(
                     self._scanner.packet_start,
                     field="packet.events_discarded",
                     expected=f"{before} or more",
                     found=discarded,
                 )
+            elif lost:
+                self._add_lost(events, LOST_EVENTS, lost, ts)
             state.discarded = discarded
 
     def _add_lost(self, events: Events, number: int, count: int, ts: int | None) -> None:

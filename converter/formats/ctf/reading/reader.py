@@ -139,7 +139,9 @@ class _Reader:
             used = {file.type.stream.clock for file, _ in directory.files}
             known = directory.trace.clocks
             own = [known[name] for name in sorted(used) if name in known]
-            for ignored in filter(None, map(ignored_offset, own)):
+            # A side table has the clock as it was.
+            stated = own if self._side_table is None else []
+            for ignored in filter(None, map(ignored_offset, stated)):
                 self._warn(
                     ignored.within(path=os.path.join(self._name, directory.path, METADATA_NAME))
                 )

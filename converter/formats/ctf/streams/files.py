@@ -115,6 +115,8 @@ def traces_in(
             continue
         try:
             directory = _read_metadata(source, path)
+            for warning in directory.trace.warnings:
+                warn(warning.within(path=directory.relative(METADATA_NAME)))
         except TraceError as error:
             failure = error
             warn(error)

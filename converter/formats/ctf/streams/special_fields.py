@@ -93,12 +93,12 @@ def is_integer(declared: FieldDeclaration | None) -> bool:
     )
 
 
-def begin_bits(*structures: Structure | None) -> int:
-    """Return the number of the clock's bits that packets have at their beginning."""
+def bits_of(role: FieldRole, *structures: Structure | None) -> int:
+    """Return the number of bits of the field that has a role in packets, 64 if there is none."""
     for structure in structures:
         for item in fields_in(structure):
-            if isinstance(item, FixedInteger) and FieldRole.TIMESTAMP in item.roles:
-                return item.length
+            if isinstance(item, FixedInteger) and role in item.roles:
+                return min(item.length, 64)
     return 64
 
 

@@ -34,6 +34,14 @@ def updated_clock(clock: int, value: int, bits: int) -> int:
     return (later if value >= clock & mask else later + mask + 1) & (1 << 64) - 1
 
 
+def counted(before: int, value: int, bits: int) -> int | None:
+    """Return by how much a counter of `bits` bits has risen, None if it has fallen rather than wrapped around."""
+    if value >= before:
+        return value - before
+    risen = value - before & (1 << bits) - 1
+    return risen if bits < 64 and risen < 1 << bits - 1 else None
+
+
 class PacketRange(NamedTuple):
     """The range of packets of a file that is read, in bytes, and the stream state before it (None: unchanged)."""
 

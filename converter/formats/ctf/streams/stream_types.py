@@ -47,7 +47,7 @@ from converter.formats.ctf.streams.program import Decoder, Registers, State
 from converter.formats.ctf.streams.scan import FIRST_FREE, REGISTERS
 from converter.formats.ctf.streams.scan_programs import Program
 from converter.formats.ctf.streams.special_fields import (
-    begin_bits,
+    bits_of,
     header_special,
     integer_member,
     nothing_special,
@@ -113,7 +113,10 @@ class StreamType:
         self._types: dict[int, RecordType | None] = {}
         packet = (trace.packet_header, stream.packet_context)
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
-        self.begin_bits = begin_bits(*packet)
+        #: The bits of the clock's value where packets begin, and of their counters: they wrap around.
+        self.begin_bits = bits_of(FieldRole.TIMESTAMP, *packet)
+        self.sequence_bits = bits_of(FieldRole.SEQUENCE_NUMBER, *packet)
+        self.discarded_bits = bits_of(FieldRole.DISCARDED, *packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
         self._names = frozenset(record.name for record in stream.events.values())
         #: The CPU of records whose packets name none.

@@ -43,6 +43,8 @@ _ROOM_SECONDS: Final = 86_400
 _ROOM_TICKS: Final = 1 << 61
 #: Days whose nanoseconds are exact in a 64-bit float.
 _EXACT_DAYS: Final = 100
+#: An offset of more is no time: 292 years in nanoseconds are 63 bits.
+_MOST_DAYS: Final = 100_000
 
 
 def frequency_of(clock: ClockDomain) -> int:
@@ -75,8 +77,10 @@ def shift_for(clock: ClockDomain, first: int, *, in_order: bool) -> int:
     frequency = frequency_of(clock)
     if first >= 0:
         days = first // frequency // _ROOM_SECONDS
-        exact = frequency == _NANOSECONDS or days < _EXACT_DAYS
-        return 0 if exact or not in_order else -days * _ROOM_SECONDS * frequency
+        rounded = frequency != _NANOSECONDS and _EXACT_DAYS <= days < _MOST_DAYS
+        if not rounded or not in_order or clock.epoch_ns is not None:
+            return 0
+        return -days * _ROOM_SECONDS * frequency
     room = min(_ROOM_SECONDS * frequency, _ROOM_TICKS)
     seconds = -((first - room) // frequency)
     return min(seconds * frequency, (1 << 63) - 1)

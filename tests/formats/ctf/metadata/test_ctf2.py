@@ -11,6 +11,7 @@ from hypothesis import given
 from support.ctf2_fragments import PREAMBLE, STREAM, U8, sequence, structure
 from support.ctf_metadata_strategies import trace_classes
 
+from converter.errors import TraceError
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence
 from converter.formats.ctf.metadata.files import PACKET_MAGIC, parse_metadata
 from converter.formats.ctf.metadata.trace_class import TraceClass
@@ -150,6 +151,25 @@ def test_a_sequence_in_packets(order: str) -> None:
         )
 
     assert parse_metadata(packet(text[:30]) + packet(text[30:])) == parse_metadata(text)
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("header", [44, 48])
+def test_packets_that_say_the_size_of_their_header(order: str, header: int) -> None:
+    """CTF2-PMETA-1.0, which ignores checksums."""
+    text = sequence(STREAM)
+
+    def packet(part: bytes, size: int = 8 * header) -> bytes:
+        bits = 8 * (header + len(part))
+        fields = PACKET_MAGIC, bytes(range(16)), 7, bits, bits + 24, 0, 0, 1, 2, 0, size
+        return (
+            struct.pack(order + "I16sIIIBBBBB3xI", *fields).ljust(header, b"\1") + part + bytes(3)
+        )
+
+    assert parse_metadata(packet(text[:30]) + packet(text[30:])) == parse_metadata(text)
+    for size in (8 * 43, 8 * header + 1, 8 * (header + len(text)) + 8):
+        with pytest.raises(TraceError, match=r"header_size|content_size"):
+            parse_metadata(packet(text, size))
 
 
 @given(trace=trace_classes(version=2))

@@ -211,6 +211,34 @@ def test_metadata_in_packets(order: ByteOrder) -> None:
     assert parse_metadata(data + b"\0\0").byte_order == order
 
 
+@pytest.mark.parametrize("size", [1, 36, 37])
+def test_a_rest_behind_the_last_packet(size: int) -> None:
+    """What is shorter than a header is no packet: Babeltrace warns of it, too."""
+    data = packed(TRACE.encode(), None, "little") + b"x" * size
+    if size == 37:
+        with pytest.raises(TraceError, match="magic"):
+            parse_metadata(data)
+        return
+    (warning,) = parse_metadata(data).warnings
+    assert warning.field == "metadata.packet header" and warning.found == size
+    with pytest.raises(TraceError, match="packet header"):
+        parse_metadata(data[:20])
+
+
+@pytest.mark.parametrize("minor", [-1, 0, 3, 7, 8, 9])
+def test_minor_versions(minor: int) -> None:
+    text = HEAD + TRACE.replace("minor = 8", f"minor = {minor}")
+    if not 0 <= minor <= 8:
+        with pytest.raises(TraceError, match=r"trace\.minor|at least 0"):
+            parse_metadata(text.encode())
+        return
+    trace = parse_metadata(text.encode())
+    assert trace.version == (1, 8) and not trace.warnings
+    assert [what for *_, what in trace.remarks] == (
+        [] if minor == 8 else [f"version 1.{minor} is read as 1.8"]
+    )
+
+
 def test_padding_between_packets() -> None:
     data = bytearray(packed(TRACE.encode(), None, "little"))
     data += bytes(64)

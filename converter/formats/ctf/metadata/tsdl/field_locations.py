@@ -31,6 +31,7 @@ from converter.formats.ctf.metadata.field_classes import (
 )
 from converter.formats.ctf.metadata.tsdl.plain_types import is_character, text_of
 from converter.formats.ctf.metadata.tsdl.types import (
+    NO_LABEL,
     ArrayType,
     DeclaredType,
     MemberType,
@@ -78,6 +79,8 @@ class TypeResolver:
         self._closed: dict[int, tuple[FieldDeclaration, int]] = {}
         self._depth = 0
         self._by_name: dict[int, tuple[Structure, dict[str, Member]]] = {}
+        #: Accepted defects: (offset, text).
+        self.warnings: list[tuple[int, str]] = []
         #: True if a location was found since this was last cleared.
         self._located = False
 
@@ -186,8 +189,7 @@ class TypeResolver:
             for option, shown in zip(declared.options, names, strict=True)
         ]
         if not any(option.ranges for option in options):
-            message = "no label of the enumeration is the name of an option"
-            raise self._positions.error(declared.selector.offset, message)
+            self.warnings.append((declared.selector.offset, NO_LABEL))
         return Variant(location, tuple(options))
 
     def _locate(self, reference: Reference) -> tuple[Location, FieldDeclaration]:

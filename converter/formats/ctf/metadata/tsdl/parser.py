@@ -54,8 +54,8 @@ def native_byte_order(tokens: Iterator[Token]) -> ByteOrder | None:
 
 def parse_blocks(
     reader: TokenReader, byte_order: ByteOrder
-) -> tuple[list[Block], list[tuple[int, str]]]:
-    """Return the blocks of a text in order, and remarks about it: (offset, text).
+) -> tuple[list[Block], list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return the blocks of a text in order, and remarks about it and warnings: (offset, text).
 
     Raises:
         TraceError: the text is not valid TSDL; names line and column.
@@ -64,7 +64,7 @@ def parse_blocks(
     parser = _BlockParser(reader, byte_order)
     while reader.peek().kind is not TokenKind.END:
         parser.statement()
-    return parser.blocks, parser.types.remarks
+    return parser.blocks, parser.types.remarks, parser.types.warnings
 
 
 class _BlockParser:

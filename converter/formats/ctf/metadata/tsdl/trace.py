@@ -21,6 +21,7 @@ from converter.formats.ctf.metadata.field_classes import (
 )
 from converter.formats.ctf.metadata.field_trees import fields_in, roles_in
 from converter.formats.ctf.metadata.trace_class import (
+    MINOR_VERSION,
     ClockClass,
     EventRecordClass,
     StreamClass,
@@ -85,7 +86,7 @@ class _TraceBuilder:
         order = native_byte_order(tokens(self._text))
         trace.byte_order = order or "little"
         reader = TokenReader(tokens(self._text), self._positions)
-        blocks, remarks = parse_blocks(reader, trace.byte_order)
+        blocks, remarks, warnings = parse_blocks(reader, trace.byte_order)
         for offset, message in remarks:
             self._remark(offset, message)
         named: dict[str, list[Block]] = {}
@@ -107,6 +108,8 @@ class _TraceBuilder:
                 build(block)
         for stream in trace.streams.values():
             stream.clock = self._clock_of(stream)
+        for offset, message in dict.fromkeys(warnings + self._resolver.warnings):
+            trace.warnings.append(self._positions.error(offset, message))
         return trace
 
     def _signature(self) -> None:
@@ -180,15 +183,18 @@ class _TraceBuilder:
     def _trace_block(self, block: Block) -> None:
         trace = self._trace
         self._check_attributes(block, {"major", "minor", "uuid", "byte_order"}, {"packet.header"})
-        for name, wanted in (("major", 1), ("minor", 8)):
+        for name, wanted in (("major", 1), ("minor", MINOR_VERSION)):
             version = self._integer(block, name)
             if version is None:
                 raise self._positions.error(block.offset, f"the trace has no {name} version")
             if version != wanted:
                 place = block.values[name].offset
-                raise self._positions.error(
-                    place, expected=str(wanted), found=version, field=f"trace.{name}"
-                )
+                if name == "major" or not 0 <= version < wanted:
+                    raise self._positions.error(
+                        place, expected=str(wanted), found=version, field=f"trace.{name}"
+                    )
+                # GstShark says that its traces are of CTF 1.3.
+                self._remark(place, f"version 1.{version} is read as 1.{MINOR_VERSION}")
         order = block.values.get("byte_order")
         if order is None:
             raise self._positions.error(block.offset, "the trace has no byte_order")

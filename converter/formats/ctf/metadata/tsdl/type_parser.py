@@ -13,6 +13,7 @@ from converter.formats.ctf.metadata.tsdl.lexer import C_TYPE_WORDS, KEYWORDS, To
 from converter.formats.ctf.metadata.tsdl.plain_types import PlainTypeParser, as_text
 from converter.formats.ctf.metadata.tsdl.tokens import TokenReader
 from converter.formats.ctf.metadata.tsdl.types import (
+    NO_LABEL,
     ArrayType,
     DeclaredType,
     MemberType,
@@ -42,6 +43,11 @@ class TypeParser:
             "floating_point": self._plain.floating_point,
             "string": self._plain.string,
         }
+
+    @property
+    def warnings(self) -> list[tuple[int, str]]:
+        """Accepted defects: (offset, text)."""
+        return self._plain.warnings
 
     @property
     def remarks(self) -> list[tuple[int, str]]:
@@ -300,7 +306,7 @@ class TypeParser:
             self._refuse(selector, "what selects an option must be an enumeration")
         labels = {mapping.name for mapping in target.mappings}
         if not any(option.name in labels or option.name[1:] in labels for option in options):
-            self._refuse(selector, "no label of the enumeration is the name of an option")
+            self.warnings.append((selector.offset, NO_LABEL))
 
     def _enumeration(self) -> FixedInteger:
         reader = self._reader

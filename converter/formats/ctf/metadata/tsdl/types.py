@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 from converter.formats.ctf.metadata.field_classes import (
     FixedBits,
@@ -12,6 +12,8 @@ from converter.formats.ctf.metadata.field_classes import (
     Text,
 )
 
+#: What is said of a variant whose options nothing can select, which section 4.2.2 allows.
+NO_LABEL: Final = "no label of the enumeration is the name of an option"
 #: Types that are the same wherever they are used.
 Plain = FixedInteger | FixedBits | FixedFloat | Text
 

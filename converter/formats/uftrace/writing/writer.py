@@ -336,7 +336,7 @@ class _Part(_Output):
         super().__init__(trace, sink, Tasks(trace), self._records)
 
     def finish(self) -> None:
-        """Copy the files that have no events, and keep the names of tasks that were told before the part."""
+        """Copy the files that have no events, and keep the names of tasks from before the part."""
         if self._has_perf_files:
             threads = [thread for thread in self._records.threads if self._is_renamed(thread)]
             names = name_records(self._trace, self._tasks, threads, self._end + 2)

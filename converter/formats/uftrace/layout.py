@@ -108,6 +108,8 @@ class EventId(IntEnum):
     DIFF_PMU_BRANCH = 100_010
     WATCH_CPU = 100_011
     WATCH_VAR = 100_012
+    #: Since feature CALLSITE, after 0.19.
+    CALLSITE = 100_013
 
 
 #: The first id of events in events.txt: those of the traced program (SDT).

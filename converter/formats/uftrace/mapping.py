@@ -119,6 +119,19 @@ def watched_variable(size: int) -> EventClass:
     return EventClass(Kind.COUNTER, fields=(NAME, CATEGORY, value))
 
 
+#: Where the function that is entered next has been called from (`-T FUNCTION@callsite`): an address, and the function
+#: there with the distance from its start.
+CALLSITE: Final = EventClass(
+    Kind.INSTANT,
+    fields=(
+        NAME,
+        CATEGORY,
+        Field("address", IntegerClass(64, style=Style.SYMBOL)),
+        Field("address_text", StringClass()),
+    ),
+)
+
+
 # perf-cpuN.dat. The names are those that uftrace gives such events.
 
 _TID: Final = IntegerClass(32, signed=True)

@@ -37,7 +37,7 @@ def text_field(field: Field) -> Field | None:
     """Return the field for the text of a value, None where the value is shown unchanged."""
     match field.type:
         case IntegerClass(style=style, labels=labels) if not (
-            labels or style in (Style.CHARACTER, Style.POINTER)
+            labels or style in (Style.CHARACTER, Style.POINTER, Style.SYMBOL)
         ):
             return None
         case IntegerClass() | BytesClass():
@@ -72,6 +72,8 @@ def texts(column: Column, held: FieldClass, names: SymbolNames) -> ListColumn:
             b"&%b" % names.names[id] if id else b"%#x" % value if value else b"0"
             for value, id in zip(values.tolist(), names.ids(values).tolist(), strict=True)
         ]
+    elif held.style is Style.SYMBOL:
+        found = [names.place(value) for value in values.tolist()]
     elif held.style is Style.CHARACTER:
         found = [_character(value).encode("latin-1") for value in values.tolist()]
     else:
@@ -152,7 +154,16 @@ class SymbolNames:
             self._known[address] = self._numbers[name]
         return self._known[address]
 
+    def place(self, address: int) -> bytes:
+        """Return the symbol at an address, and the distance from its start: ``main+0x20``."""
+        found = self._symbol(address)
+        return b"%#x" % address if found is None else b"%b+%#x" % found
+
     def _name(self, address: int) -> bytes:
+        found = self._symbol(address)
+        return b"" if found is None else found[0]
+
+    def _symbol(self, address: int) -> tuple[bytes, int] | None:
         for start, end, base, number in self._mappings:
             if not start <= address < end:
                 continue
@@ -160,8 +171,9 @@ class SymbolNames:
             index = int(np.searchsorted(symbols.starts, np.uint64(address - base), "right")) - 1
             if index >= 0 and address - base < int(symbols.ends[index]):
                 name = symbols.names[index].decode("utf-8", "surrogateescape")
-                return demangled(name).encode("utf-8", "surrogateescape")
-        return b""
+                shown = demangled(name).encode("utf-8", "surrogateescape")
+                return shown, address - base - int(symbols.starts[index])
+        return None
 
 
 def _bounds(mappings: Iterable[tuple[int, int]]) -> NDArray[np.uint64]:

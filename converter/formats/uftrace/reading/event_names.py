@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from converter.errors import TraceError
 from converter.formats.uftrace.directory import DataDirectory
-from converter.formats.uftrace.layout import FIRST_USER_EVENT, EventId
-from converter.formats.uftrace.mapping import READINGS, USER_EVENT, watched_variable
+from converter.formats.uftrace.layout import FIRST_USER_EVENT, EventId, Feature
+from converter.formats.uftrace.mapping import CALLSITE, READINGS, USER_EVENT, watched_variable
 from converter.formats.uftrace.reading.batches import EventName
 from converter.formats.uftrace.reading.functions import LEFT_OUT, Functions
 from converter.kernels.tables.strings import StringTable
@@ -44,6 +44,15 @@ def event_names(
         strings.intern("watch"),
         _NEVER,
     )
+    if directory.header.features & Feature.CALLSITE:
+        yield EventName(
+            EventId.CALLSITE,
+            functions.class_id(CALLSITE),
+            strings.intern("callsite"),
+            strings.intern("uftrace"),
+            1,
+            directory.header.long_size,
+        )
     if tables is None:
         named = _user_events(directory)
     else:

@@ -13,6 +13,7 @@ from converter.formats.ftrace.event_format.syntax import EventFormat
 from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder
 from converter.formats.uftrace.arguments.shown_values import is_text_of
 from converter.formats.uftrace.mapping import (
+    CALLSITE,
     CATEGORY,
     EXTERNAL,
     NAME,
@@ -249,6 +250,9 @@ class EventTexts:
             texts.text(Role.CATEGORY)
             code.literal(b":")
             texts.text(Role.NAME)
+        elif event_class == CALLSITE:
+            code.literal(b"from ")
+            code.add(op.TEXT, code.column(texts.values.key("text", 3), op.TEXTS), 1)
         elif event_class == SCHEDULE:
             code.literal(b"linux:")
             _line(code, "text")

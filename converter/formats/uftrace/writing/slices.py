@@ -14,6 +14,7 @@ from converter.errors import UnsupportedError
 from converter.formats.uftrace.arguments.shown_values import recorded_fields
 from converter.formats.uftrace.layout import SYMBOL_SIZE, EventId, symbol_address
 from converter.formats.uftrace.mapping import (
+    CALLSITE,
     DISCARDED,
     NATIVE,
     READINGS,
@@ -78,7 +79,7 @@ def is_task_record(event_class: EventClass) -> bool:
     """Return True if events of a class are records of task files."""
     if event_class.kind in (Kind.SLICE_BEGIN, Kind.SLICE_END):
         return event_class.kind is Kind.SLICE_END or is_named(event_class.fields)
-    if event_class in (DISCARDED, USER_EVENT, USER_EVENT_WITH_DATA, NATIVE):
+    if event_class in (DISCARDED, USER_EVENT, USER_EVENT_WITH_DATA, NATIVE, CALLSITE):
         return True
     return event_class in _READINGS or event_class in _VARIABLES
 
@@ -241,6 +242,9 @@ class SliceOutput:
                 fields = fields[2:]
             elif event_class in _VARIABLES:
                 record = VARIABLE
+            elif event_class == CALLSITE:
+                # Addresses are others in a new directory.
+                record, fields = USER_EVENT_RECORD, USER_EVENT.fields
             else:
                 record = {Kind.DISCARDED: LOST, Kind.INSTANT: USER_EVENT_RECORD}.get(
                     event_class.kind, RAW

@@ -13,6 +13,7 @@ from converter.errors import TraceError, UnsupportedError
 from converter.formats.ftrace.event_format.event_classes import unknown_type
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import FIRST_USER_EVENT, TABLES_FILE, Feature
+from converter.formats.uftrace.mapping import CALLSITE
 from converter.formats.uftrace.side_table import Tables, build_tables
 from converter.formats.uftrace.writing.info import build_info
 from converter.formats.uftrace.writing.kernel_files import (
@@ -251,6 +252,16 @@ class _NewDirectory(_Output):
         tasks = Tasks(trace)
         self._slices = SliceOutput(trace, sink, tasks)
         super().__init__(trace, sink, tasks, self._slices)
+
+    def write(self, batch: Batch) -> None:
+        """Append a batch's events."""
+        super().write(batch)
+        for id in batch.tables:
+            if self._trace.event_classes[id] == CALLSITE:
+                # Addresses in the new directory are others.
+                at = np.flatnonzero(batch.class_id == id)
+                what = "where functions have been called from (callsite)"
+                self.losses.add(LossKind.DROPPED, what, len(at), int(batch.ts[at[0]]))
 
     def finish(self) -> None:
         """Write the files whose content is known only at the end."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.reports import reported
 from support.uftrace_files import (
     BASE,
     ENTRY,
@@ -19,9 +20,12 @@ from support.uftrace_files import (
 )
 
 import converter
-from converter.formats.uftrace.layout import EventId
+from converter.formats.uftrace.layout import EventId, Feature
+from converter.formats.uftrace.report.lines import print_report
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind, Role
+from converter.selection.select import select
+from converter.selection.selection import Selection
 
 
 def test_lost_records(tmp_path):
@@ -63,6 +67,47 @@ def test_values_read_at_functions(tmp_path, big_endian):
         for item in one.fields[2:]
     )
     check(trace)
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+@ORDERS
+def test_call_sites(tmp_path, big_endian, bits):
+    directory = Directory(big_endian=big_endian, bits=bits)
+    directory.features |= Feature.CALLSITE
+    letter = "Q" if bits == 64 else "I"
+    directory.tasks[TID] = (
+        directory.record(1, ENTRY, 0, MAIN)
+        + directory.event(2, EventId.CALLSITE, directory.pack(letter, BASE + MAIN + 0x20), 1)
+        + directory.record(2, ENTRY, 1, FOO)
+        + directory.event(3, EventId.CALLSITE, directory.pack(letter, 0x77), 2)
+        + directory.event(4, EventId.CALLSITE, b"abc", 2)
+    )
+    trace = opened(directory, tmp_path)
+    found = [
+        (kind, held)
+        for _, kind, _, _, held in events(trace)
+        if "name" not in held or kind is Kind.INSTANT
+    ]
+    assert found[:2] == [
+        (
+            Kind.INSTANT,
+            {"name": b"callsite", "category": b"uftrace", "address": address, "address_text": text},
+        )
+        for address, text in ((BASE + MAIN + 0x20, b"main+0x20"), (0x77, b"0x77"))
+    ]
+    assert found[2][0] is Kind.NATIVE
+    converter.write(select(trace, Selection(since="+1ns")), tmp_path / "part", "uftrace")
+    again = [
+        held
+        for _, kind, _, _, held in events(converter.read(tmp_path / "part"))
+        if kind is Kind.INSTANT
+    ]
+    if big_endian:
+        assert again == [{"name": b"callsite", "category": b"uftrace"}] * 2
+    else:
+        assert again == [held for _, held in found[:2]]
+    report = reported(print_report, trace)
+    assert b"/* from main+0x20 */" in report and b"/* from 0x77 */" in report
 
 
 def test_user_events_and_events_that_nothing_describes(tmp_path):

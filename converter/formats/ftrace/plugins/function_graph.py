@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.formats.ftrace.plugins.event_fields import Emit, EventFields, decimal
+from converter.formats.ftrace.plugins.event_fields import Emit, EventFields, decimal, hexadecimal
 from converter.formats.ftrace.plugins.function_texts import listed
 from converter.formats.ftrace.plugins.report_context import ReportContext
 from converter.printing import program as op
@@ -17,6 +17,8 @@ _OVERHEADS = (
 )
 _NO_DURATION = b"             |  "
 _INDENT = 2
+#: The largest number of an error, which kernel functions return as a negative number (include/linux/err.h, MAX_ERRNO).
+_MOST_ERRORS = 4095
 #: The maximum nesting depth.
 _MOST_NESTED = 1 << 16
 _MICROSECOND = 1000
@@ -40,6 +42,10 @@ def entry(fields: EventFields, context: ReportContext) -> Emit:
         _timed(code, lambda: code.number_of(("batch", "call_time"), 0))
         call()
         code.literal(b";")
+        code.number_of(("batch", "returns"), 0)
+        code.unless_zero(
+            lambda: _returned(code, lambda: code.number_of(("batch", "value"), 0)), None
+        )
 
     def nested() -> None:
         code.literal(_NO_DURATION)
@@ -58,6 +64,7 @@ def end(fields: EventFields, _: ReportContext) -> Emit:
     code = fields.code
     depth = fields.number("depth") or _zero(code)
     start, stop = fields.number("calltime"), fields.number("rettime")
+    value = fields.number("retval")
 
     def duration() -> None:
         if start is None or stop is None:
@@ -71,8 +78,26 @@ def end(fields: EventFields, _: ReportContext) -> Emit:
         _timed(code, duration)
         _indented(code, depth)
         code.literal(b"}")
+        if value is not None:
+            _returned(code, value)
 
     return text
+
+
+def _returned(code: Code, value: Emit) -> None:
+    """Print what a function returned: errors in decimal."""
+
+    def error() -> None:
+        decimal(code, value, signed=True)
+
+    code.literal(b" (ret=")
+    value()
+    code.constant(_MOST_ERRORS)
+    code.add(op.ADD)
+    code.constant(_MOST_ERRORS)
+    code.add(op.LESS)
+    code.unless_zero(error, lambda: hexadecimal(code, value))
+    code.literal(b")")
 
 
 def _zero(code: Code) -> Emit:

@@ -8,7 +8,7 @@ from converter.formats.ftrace.plugins.event_fields import Emit, EventFields, hex
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain
 from converter.printing import program as op
-from converter.printing.code import Code
+from converter.printing.code import Code, Form
 from converter.printing.directory import Directory
 
 #: Takes the fields of a class and returns what prints its events; None where it cannot.
@@ -16,6 +16,8 @@ Maker = Callable[[EventFields, "ReportContext"], Emit | None]
 
 _IDLE = "<idle>"
 _UNKNOWN = "<...>"
+#: In bytes, as trace-cmd aligns names.
+_NAME_WIDTH = 16
 _SECOND = 1_000_000_000
 #: Digits, a point and nine decimals.
 _TIME_WIDTH = 15
@@ -39,26 +41,24 @@ class ReportContext:
         self.functions = Directory(self.function)
 
     def _task(self, pid: int) -> tuple[bytes, int]:
-        known = not pid or pid in self._names
-        name = self._names.get(pid, _UNKNOWN.encode()) if pid else _IDLE.encode()
+        known = not pid or bool(self._names.get(pid))
+        name = (self._names.get(pid) or _UNKNOWN.encode()) if pid else _IDLE.encode()
         return self._front(pid, name)[0], int(known)
 
     @staticmethod
     def _front(pid: int, name: bytes) -> tuple[bytes, int]:
-        # Names are aligned by characters, not by bytes.
-        text = name.decode("utf-8", "surrogateescape")
         signed = pid - (1 << 64) if pid >> 63 else pid
-        return f"{text:>16}-{signed:<5} ".encode("utf-8", "surrogateescape"), 1
+        return name.rjust(_NAME_WIDTH) + f"-{signed:<5} ".encode(), 1
 
     def function(self, address: int) -> tuple[bytes, int] | None:
         """Return the name of the function that contains an address, and the offset in it."""
         return None if self._symbols is None else self._symbols.lookup(address)
 
-    def time(self, code: Code, ts: Emit) -> None:
-        """Print a time in seconds, or as a plain number where the clock's unit is unknown."""
+    def time(self, code: Code, ts: Emit, width: int = 0) -> None:
+        """Print a time in seconds, or as a plain number of this width where the clock's unit is unknown."""
         ts()
         if not self._in_seconds:
-            code.add(op.DECIMAL, 64, 1)
+            code.add(op.NUMBER, code.form(Form("", width, conversion="d")))
             return
         # trace-cmd prints times as unsigned numbers.
         if self._epoch:

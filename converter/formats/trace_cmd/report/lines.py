@@ -35,6 +35,10 @@ from converter.printing.printer import Printer
 from converter.printing.program import Program
 
 _LABEL_WIDTH: Final = 21
+#: The depth of disabled migration, in real-time kernels before Linux 5.11.
+_MIGRATE_DISABLE: Final = "common_migrate_disable"
+#: The width of times of counters.
+_COUNTER_WIDTH: Final = 11
 _FUNCTION: Final = ("ftrace", "function")
 _CALLED: Final = {"ip", "parent_ip"}
 
@@ -118,7 +122,8 @@ class _Report:
             for id, data in kept["options"]
             if id == OptionId.CPUCOUNT and len(data) >= 4
         ]
-        return max(max(cpus, default=-1) + 1, *stated, 0)
+        # Version 6 has the number in its header.
+        return max(max(cpus, default=-1) + 1, *stated, int(kept.get("cpu_count") or 0))
 
     def _instance(self, track: int) -> tuple[bytes, int]:
         if track >> 63:
@@ -238,7 +243,7 @@ class _Report:
         code.name(self._cpus)
         _flags(fields, event_class)
         code.literal(b" ")
-        self._context.time(code, lambda: code.number_of(("batch", "ts"), 0))
+        self._context.time(code, lambda: code.number_of(("batch", "ts"), 0), _COUNTER_WIDTH)
         label = f"{event_class.name}:".ljust(_LABEL_WIDTH) if event_class.name else ""
         if event_class.kind is Kind.NATIVE:
             label = f"[UNKNOWN EVENT] {event_class.name}:"
@@ -288,6 +293,8 @@ class _Columns:
             "pid": pids,
             "is_leaf": settled.is_leaf,
             "call_time": settled.call_time,
+            "returns": settled.returns,
+            "value": settled.value,
             "call_depth": call_depths,
         }
 
@@ -320,12 +327,15 @@ def _flags(fields: EventFields, event_class: EventClass) -> None:
         code.letters(_FLAGS)
     if depths is None:
         code.literal(b"..")
-        return
-    depths()
-    if size == 8:
-        code.letters(_DEPTHS)
     else:
-        code.call(_wide_depths, 1)
+        depths()
+        if size == 8:
+            code.letters(_DEPTHS)
+        else:
+            code.call(_wide_depths, 1)
+    migrations = fields.number(_MIGRATE_DISABLE)
+    if migrations is not None and fields.bits(_MIGRATE_DISABLE) == 8:
+        decimal(code, migrations)
 
 
 def _context(fields: EventFields, event_class: EventClass, role: Role) -> tuple[Emit | None, int]:

@@ -20,8 +20,8 @@ _NONE: NDArray[Any] = np.zeros(0, np.uint8)
 class Settled(NamedTuple):
     """A batch with all its calls settled.
 
-    By position: True for a leaf, and its duration; the class of the event, or -1 for an end that is on the line of its
-    call. `records` are those of the tables that have any.
+    By position: True for a leaf, its duration, whether its end has a return value, and that; the class of the event, or
+    -1 for an end that is on the line of its call. `records` are those of the tables that have any.
     """
 
     batch: Batch
@@ -29,6 +29,24 @@ class Settled(NamedTuple):
     class_id: NDArray[np.int32]
     is_leaf: NDArray[np.uint8]
     call_time: NDArray[np.uint64]
+    returns: NDArray[np.uint8]
+    value: NDArray[np.uint64]
+
+    def settle(self, calls: Any, of: _Calls, ends: Any) -> None:
+        """Take calls as leaves, with what their ends say."""
+        self.is_leaf[calls] = 1
+        self.call_time[calls] = of.times[ends]
+        self.returns[calls] = of.returns[ends]
+        self.value[calls] = of.values[ends]
+
+
+class _Calls(NamedTuple):
+    """By position: the functions of calls and of their ends; of ends also the duration, and any return value."""
+
+    functions: NDArray[np.uint64]
+    times: NDArray[np.uint64]
+    returns: NDArray[np.uint8]
+    values: NDArray[np.uint64]
 
 
 class _Open(NamedTuple):
@@ -52,13 +70,16 @@ class PendingCalls:
         """Add a batch and yield those that are settled now."""
         entries, exits = self._classes_named(batch, _ENTRY), self._classes_named(batch, _EXIT)
         if not entries and not self._open:
-            yield Settled(batch, records, batch.class_id, _NONE, _NONE.view(np.uint64))
+            none = _NONE.view(np.uint64)
+            yield Settled(batch, records, batch.class_id, _NONE, none, _NONE, none)
             return
         count = len(batch)
         added = Settled(
             batch,
             records,
             batch.class_id.copy(),
+            np.zeros(count, np.uint8),
+            np.zeros(count, np.uint64),
             np.zeros(count, np.uint8),
             np.zeros(count, np.uint64),
         )
@@ -92,46 +113,38 @@ class PendingCalls:
         positions, tracks = positions[order], tracks[order]
         if not len(positions):
             return
-        functions, times = self._calls(batch, entries, exits)
+        calls = self._calls(batch, entries, exits)
+        functions = calls.functions
         is_entry, is_exit = (np.isin(batch.class_id[positions], some) for some in (entries, exits))
         starts = np.append(True, tracks[1:] != tracks[:-1])
         for first in np.flatnonzero(starts).tolist():
             call = self._open.pop(int(tracks[first]), None)
             if call is not None and is_exit[first]:
-                self._end(call, added, int(positions[first]), functions, times)
+                self._end(call, added, int(positions[first]), calls)
         ends = np.append(starts[1:], True)
         call_places = positions[is_entry & ~ends]
         follows = positions[np.flatnonzero(is_entry & ~ends) + 1]
         leaf = np.isin(batch.class_id[follows], exits)
         leaf &= functions[call_places] == functions[follows]
         leaf &= batch.thread[call_places] == batch.thread[follows]
-        added.is_leaf[call_places[leaf]] = 1
-        added.call_time[call_places[leaf]] = times[follows[leaf]]
+        added.settle(call_places[leaf], calls, follows[leaf])
         added.class_id[follows[leaf]] = -1
         for last in np.flatnonzero(is_entry & ends).tolist():
             position = int(positions[last])
             self._open[int(tracks[last])] = _Open(added, position, int(functions[position]))
 
-    def _end(
-        self,
-        call: _Open,
-        added: Settled,
-        position: int,
-        functions: NDArray[np.uint64],
-        times: NDArray[np.uint64],
-    ) -> None:
+    def _end(self, call: _Open, added: Settled, position: int, calls: _Calls) -> None:
         thread = call.settled.batch.thread[call.position]
-        if int(functions[position]) != call.function or added.batch.thread[position] != thread:
+        is_other = int(calls.functions[position]) != call.function
+        if is_other or added.batch.thread[position] != thread:
             return
-        call.settled.is_leaf[call.position] = 1
-        call.settled.call_time[call.position] = times[position]
+        call.settled.settle(call.position, calls, position)
         added.class_id[position] = -1
 
-    def _calls(
-        self, batch: Batch, entries: list[int], exits: list[int]
-    ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return by position the function of calls and of their ends, and the durations of these."""
-        functions, times = (np.zeros(len(batch), np.uint64) for _ in range(2))
+    def _calls(self, batch: Batch, entries: list[int], exits: list[int]) -> _Calls:
+        count = len(batch)
+        functions, times, values = (np.zeros(count, np.uint64) for _ in range(3))
+        returns = np.zeros(count, np.uint8)
         for number in (*entries, *exits):
             at = batch.positions(number)
             functions[at] = self._numbers(batch, number, "func")
@@ -139,7 +152,9 @@ class PendingCalls:
                 stop, start = (self._numbers(batch, number, f"{of}time") for of in ("ret", "call"))
                 known = self._place(number, "rettime") >= 0 <= self._place(number, "calltime")
                 times[at] = stop - start if known else 0
-        return functions, times
+                returns[at] = self._place(number, "retval") >= 0
+                values[at] = self._numbers(batch, number, "retval")
+        return _Calls(functions, times, returns, values)
 
     def _numbers(self, batch: Batch, number: int, name: str) -> NDArray[np.uint64]:
         """Return an integer field of each row, 0 where the class has none."""

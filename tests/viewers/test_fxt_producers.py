@@ -13,6 +13,15 @@ import converter
 pytestmark = needs_trace_processor
 
 
+def test_counters_without_numbers_are_reported(tmp_path: Path) -> None:
+    source, output = tmp_path / "a.fxt", tmp_path / "b.json"
+    source.write_bytes(fxt_producers.DOCUMENTS["counters_without_numbers"]())
+    losses = converter.convert(source, output)
+    assert [loss.count for loss in losses if loss.what == "counters without a number"] == [2]
+    _, *rows = printed(output, "select value from counter")
+    assert [float(value) for (value,) in rows] == [5]
+
+
 #: Idle threads by weight, wakeups, koids beyond 32 bits; words after records.
 @pytest.mark.parametrize("name", ["system_large_koids", "scope_words_of_instants"])
 def test_a_document_is_shown_the_same(name: str, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_text_pids_do_not_meet_small_numbers(tmp_path: Path) -> None:
     ]
     source.write_text(json.dumps(events))
     losses = converter.convert(source, output)
-    assert "process ids that are not of 32 bits, such as 'Spans', shown as 1073741824 (3)" in str(
+    assert "process ids that are not of 32 bits, such as 'Spans', shown as 1713860800 (3)" in str(
         list(map(str, losses))
     )
     rows = shown(output)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,17 @@ from converter.formats.chrome.mapping import (
 from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import PHASES
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
+from converter.ir.columns import string_ids
+from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field, class_label
-from converter.ir.field_classes import FieldClass, IntegerClass, NullClass, Style
+from converter.ir.field_classes import (
+    FieldClass,
+    FloatClass,
+    IntegerClass,
+    NullClass,
+    StringClass,
+    Style,
+)
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
 from converter.ir.tables import ComputedColumn
@@ -33,8 +42,11 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.domain.sched_conventions import argument_role, with_linux_state
 from converter.projection.domain.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossKind
+from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
+
+#: Perfetto's importer ends at a line of a switch on a higher CPU.
+_LAST_CPU: Final = 4095
 
 
 def narrowed(partition: Partition, projection: Projection) -> Partition:
@@ -88,15 +100,44 @@ def _as_switch(partition: Partition, projection: Projection) -> Partition:
     """Give switches a Linux state number, as viewers show it, and names of tasks."""
     if not projection.is_own:
         partition = with_tasks(partition, projection)
-    cpus = ComputedColumn(_are_none, (projection.lazy_cpus_of(partition),), partition)
+    cpus = ComputedColumn(_are_no_lines, (projection.lazy_cpus_of(partition),), partition)
     if not projection.is_nowhere(cpus):
         count = int(np.count_nonzero(np.asarray(cpus())))
-        projection.lose(LossKind.UNSHOWN, "switches on CPUs that are not known", partition, count)
+        what = f"switches on CPUs that are not known, or over {_LAST_CPU}"
+        projection.lose(LossKind.UNSHOWN, what, partition, count)
     return narrowed(with_linux_state(partition), projection)
 
 
-def _are_none(_partition: Partition, cpus: NDArray[Any]) -> NDArray[np.bool_]:
-    return cpus < 0
+def _are_no_lines(_partition: Partition, cpus: NDArray[Any]) -> NDArray[np.bool_]:
+    return (cpus < 0) | (cpus > _LAST_CPU)
+
+
+def _as_counter(partition: Partition, projection: Projection) -> Partition:
+    """Report counters that have no number: importers count them as errors."""
+    partition = narrowed(partition, projection)
+    if projection.is_own or any(
+        isinstance(field.type, IntegerClass | FloatClass) and field.role is not Role.ID
+        for field in partition.event_class.fields
+    ):
+        return partition
+    is_shown = np.zeros(len(partition), np.bool_)
+    strings = projection.source.strings
+    for index, field in enumerate(partition.event_class.fields):
+        if isinstance(field.type, StringClass) and field.role not in (Role.NAME, Role.CATEGORY):
+            texts = string_ids(partition.table.column(index), strings)
+            is_shown |= map_distinct(texts, lambda id: _is_number(strings.text(id))) != 0
+    count = int(np.count_nonzero(~is_shown))
+    what = "counters without a number"
+    projection.lose(LossKind.UNSHOWN, what, partition, count, aspect=Aspect.EVENTS)
+    return partition
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _signed(_partition: Partition, column: NDArray[Any]) -> NDArray[np.int64]:
@@ -166,6 +207,7 @@ CAPABILITIES = Capabilities(
     adapters={
         **dict.fromkeys(_KINDS, narrowed),
         Kind.SCHED_SWITCH: _as_switch,
+        Kind.COUNTER: _as_counter,
     },
     ends=EndMatching.NAME,
     named_ends=True,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import Counter
 from typing import Any
 
@@ -22,6 +23,8 @@ from converter.kernels.tables.strings import StringTable
 
 #: Numbers of identities that are text: above any real one, and one that Perfetto would read as 0.
 FIRST_TEXT_ID = 1 << 62
+#: The bits of such a number that follow from the text: as many as formats of 31 bits keep of it.
+_HASH = (1 << 30) - 1
 
 #: A text that spells a number as numbers are written.
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -56,7 +59,6 @@ class Tables:
         # By the identity as the document has it, text or a number; and the numbers that are some identity's.
         self._numbers: dict[str | int, int] = {}
         self._taken: set[int] = set()
-        self._next_text_id = FIRST_TEXT_ID
         self._learned = 0
         self._of_key = np.full(2, -1, np.int32)
         self._seen: set[bytes] = set()
@@ -113,9 +115,11 @@ class Tables:
             spelled = int(value)
         if spelled is not None and spelled not in self._taken:
             return spelled
-        while self._next_text_id in self._taken:
-            self._next_text_id += 1
-        return self._next_text_id
+        # The same in all files, so that those of several are one when they are merged.
+        number = FIRST_TEXT_ID | zlib.crc32(json.dumps(value).encode()) & _HASH
+        while number in self._taken:
+            number += 1
+        return number
 
     def _learn(self) -> None:
         """Read identities that others have added: a writer shares those of the trace's reader, which may meet more."""

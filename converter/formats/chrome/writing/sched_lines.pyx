@@ -44,6 +44,8 @@ TAKES[:] = [
     TAKES_SCALAR, TAKES_TEXT, TAKES_SCALAR, TAKES_SCALAR, TAKES_SCALAR, TAKES_TEXT, TAKES_SCALAR, TAKES_SCALAR,
 ]
 # Numbers of processes and threads from here on represent ids that are texts.
+# Perfetto's importer ends at a line of a higher CPU.
+cdef int32_t LAST_CPU = 4095
 cdef int64_t FIRST_TEXT_ID = <int64_t>1 << 62
 
 
@@ -197,7 +199,7 @@ cdef class SchedLines:
                     latest = max(latest, time)
                     if (<LineColumns>held).name_size:
                         good = self._wakeup(<LineColumns>held, row, time, events.thread[i], events.cpu[i])
-                    elif events.cpu[i] >= 0:
+                    elif 0 <= events.cpu[i] <= LAST_CPU:
                         good = self._switch(<LineColumns>held, row, time, events.cpu[i])
                     if good != 1:
                         break
@@ -258,7 +260,7 @@ cdef class SchedLines:
             return 0
         if not ensure(out, MOST_OF_LINE + 2 * size + held.name_size):
             return -1
-        self._front(self._tids[thread], self._pids[thread], max(cpu, 0), time)
+        self._front(self._tids[thread], self._pids[thread], cpu if 0 <= cpu <= LAST_CPU else 0, time)
         put(out, held.name, held.name_size)
         put(out, b": comm=", 7)
         put_name(out, name, size)

@@ -182,6 +182,14 @@ def test_a_text_that_is_a_number_keeps_it() -> None:
     assert [one.tid for one in trace.threads] == [140589156634432, 0]
 
 
+def test_a_text_has_the_same_number_in_all_files() -> None:
+    one = load([event(pid="Spans", tid="a"), event(pid="Traces", tid="b")])
+    other = load([event(pid="Traces", tid="c"), event(pid="Spans", tid="b")])
+    by_name = {process.name: process.pid for process in one.processes}
+    assert by_name == {process.name: process.pid for process in other.processes}
+    assert len({thread.tid for thread in (*one.threads, *other.threads)}) == 3
+
+
 def test_metadata_fills_the_tables_and_the_sidecar() -> None:
     trace = load(FEATURES)
     names = {thread.name for thread in trace.threads}

@@ -281,12 +281,18 @@ def test_states_of_other_kernels_become_those_of_linux():
     ]
 
 
-def test_switches_on_no_cpu_are_a_loss():
-    trace = trace_of([SWITCH, WAKING], [switch(1, A, B, cpu=-1), switch(2, A, B)])
+def test_switches_on_cpus_without_lines_are_a_loss():
+    """Perfetto's importer ends at a CPU of more than 4,095."""
+    cpus = [-1, 0, 4095, 4096, 65535]
+    trace = trace_of([SWITCH, WAKING], [switch(n, A, B, cpu=cpu) for n, cpu in enumerate(cpus, 1)])
     target, report = project(trace, CAPABILITIES, "chrome")
-    collect(target)
-    what = "switches on CPUs that are not known"
-    assert [loss.count for loss in report if loss.what == what] == [1]
+    lines = lines_of(collect(target))
+    what = "switches on CPUs that are not known, or over 4095"
+    assert [loss.count for loss in report if loss.what == what] == [3]
+    assert [line.split()[2] for line in lines] == ["[000]", "[4095]"]
+    waken = trace_of([SWITCH, WAKING], [(1, 5, 4096, 1, (b"w", 11, 120, 0))], [switch(6, A, B)])
+    (line, _) = lines_of(collect(project(waken, CAPABILITIES, "chrome")[0]))
+    assert "[000] .... 0.0000000055: sched_waking" in line
 
 
 def own(*events: dict[str, Any], **members: Any) -> bytes:

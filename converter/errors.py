@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from converter.limits import allowed, limit
+from converter.terminal import printable, without_secrets
 
 #: Longer texts are cut: values found in a file can be as long as the file.
 _MAX_PART = 300
+#: So are paths, of which the end says more.
+_MAX_PATH = 4096
 #: What a `MemoryLimitError` says.
 MEMORY_REFUSED = (
     "not enough memory: the system allows this process no more (`ulimit -v`, a container's limit)"
@@ -80,6 +83,10 @@ class TraceError(Exception):
         if field:
             self.field = f"{field}.{self.field}" if self.field else field
         return self
+
+    def parts(self) -> dict[str, Any]:
+        """Return all parts by name, as the constructor accepts them."""
+        return _parts(self)
 
     def to_warning(self) -> TraceWarning:
         """Return the same as a warning: for a damaged tail, when the data before it is delivered."""
@@ -166,6 +173,10 @@ class SelectionError(TraceError):
         return f"{_shown(self.text)}\n{' ' * len(_shown(self.text[: self.position]))}^"
 
 
+class NothingLeftError(TraceError):
+    """The input is damaged, and no event of it can be read."""
+
+
 class ArgumentError(TraceError, ValueError):
     """An argument from which no trace can be built; the message says what to do."""
 
@@ -238,7 +249,7 @@ def _line(source: TraceError | TraceWarning, *, with_path: bool) -> str:
     """Return one line of the parts that are present, from the outermost location to the innermost."""
     parts: list[str] = []
     if with_path and source.path is not None:
-        parts.append(_shown(source.path))
+        parts.append(printable(without_secrets(source.path)[-_MAX_PATH:]))
     if source.format is not None:
         parts.append(_shown(source.format))
     if source.offset is not None:
@@ -270,12 +281,7 @@ def _shown(value: object) -> str:
         text = f"an integer of {value.bit_length()} bits"
     else:
         text = str(value)
+    text = without_secrets(text)
     if len(text) > _MAX_PART:
         text = text[: _MAX_PART - 3] + "..."
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+    return printable(text)

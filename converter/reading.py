@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from converter import registry
 from converter.errors import (
+    NothingLeftError,
     TraceError,
     TraceWarning,
+    TruncatedError,
     UnknownFormatError,
     UnsupportedError,
     note,
@@ -20,7 +22,8 @@ from converter.errors import (
 from converter.formats.descriptor import Format
 from converter.guarding import guarded
 from converter.ir.collect import collect
-from converter.ir.trace import Trace
+from converter.ir.events import Batch
+from converter.ir.trace import Seeking, Trace
 from converter.limits import allowed, changed_limits, iterated, limit, limited
 from converter.lossless.footer import has_residual
 from converter.storage.opening import SourceArgument, open_source
@@ -28,6 +31,12 @@ from converter.storage.source import Source
 
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
+
+
+_Result = TypeVar("_Result")
+
+#: What is said of a file in a folder that is not a trace.
+LEFT_OUT: Final = "no trace, left out"
 
 
 def detect(source: SourceArgument) -> Format:
@@ -186,8 +195,67 @@ def _merged(
             align=align,
             machines=machines,
         )
+    _refuse_nothing(trace)
     note(trace.warnings, *left_out)
     return trace
+
+
+def _refuse_nothing(trace: Trace) -> None:
+    """Have a pass over all batches raise an error at its end if no event is left of a damaged input."""
+    make_batches, is_as_read = trace.make_batches, trace.is_as_read
+    #: What is left out on request is not damage.
+    requests: list[object] = []
+
+    def checked() -> Iterator[Batch]:
+        events = 0
+        try:
+            for batch in make_batches():
+                events += len(batch)
+                yield batch
+                del batch
+        except TraceError as error:
+            if events or requests:
+                raise
+            raise _as_nothing_left(error) from error.__cause__
+        damage = [one for one in trace.warnings if one.message != LEFT_OUT]
+        if not events and damage and not requests:
+            raise _nothing_left(damage[0])
+
+    # In place, since a reader may change its trace while it reads.
+    trace.make_batches = checked
+    if is_as_read:
+        trace.source_batches = checked
+    if trace.seeking is not None:
+        trace.seeking = _NotedSeeking(trace.seeking, requests)
+    if trace.leave_out is not None:
+        trace.leave_out = partial(_noted, trace.leave_out, requests)
+
+
+class _NotedSeeking:
+    """The seeking of a reader, with a note of each request to leave something out."""
+
+    def __init__(self, seeking: Seeking, requests: list[object]) -> None:
+        self.first = seeking.first
+        self.last = seeking.last
+        self.narrow = partial(_noted, seeking.narrow, requests)
+
+
+def _noted(function: Callable[..., _Result], requests: list[object], *arguments: object) -> _Result:
+    requests.append(function)
+    return function(*arguments)
+
+
+def _as_nothing_left(error: TraceError) -> TraceError:
+    """Return an error of a reader before the first event, as what it means for the input if that is damaged."""
+    if type(error) not in (TraceError, TruncatedError) or isinstance(error.__cause__, OSError):
+        return error
+    return NothingLeftError(**error.parts())
+
+
+def _nothing_left(damage: TraceWarning) -> NothingLeftError:
+    said = f": {damage.message}" if damage.message is not None else ""
+    parts = {**damage.to_error().parts(), "message": f"no event of it can be read{said}"}
+    return NothingLeftError(**parts)
 
 
 def _traces_in(
@@ -225,7 +293,7 @@ def _traces_in(
         except TraceError as error:
             error.to_warning()  # raises what is no property of the file
             path = os.path.join(source.name, name)
-            others.append(TraceWarning(message="no trace, left out", path=path))
+            others.append(TraceWarning(message=LEFT_OUT, path=path))
     if not found or {one for _, one in found} == {registry.detected(source)}:
         return [opened(source)]
     left_out += [*source.warnings, *others]
@@ -265,6 +333,8 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
     try:
         embedded, source, stale = _extract_embedded(source, found)
         trace = found.open(source, reader_options) if embedded is None else embedded
+    except TruncatedError as error:
+        raise _as_nothing_left(error.within(format=found.name)) from error.__cause__
     except TraceError as error:
         raise error.within(format=found.name)  # noqa: B904 - it is the same error
     note(trace.warnings, *source.warnings)

@@ -66,8 +66,8 @@ FLOORS = [
     ["converter.kernels"],
     ["converter.guarding"],
     ["converter.errors", "converter.hooks", "converter.interrupts", "converter.schemas"],
-    # Errors name what raises a limit.
-    ["converter.limits"],
+    # Errors name what raises a limit, and reach terminals.
+    ["converter.limits", "converter.terminal"],
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -10,7 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, USAGE
+from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, NOTHING, USAGE
 from converter.cli.prepared_help import prepared_help
 from converter.cli.signals import end_quietly, handled
 
@@ -25,6 +26,10 @@ _OBJECTS = 200_000
 _RESERVED: Final = 8 << 20
 
 
+#: Errors that writing to an open stream does not have.
+_NOT_OF_STREAMS: Final = frozenset(
+    {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS, errno.EEXIST}
+)
 #: Memory that nothing uses, so that there is enough to report that there is no more. No page of it is ever touched.
 _reserve: Final = [bytearray(_RESERVED)]
 
@@ -154,26 +159,33 @@ def _help(text: str) -> int:
 def _usage(error: click.UsageError, command: str) -> int:
     from converter.cli.output import messages
 
-    messages.error(f"{error.format_message()} ({command} --help says more)", name=command)
+    said = " ".join(error.format_message().split())
+    messages.error(f"{said} ({command} --help says more)", name=command)
     return USAGE
 
 
 def _failed(error: TraceError) -> int:
     from converter.cli.output import messages
-    from converter.errors import MemoryLimitError, OutputError, SelectionError, StrictLossError
+    from converter.errors import (
+        MemoryLimitError,
+        NothingLeftError,
+        OutputError,
+        SelectionError,
+        StrictLossError,
+    )
 
     if isinstance(error, MemoryLimitError):
         _reserve.clear()
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
     _print_traceback(error)
-    standard = "standard output" if isinstance(error, OutputError) else "standard input"
-    path = standard if error.path == "-" else error.path
-    messages.error(f"{path}: {error.detail}" if path is not None else error.detail)
+    messages.error(str(error))
     if isinstance(error, SelectionError):
         if error.pointer:
-            print(*(f"  {line}" for line in error.pointer.split("\n")), sep="\n", file=sys.stderr)
+            messages.lines(f"  {line}" for line in error.pointer.split("\n"))
         return USAGE
+    if isinstance(error, NothingLeftError):
+        return NOTHING
     return LOSS if isinstance(error, StrictLossError) else FAILED
 
 
@@ -207,6 +219,10 @@ def _failed_by_system(error: OSError) -> int:
         return _failed(OpenFilesError(path=error.filename))
     if error.filename is not None:
         messages.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        return FAILED
+    if error.errno in _NOT_OF_STREAMS:
+        # Of temporary files: there is no place for them.
+        messages.error(error.strerror or str(error))
         return FAILED
     return _unwritable(error)
 

@@ -8,5 +8,7 @@ import signal
 FAILED = 1
 USAGE = 2
 LOSS = 3
+#: The input is damaged, and nothing can be read of it.
+NOTHING = 4
 INTERRUPTED = 128 + signal.SIGINT
 BROKEN_PIPE = 128 + signal.SIGPIPE

@@ -24,19 +24,10 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.symbols import SymbolTable
+from converter.terminal import printable
 
 #: Texts that need no quotes next to others.
 _BARE = re.compile(r'[^\s"\\=,\[\]{}]+')
-
-
-def printable(text: str) -> str:
-    """Return the text on one line: text from a file must not reach a terminal unescaped."""
-    if text.isprintable():
-        return text
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 def json_fields(fields: Sequence[Field], values: Sequence[Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.ir.latency import latency_letters
 from converter.ir.symbols import SymbolTable
-from converter.ir.text import printable, text_of_fields
+from converter.ir.text import text_of_fields
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
@@ -25,6 +25,7 @@ from converter.printing.event_texts import IN_FRONT, ColumnKey, FieldTexts, NotE
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
+from converter.terminal import printable
 
 _PLACE_WIDTH: Final = 23
 _TIME_WIDTH: Final = 16

@@ -27,10 +27,11 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.ir.text import printable, text_of_value, unique_names
+from converter.ir.text import text_of_value, unique_names
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory
+from converter.terminal import printable
 
 #: Printed before the event, not among its fields.
 IN_FRONT: Final = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})

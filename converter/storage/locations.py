@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Final
+
+from converter.terminal import without_secrets
+
+#: The names of the streams that "-" means.
+STANDARD_INPUT: Final = "standard input"
+STANDARD_OUTPUT: Final = "standard output"
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -31,16 +38,24 @@ def local(location: str) -> str:
 
 def without_query(location: str) -> str:
     """Return a location without its query, which often contains a signature."""
-    return location.partition("?")[0] if protocol(location) in ("http", "https") else location
+    if protocol(location) not in ("http", "https"):
+        return location
+    return location.partition("?")[0].partition("#")[0]
 
 
 def shown(location: str) -> str:
-    """Return a URL as messages may show it: without passwords and signatures."""
-    if not is_remote(location):
-        return location
-    scheme, separator, rest = without_query(location).partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
+    """Return a location as messages may show it: a URL without passwords and signatures."""
+    return without_secrets(location)
+
+
+def shown_input(location: str) -> str:
+    """Return the name of an input for people."""
+    return STANDARD_INPUT if location == "-" else shown(location)
+
+
+def shown_output(location: str) -> str:
+    """Return the name of an output for people."""
+    return STANDARD_OUTPUT if location == "-" else shown(location)
 
 
 def absolute(location: str) -> str:

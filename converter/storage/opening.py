@@ -16,7 +16,7 @@ from typing import BinaryIO
 from converter.errors import TraceError
 from converter.limits import allowed, limit
 from converter.storage.descriptors import lasting_path, open_file, with_room
-from converter.storage.locations import is_remote, local
+from converter.storage.locations import STANDARD_INPUT, is_remote, local
 from converter.storage.source import (
     FileSource,
     MemorySource,
@@ -81,8 +81,8 @@ def _open_input(path: SourceArgument) -> Source:
         if text != "-":
             return _open_path(local(text), text)
         if sys.stdin is None:
-            raise TraceError("standard input is closed", path="-")
-        return _open_stream(sys.stdin.buffer, "-")
+            raise TraceError("is closed", path=STANDARD_INPUT)
+        return _open_stream(sys.stdin.buffer, STANDARD_INPUT)
     name = getattr(path, "name", None)
     return _open_stream(path, name if isinstance(name, str) else "<stream>")
 

@@ -12,9 +12,15 @@ from functools import partial
 from converter.errors import OutputError
 from converter.storage.compression.wrapping import Wrapping, unwrapped_name
 from converter.storage.descriptors import open_file
-from converter.storage.locations import is_remote, local
+from converter.storage.locations import STANDARD_OUTPUT, is_remote, local
 from converter.storage.sink import Sink
-from converter.storage.writing.block_writes import BlockWrites, Descriptor, Reopened, Stream, Target
+from converter.storage.writing.block_writes import (
+    BlockWrites,
+    Reopened,
+    Stream,
+    Target,
+    descriptor_target,
+)
 from converter.storage.writing.file_sinks import (
     DirectorySink,
     FileSink,
@@ -96,9 +102,9 @@ def _open_plain(
         if directory:
             raise OutputError(
                 "a directory cannot be written to standard output: name it, or a file as NAME.tar.gz",
-                path="-",
+                path=STANDARD_OUTPUT,
             )
-        return _open_stream(text, _stdout(), seekable)
+        return _open_stream(STANDARD_OUTPUT, _stdout(), seekable)
     inherited = _inherited(text)
     if inherited is not None:
         if directory:
@@ -113,7 +119,7 @@ def _open_plain(
             _check_replaceable(text, status, force, directory, inputs)
             if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
                 descriptor = open_file(target, os.O_WRONLY)
-                return _open_stream(text, Descriptor(text, descriptor), seekable)
+                return _open_stream(text, descriptor_target(text, descriptor), seekable)
         temporary = temporary_beside(target)
         if directory:
             os.mkdir(temporary)
@@ -141,23 +147,23 @@ def _inherited(path: str) -> Target | None:
         return _stdout()
     try:
         number = 2 if match[1] == "stderr" else int(match[2])
-        return Descriptor(path, os.dup(number))
+        return descriptor_target(path, os.dup(number))
     except (OSError, OverflowError) as error:
         raise output_error(error, path) from error
 
 
 def _stdout() -> Target:
     if sys.stdout is None:
-        raise OutputError("standard output is closed", path="-")
+        raise OutputError("is closed", path=STANDARD_OUTPUT)
     try:
         sys.stdout.flush()
         binary = sys.stdout.buffer
         try:
-            return Descriptor("-", os.dup(binary.fileno()))
+            return descriptor_target(STANDARD_OUTPUT, os.dup(binary.fileno()))
         except (OSError, ValueError):  # replaced by something without a descriptor
-            return Stream("-", binary)
+            return Stream(STANDARD_OUTPUT, binary)
     except (OSError, AttributeError) as error:
-        raise output_error(error, "-") from error
+        raise output_error(error, STANDARD_OUTPUT) from error
 
 
 def _check_replaceable(

@@ -7,8 +7,8 @@ from typing import IO, Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
-from converter.ir.text import printable
 from converter.statistics.distributions import Distribution
+from converter.terminal import printable
 from converter.viewing.shares import Line, Shares
 
 #: The number of time intervals in a figure.

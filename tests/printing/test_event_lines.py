@@ -26,10 +26,11 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.latency import latency_letters
-from converter.ir.text import printable, text_of_fields
+from converter.ir.text import text_of_fields
 from converter.ir.trace import ClockDomain, Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.event_texts import IN_FRONT
+from converter.terminal import printable
 
 
 def lines(trace):

@@ -171,7 +171,7 @@ def test_standard_input(file):
             result = subprocess.run(
                 [sys.executable, "-c", program], capture_output=True, check=True, **arguments
             )
-            assert result.stdout.split() == [b"-", b"775"]
+            assert result.stdout.split() == [b"standard", b"input", b"775"]
 
 
 def test_a_named_pipe_is_read_to_its_end(tmp_path):

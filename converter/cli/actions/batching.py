@@ -16,29 +16,29 @@ import click
 
 from converter import registry
 from converter.cli.actions.batch_record import BatchRecord
-from converter.cli.exit_codes import FAILED, LOSS
+from converter.cli.exit_codes import FAILED, LOSS, NOTHING
 from converter.cli.options.paths import output_stem, suffix_of
 from converter.cli.output import messages
 from converter.cli.output.loss_summary import verdict
 from converter.cli.output.tables import table
 from converter.cli.signals import handled
 from converter.conversion import Strictness
-from converter.errors import StrictLossError, TraceError
+from converter.errors import NothingLeftError, StrictLossError, TraceError
 from converter.formats.descriptor import Format
 from converter.guarding import as_trace_error
-from converter.ir.text import printable
 from converter.limits import changed_limits, limited
 from converter.storage.locations import folders_below, is_remote, join, local, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
 from converter.storage.pool.workers import most_workers, use_workers, workers
 from converter.storage.writing.placing import whole_folder
+from converter.terminal import printable
 
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength
 
 #: Appended to the name of an input to get the name of the folder of its parts.
 _PARTS = ".parts"
-_DONE, _SKIPPED, _FAILED, _REFUSED = "done", "skipped", "failed", "refused"
+_DONE, _SKIPPED, _FAILED, _REFUSED, _LOST = "done", "skipped", "failed", "refused", "lost"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +122,8 @@ def run(
             messages.note(printable(line))
     _print_table([outcomes[job.target] for job in planned])
     states = {outcome.state for outcome in outcomes.values()}
-    return FAILED if _FAILED in states else LOSS if _REFUSED in states else 0
+    codes = {_FAILED: FAILED, _LOST: NOTHING, _REFUSED: LOSS}
+    return next((code for state, code in codes.items() if state in states), 0)
 
 
 def _inputs_and_outputs(patterns: Sequence[str], folder: str, ending: str) -> list[tuple[str, str]]:
@@ -317,6 +318,8 @@ def _outcome(job: Job) -> Outcome:
                     done = converted(options, output, format, variant)
     except StrictLossError as error:
         return Outcome(job, _REFUSED, error.detail)
+    except NothingLeftError as error:
+        return Outcome(job, _LOST, error.detail)
     except TraceError as error:
         return Outcome(job, _FAILED, error.detail)
     except OSError as error:

@@ -11,10 +11,10 @@ from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.comparing.differences import TraceDifference
 from converter.comparison import diff
-from converter.ir.text import printable
 from converter.reading import open_trace
 from converter.round_trips import RoundTrip, roundtrip
 from converter.selection.selection import Selection
+from converter.terminal import printable
 
 #: The most lines about tables and classes that are printed; JSON has all.
 _MOST_LINES = 40

@@ -22,7 +22,7 @@ from converter.interrupts import expect_last
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.reading import open_merged
-from converter.storage.locations import is_remote, shown
+from converter.storage.locations import is_remote, shown_input, shown_output
 from converter.storage.lookup import exists
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
@@ -69,7 +69,9 @@ class Options:
     @property
     def name(self) -> str:
         """The name of the input in lines on standard error."""
-        return shown(self.sources[0]) if len(self.sources) == 1 else shown(self.target or "-")
+        if len(self.sources) == 1:
+            return shown_input(self.sources[0])
+        return shown_output(self.target or "-")
 
 
 def run(options: Options) -> None:
@@ -82,7 +84,7 @@ def run(options: Options) -> None:
     target, variant = checked_formats(options)
     output = output_in(options.target or "-", options.sources[0], target, variant)
     if options.no_clobber and exists(output) and output != "-":
-        messages.note(f"{shown(output)}: exists already, and is left as it is")
+        messages.note(f"{shown_output(output)}: exists already, and is left as it is")
         return
     if options.scheduler is None:
         done = converted(options, output, target, variant, is_last=options.split is None)

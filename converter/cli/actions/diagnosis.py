@@ -11,8 +11,8 @@ from converter.cli.output.tables import table
 from converter.errors import TraceWarning
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import printable
 from converter.ir.trace import Trace
+from converter.terminal import printable
 
 #: The most gaps that are listed for people to read.
 _LISTED = 20
@@ -41,6 +41,8 @@ class Diagnosis:
     #: The number of the reader's warnings recorded, and their texts.
     warnings: int = 0
     reported: set[tuple[str, str]] = field(default_factory=set)
+    #: True if the trace is damaged, and no event of it can be read.
+    is_lost: bool = False
 
     def watch(self) -> None:
         """Watch the batches of the trace from now on."""
@@ -52,8 +54,8 @@ class Diagnosis:
                 self._see(batch)
                 yield batch
                 # A reader warns of damage that it finds after this batch.
-                self._note_warnings()
-            self._note_warnings()
+                self.note_warnings()
+            self.note_warnings()
 
         # In place, since a reader may change its trace while it reads.
         trace.make_batches = watched
@@ -90,7 +92,8 @@ class Diagnosis:
                 )
             )
 
-    def _note_warnings(self) -> None:
+    def note_warnings(self) -> None:
+        """Record the damage that the reader has found since the last time."""
         for warning in self.trace.warnings[self.warnings :]:
             reported = (_location(warning, self.source), _message(warning))
             # A reader may reach an offset more than once.
@@ -104,7 +107,8 @@ class Diagnosis:
         gaps = [*self.damage, *self.discarded]
         rows = [("BEHIND", "WHERE", "WHAT IS MISSING")]
         rows += [
-            (self._time(gap.ts), gap.location, printable(gap.message)) for gap in gaps[:_LISTED]
+            (self._time(gap.ts), printable(gap.location), printable(gap.message))
+            for gap in gaps[:_LISTED]
         ]
         lines = table(rows) if gaps else []
         if len(gaps) > _LISTED:

@@ -15,10 +15,11 @@ from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import printable
 from converter.ir.trace import Trace
 from converter.reading import open_trace
 from converter.selection.selection import Selection
+from converter.storage.locations import shown_input
+from converter.terminal import printable
 
 #: The most processes, threads and classes that are listed for people to read.
 _LISTED = 20
@@ -98,7 +99,7 @@ def run(
             _print_json_events(text, trace, events)
         else:
             _print_events(text, trace, events)
-    say(source)
+    say(shown_input(source))
 
 
 def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
@@ -199,7 +200,7 @@ def _text(source: str, report: dict[str, Any]) -> str:
     clock = report["clock"]
     rate = clock["ticks_per_second"]
     lines = [
-        ("file", source),
+        ("file", shown_input(source)),
         ("format", report["format"]),
         ("clock", f"{clock['name']}, {rate or 'unknown'} ticks per second"),
     ]

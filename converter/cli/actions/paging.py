@@ -15,7 +15,7 @@ from converter.cli.output.selected_part import part_of
 from converter.interrupts import expect_last
 from converter.reading import open_merged
 from converter.selection.selection import Selection
-from converter.storage.locations import name_of
+from converter.storage.locations import name_of, shown_input, shown_output
 from converter.storage.outputs import open_sink
 from converter.viewing.contents import Contents
 from converter.viewing.page import page
@@ -40,7 +40,7 @@ def run(
         TraceError: the trace cannot be read, or the page cannot be written.
 
     """
-    name = sources[0] if len(sources) == 1 else target or "-"
+    name = shown_input(sources[0]) if len(sources) == 1 else shown_output(target or "-")
     output = target if target is not None else f"{output_stem(sources[0])}.html"
     titles = [name_of(one) if one != "-" else "trace" for one in sources]
     expect_last()
@@ -64,7 +64,7 @@ def run(
             for line in summary(contents.losses, contents.events, trace.format):
                 messages.warning(f"{name}: {line}" if line[:1] != " " else line)
         if output != "-":
-            messages.note(f"{output}: {contents.events:,} events, {size:,} bytes")
+            messages.note(f"{shown_output(output)}: {contents.events:,} events, {size:,} bytes")
     if target is None and browser:
         address = Path(output).absolute().as_uri()
         if not started(address):

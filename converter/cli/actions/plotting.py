@@ -18,7 +18,7 @@ from converter.ir.trace import Trace
 from converter.reading import open_merged
 from converter.selection.selection import Selection
 from converter.statistics.distributions import field_values, wakeup_latencies
-from converter.storage.locations import name_of
+from converter.storage.locations import name_of, shown_input, shown_output
 from converter.storage.outputs import open_sink
 from converter.viewing import plots
 from converter.viewing.shares import shares_of
@@ -46,7 +46,7 @@ def run(
         TraceError: the trace cannot be read, has nothing to draw, or the figure cannot be written.
 
     """
-    name = sources[0] if len(sources) == 1 else target
+    name = shown_input(sources[0]) if len(sources) == 1 else shown_output(target)
     format = "svg" if target == "-" else os.path.splitext(target)[1][1:].lower()
     if format not in FORMATS:
         known = ", ".join(f".{one}" for one in FORMATS)
@@ -73,7 +73,7 @@ def run(
         print_warnings(trace, name)
         say(name)
         if target != "-":
-            messages.note(f"{target}: {progress.events:,} events")
+            messages.note(f"{shown_output(target)}: {progress.events:,} events")
 
 
 def _figure(trace: Trace, title: str, show: str, field: str | None) -> Any:

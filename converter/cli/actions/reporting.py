@@ -16,6 +16,7 @@ from converter.printing.event_lines import print_lines
 from converter.printing.lines import Write, write_lines
 from converter.reading import open_trace
 from converter.selection.selection import Selection
+from converter.storage.locations import shown_input
 from converter.storage.outputs import open_sink
 from converter.streaming.pipeline import Pipeline
 
@@ -52,8 +53,8 @@ def run(
                 else:
                     write_report(read, write)
         if not quiet:
-            print_warnings(trace, source)
-            say(source)
+            print_warnings(trace, shown_input(source))
+            say(shown_input(source))
 
 
 def write_report(trace: Trace, write: Write) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from converter.cli.actions.converting import Options, checked_formats, converted, reporting
 from converter.cli.actions.diagnosis import Diagnosis
+from converter.cli.exit_codes import FAILED, NOTHING
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
-from converter.ir.text import printable
+from converter.errors import NothingLeftError
 from converter.ir.trace import Trace
 from converter.reading import open_trace
+from converter.storage.locations import shown, shown_input, shown_output
+from converter.terminal import printable
 
 
 def run_check(
@@ -18,8 +21,8 @@ def run_check(
     *,
     as_json: bool,
     quiet: bool,
-) -> bool:
-    """Read the trace and print its damage; return True if there is any.
+) -> int:
+    """Read the trace and print its damage; return the exit code.
 
     Raises:
         TraceError: nothing of it can be read.
@@ -30,22 +33,32 @@ def run_check(
         Progress(shown=not quiet) as progress,
     ):
         progress.watch(trace)
-        diagnosis = Diagnosis(trace, source)
+        diagnosis = Diagnosis(trace, shown_input(source))
         diagnosis.watch()
-        for _ in trace.batches():
-            pass
+        try:
+            for _ in trace.batches():
+                pass
+        except NothingLeftError:
+            diagnosis.is_lost = True
+            diagnosis.note_warnings()
     if as_json:
         import json
 
         print(json.dumps(diagnosis.as_json(), indent=2))
     elif not quiet:
         state = "damaged" if diagnosis.damage else "sound"
-        print(printable(f"{source}: {trace.format}: {state}: {diagnosis.kept()} can be read"))
+        print(
+            printable(
+                f"{shown_input(source)}: {trace.format}: {state}: {diagnosis.kept()} can be read"
+            )
+        )
         for line in diagnosis.lines():
             print(f"  {line}")
-        if diagnosis.damage:
-            print(printable(f"traceconv recover {source} -o OUT writes what can be read"))
-    return bool(diagnosis.damage)
+        if diagnosis.damage and not diagnosis.is_lost:
+            print(printable(f"traceconv recover {shown(source)} -o OUT writes what can be read"))
+    if diagnosis.is_lost:
+        return NOTHING
+    return FAILED if diagnosis.damage else 0
 
 
 def run_recover(
@@ -79,7 +92,7 @@ def run_recover(
     diagnoses: list[Diagnosis] = []
 
     def watch(trace: Trace) -> None:
-        diagnoses.append(Diagnosis(trace, source))
+        diagnoses.append(Diagnosis(trace, shown_input(source)))
         diagnoses[0].watch()
 
     converted(options, target, format, variant, watch, is_last=True)
@@ -90,4 +103,4 @@ def run_recover(
         for line in diagnosis.lines():
             print(line)
         nothing = "" if diagnosis.damage else "; nothing was damaged"
-        messages.note(printable(f"{target}: {diagnosis.kept()}{nothing}"))
+        messages.note(printable(f"{shown_output(target)}: {diagnosis.kept()}{nothing}"))

@@ -26,11 +26,14 @@ def check(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Say what is wrong with the trace IN, where, and what can be saved: exit code 1 if it is damaged.
+    """Say what is wrong with the trace IN, where, and what can be saved.
+
+    The exit code is 1 if it is damaged, and 4 if no event of it can be read.
 
     Events that the recorder itself lost are told, too; a trace that says so is not damaged.
     """
     from converter.cli.actions.rescuing import run_check
 
-    if run_check(source, source_format, reader_options, as_json=as_json, quiet=quiet):
-        raise click.exceptions.Exit(1)
+    code = run_check(source, source_format, reader_options, as_json=as_json, quiet=quiet)
+    if code:
+        raise click.exceptions.Exit(code)

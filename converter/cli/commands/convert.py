@@ -39,6 +39,7 @@ Examples:
 Exit codes:
   0 done     1 the input is bad, or cannot be represented
   2 usage    3 something would be lost, and --strict
+             4 the input is damaged, and nothing can be read of it
 """
 
 

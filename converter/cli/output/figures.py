@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from converter.cli.output.first_events import seconds
-from converter.ir.text import printable
 from converter.ir.trace import Trace
 from converter.statistics.measure import Statistics
+from converter.terminal import printable
 
 #: The most rows of a table.
 _MOST = 10

@@ -8,8 +8,9 @@ from typing import Any
 
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass, class_label
-from converter.ir.text import json_fields, printable, text_of_fields
+from converter.ir.text import json_fields, text_of_fields
 from converter.ir.trace import ClockDomain, Thread, Trace
+from converter.terminal import printable
 
 
 def first_events(trace: Trace, count: int) -> Iterator[Event]:

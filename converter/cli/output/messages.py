@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
+
+from converter.terminal import printable
 
 _RED: Final = "31"
 _YELLOW: Final = "33"
@@ -26,17 +29,27 @@ def note(line: str) -> None:
     _print("traceconv", line, "")
 
 
+def lines(more: Iterable[str]) -> None:
+    """Print what belongs to the message before."""
+    for line in more:
+        _write(printable(line))
+
+
 def _print(name: str, line: str, colour: str) -> None:
     if colour and _is_coloured():
         name = f"\x1b[{colour}m{name}:\x1b[0m"
     else:
         name = f"{name}:"
+    _write(f"{name} {printable(line)}")
+
+
+def _write(line: str) -> None:
     # A standard error that is full or closed does not change the result of the conversion. Without one, `print` would
     # write to standard output.
     if sys.stderr is None:
         return
     with suppress(OSError, ValueError):
-        print(f"{name} {line}", file=sys.stderr)
+        print(line, file=sys.stderr)
 
 
 def _is_coloured() -> bool:

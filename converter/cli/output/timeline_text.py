@@ -7,8 +7,8 @@ from math import ceil
 from typing import Any
 
 from converter.cli.output.first_events import seconds
-from converter.ir.text import printable
 from converter.ir.trace import NANOSECONDS, Trace
+from converter.terminal import printable
 from converter.viewing.shares import Line, Shares, shares_of
 
 #: The least and the most intervals.

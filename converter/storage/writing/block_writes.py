@@ -13,6 +13,7 @@ from converter.errors import OutputError
 from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_file
 from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.source import MOST_AT_ONCE
+from converter.terminal import PrintableBytes
 
 #: The most buffers that can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3
@@ -96,6 +97,33 @@ class Descriptor(Target):
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+
+
+class Terminal(Descriptor):
+    """A terminal: text is escaped, as a trace can have any (`converter.terminal`)."""
+
+    def __init__(self, name: str, descriptor: int) -> None:
+        super().__init__(name, descriptor)
+        self._text = PrintableBytes()
+
+    def write(self, data: memoryview, offset: int | None) -> int:
+        self._write_all(self._text.escape(data))
+        return len(data)
+
+    def close(self) -> None:
+        self._write_all(self._text.finish())
+        super().close()
+
+    def _write_all(self, text: bytes) -> None:
+        view = memoryview(text)
+        while view:
+            view = view[super().write(view, None) :]
+
+
+def descriptor_target(name: str, descriptor: int) -> Target:
+    """Return the target of an open descriptor, which it owns."""
+    kind = Terminal if os.isatty(descriptor) else Descriptor
+    return kind(name, descriptor)
 
 
 class Reopened(Target):

@@ -101,6 +101,75 @@ def test_what_the_recorder_lost_is_no_damage(capfd):
 def test_damage_that_a_reader_comes_to_twice_is_told_once(tmp_path, capsys):
     damaged = tmp_path / "trace.dat"
     damaged.write_bytes(SMALL.read_bytes()[:100_000])
-    assert main(["check", str(damaged), "--json"]) == 1
+    assert main(["check", str(damaged), "--json"]) == 4
     found = [(one["where"], one["what"]) for one in json.loads(capsys.readouterr().out)["damage"]]
     assert len(found) == len(set(found)) > 0
+
+
+NOTHING = {
+    "text.json": b'{"traceEvents": "[]"}',
+    "null.json": b'{"traceEvents": null}',
+    "number.json": b'{"traceEvents":5,"otherData":{}}',
+    "object.json": b'{"traceEvents": {"ph": "i"}}',
+    "cut.json": b'[{"ph":"i","ts":1,"pid":1,"tid":1,"name":',
+    "head.dat": SMALL.read_bytes()[:2000] if SMALL.exists() else b"",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_damage_that_leaves_no_event(capfd, name):
+    """The exit code is one of its own, and nothing is written."""
+    Path(name).write_bytes(NOTHING[name])
+    for arguments in (
+        ["check", name],
+        ["check", name, "--json"],
+        [name, "-o", "out.fxt"],
+        [name, "-o", f"out{Path(name).suffix}"],
+        [name, "-o", "out.pftrace", "--lossless"],
+        ["recover", name, "-o", "out.json"],
+        ["info", name],
+    ):
+        code, out, err = run(capfd, *arguments)
+        assert code == 4, arguments
+        assert err.count("\n") == (arguments[0] != "check")
+        assert out.startswith(f"{name}: ") or arguments[0] != "check" or "--json" in arguments
+    assert os.listdir() == [name]
+    with pytest.raises(converter.NothingLeftError), converter.open_trace(name) as trace:
+        list(trace.batches())
+
+
+def test_an_event_that_is_left_is_enough(capfd):
+    event = '{"ph":"i","ts":1,"pid":1,"tid":1,"name":"a"}'
+    Path("one.json").write_text(f"[{event},{event[:-1]}")
+    assert run(capfd, "one.json", "-o", "one.fxt")[0] == 0
+    assert run(capfd, "check", "one.json")[0] == 1
+    # What was not asked for is not lost.
+    code, _, err = run(capfd, "one.json", "-o", "part.fxt", "--event", "nothing")
+    assert (code, "kept 0 of 1 events" in err) == (0, True)
+    # Nor is an empty trace damaged.
+    Path("empty.json").write_text('{"traceEvents": []}')
+    assert run(capfd, "empty.json", "-o", "empty.fxt")[0] == 0
+
+
+def test_a_folder_keeps_what_is_left(capfd):
+    """Only if nothing is left of all its traces it is an error."""
+    os.mkdir("folder")
+    Path("folder/a.json").write_bytes(NOTHING["null.json"])
+    Path("folder/b.json").write_text('[{"ph":"i","ts":1,"pid":1,"tid":1,"name":"a"}]')
+    assert run(capfd, "folder", "-o", "out.fxt")[0] == 0
+    Path("folder/b.json").write_bytes(NOTHING["text.json"])
+    assert run(capfd, "folder", "-o", "out.json")[0] == 4
+    # Files that are none are left out, with a warning; the rest may be empty.
+    Path("folder/a.json").write_text("[]")
+    Path("folder/b.json").write_text("no trace")
+    assert run(capfd, "folder", "-o", "out.json")[0] == 0
+
+
+@pytest.mark.parametrize(("left", "status"), [("null.json", 4), ("none", 1)])
+def test_a_batch_in_which_nothing_is_left(capfd, left, status):
+    os.mkdir("in")
+    Path("in/a.json").write_bytes(NOTHING["null.json"])
+    Path(f"in/{left}").write_bytes(NOTHING.get(left, b"none"))
+    code, out, _ = run(capfd, "batch", "in/*", "-t", "fxt", "-o", "out", "-j", "1", "-q")
+    assert code == status
+    assert out.splitlines()[1].startswith("lost ")

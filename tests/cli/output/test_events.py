@@ -40,9 +40,9 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
-from converter.ir.text import printable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
 from converter.storage.opening import open_source
+from converter.terminal import printable
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "roundtrip_fixtures"

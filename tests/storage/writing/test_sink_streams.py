@@ -113,7 +113,7 @@ with open_sink("-") as sink:
 
     def test_may_be_closed(self, monkeypatch):
         monkeypatch.setattr(sys, "stdout", None)
-        with pytest.raises(OutputError, match="standard output is closed"):
+        with pytest.raises(OutputError, match="standard output: is closed"):
             open_sink("-")
 
 

@@ -40,7 +40,6 @@ from converter.formats.aix.trcfmt import (
 from converter.formats.aix.trcfmt.model import DEFAULT_TEMPLATE
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind
-from converter.ir.text import printable
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
@@ -48,6 +47,7 @@ from converter.printing.directory import Directory
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
+from converter.terminal import printable
 
 _FRONT = "{:<4} {:<15} {:<3} {:<10} {:<10} {:>16} {:>15}  "
 _HEADING = (

@@ -40,9 +40,9 @@ from converter.formats.aix.trcfmt.model import (
     macro_slots,
 )
 from converter.formats.aix.trcfmt.values import case_value, is_number
-from converter.ir.text import printable
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
+from converter.terminal import printable
 
 #: Less than the steps that the engine allows any entry.
 _MOST_ITEMS: Final = 900

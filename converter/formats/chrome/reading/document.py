@@ -22,6 +22,8 @@ from converter.storage.source import Source
 WINDOW = 1 << 22
 #: The reasons for which `EventScanner.scan` stops.
 _MORE, _CLOSED, _FULL = 0, 1, 2
+#: How much errors show of a value.
+_SHOWN = 40
 
 
 #: The rest of a string, up to its end or that of the window; a backslash at the end of a window stays.
@@ -111,6 +113,13 @@ class Document:
                 yield from self._events(scanner, batch_size, may_end=False)
             elif name is None or text is None:
                 return
+            elif name == TRACE_EVENTS:
+                found_instead = f"{bytes(text[:_SHOWN])!r}"
+                self.damage.append(
+                    TraceError(
+                        field=TRACE_EVENTS, expected="an array of events", found=found_instead
+                    )
+                )
             else:
                 self.member = (name, _parsed(text))
                 yield Step.MEMBER

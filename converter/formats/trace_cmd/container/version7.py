@@ -146,6 +146,13 @@ def _read_options(file: TraceFile, offset: int, *, complete: bool) -> None:
             break
         seen.add(following)
         try:
+            if following >= file.source.size:
+                size = file.source.size
+                raise TraceError(
+                    field="options",
+                    expected=f"an offset in the file of {size:,} bytes",
+                    found=following,
+                )
             section = _section_at(file, following)
             if not complete and section not in file.sections:
                 raise TraceError("the options have moved", offset=following, field="options")

@@ -29,13 +29,14 @@ from converter.formats.uftrace.task_records import CallTable
 from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import printable, utf8_text
+from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.printing.code import Printed
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK
+from converter.terminal import printable
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"
 _REMAINING: Final = (

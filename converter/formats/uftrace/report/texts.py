@@ -32,12 +32,13 @@ from converter.formats.uftrace.report.values import ValueTexts
 from converter.formats.uftrace.task_records import CallTable
 from converter.ir.events import EventClass, Table, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import printable, utf8_text
+from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
 from converter.printing.directory import Directory
 from converter.printing.event_texts import FieldTexts
+from converter.terminal import printable
 
 if TYPE_CHECKING:
     from converter.formats.ftrace.print_format.text_sources import TextSources

@@ -65,7 +65,7 @@ def test_without_a_browser(addresses, tmp_path, monkeypatch, capfd):
 
 def test_nothing_is_left_of_what_fails(addresses):
     Path("broken.dat").write_bytes(SMALL.read_bytes()[:300])
-    assert main(["view", "broken.dat", "-q"]) == 1
+    assert main(["view", "broken.dat", "-q"]) == 4
     assert main(["view", "missing.dat"]) == 1
     assert {path.name for path in Path().iterdir()} == {"trace.dat", "broken.dat"}
     assert main(["view", "trace.dat", "-o", "trace.dat", "-y"]) == 1

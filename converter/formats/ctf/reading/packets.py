@@ -45,6 +45,9 @@ from converter.storage.window_memory import WindowMemory
 #: Bytes of a stream that are read at a time, and the most that one record can have.
 WINDOW: Final = 1 << 20
 LARGEST_WINDOW: Final = 1 << 28
+#: Fewer bytes than most records have; windows with more records than fit are scanned in several calls.
+_USUAL_BYTES: Final = 4
+_LEAST_ROOM: Final = 256
 
 _CUT: Final = "the file ends within a packet"
 
@@ -178,7 +181,7 @@ class _Scan:
             window = self._memory.take(size)
             count = source.read_into(self._offset, window.data)
             last = self._offset + count >= self._end or count < size
-            events = self._spare.pop() if self._spare else Events(ROOM)
+            events = self._new_events()
             events.begin_window(window[:count])
             if self._head is not None:
                 events.packets.append(PacketHead(0, self._head))
@@ -211,6 +214,16 @@ class _Scan:
             at -= step
             self._offset += step // 8
             self._file.done = self._offset
+
+    def _new_events(self) -> Events:
+        """Return columns for a window: small ones for what is left of a small file, as there can be thousands."""
+        left = (self._end - self._offset) // _USUAL_BYTES
+        room = min(max(left, _LEAST_ROOM), ROOM)
+        while self._spare:
+            events = self._spare.pop()
+            if len(events.ts) >= room:
+                return events
+        return Events(room)
 
     def _scan_window(self, events: Events, at: int, *, last: bool) -> tuple[int | None, int]:
         """Scan a window: return why it ended and at which bit; None if the file can be read no further."""

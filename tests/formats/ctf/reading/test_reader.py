@@ -10,6 +10,7 @@ import pytest
 from support.ctf_files import FIXTURES, Stream, events_of, open_trace, single
 
 from converter.formats.ctf.layout import IndexEntry, build_index, parse_index
+from converter.formats.ctf.reading import packets, windows
 from converter.ir.columns import ListColumn
 from converter.ir.field_classes import (
     ArrayClass,
@@ -272,3 +273,25 @@ def test_packets_of_another_trace(tmp_path: Path) -> None:
     assert len(events_of(trace)) == 1
     (warning,) = trace.warnings
     assert warning.field == "packet.uuid" and warning.offset == 4
+
+
+def test_small_files_need_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace can have a file for each of thousands of CPUs; columns grow with what a file holds."""
+    rooms: list[int] = []
+    begin = windows.Events.__init__
+
+    def noted(events: windows.Events, capacity: int) -> None:
+        rooms.append(capacity)
+        begin(events, capacity)
+
+    stream = Stream({"a": ""})
+    packet = stream.packet([stream.record(0, ts) for ts in range(1000)])
+    expected = single(tmp_path / "whole", stream, packet)
+    monkeypatch.setattr(windows.Events, "__init__", noted)
+    assert single(tmp_path / "small", stream, packet) == expected
+    assert max(rooms) <= len(packet)
+    # Fewer columns than records are filled several times.
+    monkeypatch.setattr(packets, "_LEAST_ROOM", 16)
+    monkeypatch.setattr(packets, "_USUAL_BYTES", 1 << 20)
+    assert single(tmp_path / "few", stream, packet) == expected
+    assert rooms[-1] == 16

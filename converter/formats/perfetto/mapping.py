@@ -292,14 +292,3 @@ SAMPLE_FIELDS: Final = (
     Field("cpu_mode", IntegerClass(32, signed=True)),
     Field("timebase_count", IntegerClass(64), Role.COUNT),
 )
-
-
-def id_number(text: bytes) -> int:
-    """Return the number that represents an id that is text: the one that importers of JSON parse, if they can."""
-    try:
-        number = -1 if b"_" in text else int(text, 16)
-    except ValueError:
-        number = -1
-    if 0 <= number < 1 << 64:
-        return number
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ from converter.ir.field_classes import (
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import column_texts, fit_identifier, fit_strings, rendered
-from converter.projection.losses import LossKind
+from converter.projection.identities import MATCHED, matched_number, plain_number
+from converter.projection.losses import LossClass, LossKind
 
 
 def is_stack(field_class: FieldClass) -> bool:
@@ -237,21 +239,18 @@ def _cast(
 def _hashed(
     column: Column, dtype: np.dtype[Any], what: str, partition: Partition, projection: Projection
 ) -> Column:
-    """Return text identities as numbers: text of a number as its value, other text as a hash."""
+    """Return text identities as numbers: text of a number as its value, other text as a hash.
+
+    Events that match by their ids match by the numbers as they did by the texts.
+    """
     texts = column_texts(column, projection)
-    numbers = {text: _number(text) & 0xFFFF_FFFF_FFFF_FFFF for text in set(texts)}
-    projection.lose(LossKind.CHANGED, f"{what}: text as a number", partition)
+    kind = partition.event_class.kind
+    matches = kind in MATCHED and bool(projection.source.semantics.json_arguments)
+    number = partial(matched_number, kind=kind) if matches else plain_number
+    numbers = {text: number(text) & 0xFFFF_FFFF_FFFF_FFFF for text in set(texts)}
+    loss_class = LossClass.KEPT if matches else None
+    projection.lose(LossKind.CHANGED, f"{what}: text as a number", partition, loss_class=loss_class)
     return np.array([numbers[text] for text in texts], np.uint64).astype(dtype)
-
-
-def _number(text: bytes) -> int:
-    try:
-        return int(text, 16) if text[:2].lower() == b"0x" else int(text)
-    except ValueError:
-        # Imported only here: it loads OpenSSL, and few traces have such identities.
-        from hashlib import blake2b
-
-        return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
 def _cut_bytes(

@@ -48,6 +48,7 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection import timeline_fields
+from converter.projection.identities import matched_number
 
 #: Kinds that are track events.
 TRACK_KINDS: Final = frozenset(
@@ -316,12 +317,14 @@ class _Builder:
         if not isinstance(field.type, StringClass):
             self._add_legacy(number, IntegerClass(64), getter)
             return
-        self._add_number(number, lambda table: self._id_numbers(getter(table)))
+        # `bind_id` is one of a flow, whatever the event is.
+        kind = Kind.FLOW_STEP if field.name == timeline_fields.BIND_NAME else self._class.kind
+        self._add_number(number, lambda table: self._id_numbers(getter(table), kind))
         self._add_legacy(text, field.type, getter)
 
-    def _id_numbers(self, column: Column) -> Any:
+    def _id_numbers(self, column: Column, kind: Kind) -> Any:
         ids, which = np.unique(string_ids(column, self._strings), return_inverse=True)
-        numbers = [mapping.id_number(self._strings[id]) for id in ids.tolist()]
+        numbers = [matched_number(self._strings[id], kind) for id in ids.tolist()]
         return np.array(numbers, np.uint64)[which]
 
     def _letters(self, column: Column, code: Callable[[str], int]) -> Any:

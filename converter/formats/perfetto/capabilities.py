@@ -10,7 +10,6 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.adapters.argument_lists import keep_lists
 from converter.formats.perfetto.adapters.argument_names import report_names
 from converter.formats.perfetto.adapters.counters import (
-    is_text,
     is_value,
     place_counters,
     series_as_counters,
@@ -39,6 +38,7 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, St
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
+from converter.projection.domain.counter_texts import is_text
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition

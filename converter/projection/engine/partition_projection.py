@@ -12,6 +12,7 @@ from dataclasses import replace
 from converter.ir.events import EventClass, class_label
 from converter.ir.kinds import Kind
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.counter_texts import has_texts, texts_as_values
 from converter.projection.engine.fitting import Fitter, is_value
 from converter.projection.engine.nested_fields import (
     flattened,
@@ -54,10 +55,18 @@ class PartitionProjection:
         self._fitter = Fitter(projection)
         self._is_nested = ByClass(lambda one: is_nested(one, self._argument_capabilities(one)))
         self._is_varying = ByClass(lambda one: is_varying(one, self._argument_capabilities(one)))
+        self._has_texts = ByClass(has_texts)
         self._has_required = ByClass(self._required_are_there)
 
     def project(self, partition: Partition) -> list[Partition]:
         """Return the partitions that the format holds of one of any kind."""
+        event_class = partition.event_class
+        if self._has_texts(event_class) and self._projection.source.semantics.counter_series:
+            support = self._support(event_class)
+            counts = support is None or support.numeric_values
+            if counts or not self._has_required(event_class):
+                parts = texts_as_values(partition, self._projection)
+                return [fitted for part in parts for fitted in self._fit(part, 0)]
         return self._fit(partition, 0)
 
     def _fit(self, partition: Partition, depth: int) -> list[Partition]:

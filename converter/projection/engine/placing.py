@@ -24,7 +24,7 @@ from converter.projection.engine.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.engine.buffers import may_have_buffers, place_of_argument
 from converter.projection.engine.partitions import Everywhere, Partition
 from converter.projection.engine.tables import TargetTables
-from converter.projection.losses import LossKind
+from converter.projection.losses import LossClass, LossKind
 
 _CPU = Field("cpu", IntegerClass(32, True))
 #: If the event has a field of that name.
@@ -265,8 +265,17 @@ class Placing:
         count = len(partition)
         if implied is not None or not self.is_on_threads(partition):
             count = int(np.count_nonzero(np.asarray(are_lost())))
+        # Viewers of JSON show counters as those of processes.
+        shown = not (
+            partition.event_class.kind is Kind.COUNTER
+            and projection.source.semantics.counter_series
+        )
         projection.lose(
-            LossKind.DROPPED, f"thread of {class_label(partition.event_class)}", partition, count
+            LossKind.DROPPED,
+            f"thread of {class_label(partition.event_class)}",
+            partition,
+            count,
+            None if shown else LossClass.KEPT,
         )
         return partition.moved(thread=absent)
 

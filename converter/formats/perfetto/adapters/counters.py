@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import string_ids
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
+from converter.ir.field_classes import FloatClass, IntegerClass
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
+from converter.projection.domain.counter_texts import is_text
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
 from converter.projection.losses import LossKind
@@ -27,69 +27,30 @@ def is_value(field: Field) -> bool:
     return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
 
 
-def is_text(field: Field) -> bool:
-    """Return True if a counter's field is text, which in JSON may be a number."""
-    return field.role is Role.NONE and isinstance(field.type, StringClass)
-
-
 def series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
-    """Split a counter with several values into counters on their own tracks; texts that are numbers count as values."""
+    """Split a counter with several values into counters on their own tracks."""
     fields = partition.event_class.fields
-    # Only JSON has numbers as text.
-    texts = (
-        [i for i, f in enumerate(fields) if is_text(f)]
-        if projection.source.semantics.counter_series
-        else []
-    )
-    values = sorted([i for i, field in enumerate(fields) if is_value(field)] + texts)
+    # Importers of JSON take all arguments as values.
+    texts = projection.source.semantics.counter_series
+    values = [i for i, field in enumerate(fields) if is_value(field) or (texts and is_text(field))]
     parts: list[Partition] = []
     for value in values:
-        part = partition
-        column: Any = partition.table.lazy(value)
-        declared = fields[value]
-        if value in texts:
-            numbers = _numbers(partition.table.column(value), projection)
-            known = np.flatnonzero(~np.isnan(numbers))
-            if len(known) < len(partition):
-                what = f"texts of {declared.name!r} that are no number"
-                projection.lose(LossKind.DROPPED, what, partition, len(partition) - len(known))
-            if not len(known):
-                continue
-            part = partition.select(known) if len(known) < len(partition) else partition
-            column = numbers[known]
-            declared = replace(declared, type=_FLOAT, role=Role.VALUE)
+        if is_text(fields[value]):
+            what = f"texts of {fields[value].name!r} that are no number"
+            projection.lose(LossKind.DROPPED, what, partition)
+            continue
         kept = [i for i in range(len(fields)) if i == value or i not in values]
-        columns = [column if i == value else part.table.lazy(i) for i in kept]
 
-        def new_class(
-            chosen: tuple[int, ...] = tuple(kept), series: Field = declared
-        ) -> EventClass:
-            own = tuple(series if is_series(fields[i], series) else fields[i] for i in chosen)
-            return replace(partition.event_class, fields=own, native=b"")
+        def new_class(chosen: tuple[int, ...] = tuple(kept)) -> EventClass:
+            return replace(
+                partition.event_class, fields=tuple(fields[i] for i in chosen), native=b""
+            )
 
         event_class = partition.derive(("series", value), new_class)
-        part = part.rewritten(event_class, columns, after=partition.after + len(parts))
-        parts.append(_placed(part, projection, declared.name))
+        columns = [partition.table.lazy(i) for i in kept]
+        part = partition.rewritten(event_class, columns, after=partition.after + len(parts))
+        parts.append(_placed(part, projection, fields[value].name))
     return parts or None
-
-
-def is_series(field: Field, series: Field) -> bool:
-    """Return True if a field of the source is the one from which the counter is derived."""
-    return field.name == series.name and (is_value(field) or is_text(field))
-
-
-def _numbers(column: Any, projection: Projection) -> NDArray[np.float64]:
-    """Return texts as numbers, NaN where they are not numbers."""
-    strings = projection.source.strings
-    ids, which = np.unique(string_ids(column, strings), return_inverse=True)
-    return np.array([_number(strings[id]) for id in ids.tolist()], np.float64)[which]
-
-
-def _number(text: bytes) -> float:
-    try:
-        return float("nan") if b"_" in text else float(text)
-    except ValueError:
-        return float("nan")
 
 
 def place_counters(partition: Partition, projection: Projection) -> Partition:

@@ -1,0 +1,45 @@
+"""Counters of JSON whose values are text are counters in every format that has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.trace_processor import answer, needs_trace_processor
+
+import converter
+
+#: Texts, and the numbers that trace_processor v52 shows of them in JSON; None where it shows none.
+TEXTS = {
+    "0.5": 0.5,
+    "1e3": 1000.0,
+    "0x10": 16.0,
+    "0X10": 16.0,
+    " 5": 5.0,
+    "-0.25": -0.25,
+    "7": 7.0,
+    **dict.fromkeys(("5 ", "1_0", "", "x", "0x", "0x1_0"), None),
+}
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("suffix", ["pftrace", "fxt", "json"])
+def test_texts_that_are_numbers_are_values(suffix: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "a.json", tmp_path / f"b.{suffix}"
+    one = {"ph": "C", "name": "a", "pid": 1, "tid": 1}
+    events = [
+        {**one, "ts": ts, "args": {"k": text, "z": ts, "w": "no number" if ts % 2 else "3"}}
+        for ts, text in enumerate(TEXTS)
+    ]
+    source.write_text(json.dumps(events))
+    losses = converter.convert(source, target, force=True)
+    query = """select c.ts / 1000, c.value from counter c join track t on t.id = c.track_id
+        where t.name like '%k' or t.name like '%k:0' order by c.ts"""
+    shown = {int(ts): float(value) for ts, value in answer(target, query)}
+    assert shown == {ts: value for ts, value in enumerate(TEXTS.values()) if value is not None}
+    (count,) = answer(target, "select count(*) from counter")
+    assert int(count[0]) == len(shown) + len(TEXTS) + (len(TEXTS) + 1) // 2
+    said = {loss.what for loss in losses if loss.loss_class == "shown"}
+    texts = {f"texts of {name!r} that are no number" for name in "kw"}
+    assert said == (texts if suffix == "pftrace" else set())

@@ -196,10 +196,12 @@ def _write_own_runs(trace: Trace, sink: SharedSink, target: Format, variant: str
                 return
             yield batch
 
-    writer(replace(result, make_batches=batches), sink, variant)
+    written = writer(replace(result, make_batches=batches), sink, variant)
     report.counts = True
-    if isinstance(trace, MergedTrace) and sink.turns.writer == 0:
-        report.include(trace.losses)
+    if sink.turns.writer == 0:
+        report.include(written or LossReport())
+        if isinstance(trace, MergedTrace):
+            report.include(trace.losses)
     return report
 
 

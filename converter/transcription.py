@@ -100,7 +100,7 @@ def _project_into(
     if trace.format == target.name or not ahead:
         # Native data may grow while the trace is read, so the writer must not fall too far back.
         result, report = project(trace, capabilities, target.name)
-        writer(result, sink, variant)
+        report.include(writer(result, sink, variant) or LossReport())
         return report
     report = LossReport()
     with ExitStack() as stages:
@@ -111,7 +111,8 @@ def _project_into(
         if not trace.decodes_in_parallel:
             read = prepared(read, capabilities, target.name, report)
         result = projected(read, capabilities, target.name, report)
-        writer(stages.enter_context(Pipeline(result)), sink, variant)
+        written = writer(stages.enter_context(Pipeline(result)), sink, variant)
+    report.include(written or LossReport())
     return report
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from converter.ir.distinct_values import ByValue
@@ -122,6 +123,9 @@ class Capabilities:
     latest_ns: int | None = None
     #: Ticks of any rate; otherwise times are nanoseconds.
     clock_rates: bool = True
+    #: The rates at which viewers compute exact times; ticks of other formats at other rates become nanoseconds. None:
+    #: all are.
+    exact_rate: Callable[[Fraction], bool] | None = None
     #: How viewers match ends of slices with their begins; None where none does.
     ends: EndMatching | None = None
     #: Some viewers pair the ends of slices with their begins by name: ends have those of their begins.

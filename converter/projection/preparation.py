@@ -27,7 +27,7 @@ def prepared(
 ) -> Trace:
     """Return the trace in the order, with the tasks, flows and slices that a format of these capabilities needs."""
     trace = _of_tasks(since_first_time(trace), capabilities, report)
-    if not capabilities.clock_rates:
+    if not _holds_rate(trace, capabilities, format_name):
         from converter.projection.passes.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
@@ -48,6 +48,14 @@ def prepared(
         trace = with_listed_samples(with_samples(trace, report), report)
     trace = _of_slices(trace, capabilities, format_name, report)
     return within_limits(trace, capabilities)
+
+
+def _holds_rate(trace: Trace, capabilities: Capabilities, format_name: str) -> bool:
+    """Return True if the format's viewers show times in ticks of the trace's clock as they are."""
+    rate, is_exact = trace.clock.ticks_per_second, capabilities.exact_rate
+    if not capabilities.clock_rates:
+        return False
+    return rate is None or is_exact is None or trace.format == format_name or is_exact(rate)
 
 
 def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:

@@ -6,6 +6,7 @@ The projection applies an adapter to the events of a kind before it fits their f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -130,6 +131,14 @@ _ADAPTERS: Final[Mapping[Kind, Adapter]] = {
 }
 
 
+def _is_exact_rate(rate: Fraction) -> bool:
+    """Return True if Perfetto's importer computes exact nanoseconds.
+
+    It multiplies the upper and the lower half of a time by (10^9 << 32) / rate, rounded down.
+    """
+    return rate.denominator == 1 and (10**9 << 32) % rate.numerator == 0
+
+
 def _support(shape: Shape) -> KindSupport:
     return KindSupport(
         fields=tuple(field for field, _ in shape.fields),
@@ -161,6 +170,7 @@ def capabilities(variant: str) -> Capabilities:
         max_string_bytes=MAX_STRING_BYTES,
         max_blob_bytes=MAX_STRING_BYTES,
         utf8_only=True,
+        exact_rate=_is_exact_rate,
         negative_times=False,
         duration_unit=1,
         ends=EndMatching.INNERMOST,

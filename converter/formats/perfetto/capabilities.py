@@ -157,7 +157,7 @@ def capabilities(variant: str) -> Capabilities:
     for kind in mapping.TYPE_KINDS.values():
         kinds[kind] = KindSupport(
             mapping.leading_fields(kind),
-            mapping.STATE_PARTS if kind is Kind.STATE else mapping.PARTS,
+            mapping.MOMENT_PARTS,
             track=True,
             one_place=True,
             holds=_ARGUMENTS,
@@ -172,7 +172,7 @@ def capabilities(variant: str) -> Capabilities:
     for kind in sorted(mapping.ID_KINDS):
         kinds[kind] = KindSupport(
             mapping.leading_fields(kind),
-            mapping.PARTS,
+            mapping.MOMENT_PARTS,
             required=frozenset({Role.ID}),
             track=True,
             one_place=True,

@@ -136,8 +136,8 @@ PARTS: Final[tuple[Field, ...]] = (
     CALLSTACK_WEIGHT,
     REMAINDER,
 )
-#: The optional fields of a state, which may have a duration.
-STATE_PARTS: Final = (DURATION, *PARTS)
+#: The optional fields of events other than complete slices: in JSON, any may have a duration, which nothing shows.
+MOMENT_PARTS: Final = (DURATION, *PARTS)
 
 #: Kinds of TrackEvent.type.
 TYPE_KINDS: Final[dict[TrackEventType, Kind]] = {

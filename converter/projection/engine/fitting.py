@@ -32,7 +32,7 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
-from converter.ir.kinds import Role
+from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.engine.conversions import TextsThatFit, Widened
@@ -107,6 +107,13 @@ def is_value(field: Field) -> bool:
     return field.role is Role.VALUE and getattr(field.type, "style", None) not in _REFERENCES
 
 
+#: Lengths of events, and kinds that have none: JSON may say them of these all the same, which its viewers ignore.
+_LENGTHS: Final = frozenset({Role.DURATION, Role.THREAD_DURATION})
+_MOMENTS: Final = frozenset(
+    {Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.INSTANT, Kind.COUNTER}
+    | {Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END}
+    | {Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END}
+)
 _REFERENCES = frozenset({Style.POINTER, Style.OBJECT_ID})
 
 
@@ -162,10 +169,7 @@ class Fitter:
             if index in kept or any(index == other for other, _ in trailing):
                 continue
             what = f"{field.name!r} of {name}"
-            is_native = isinstance(field.type, BytesClass) and field.type.is_native
-            if is_native and not self._projection.is_own:
-                words = f"words after the records of {name}"
-                plan.lose(LossKind.DROPPED, words, LossClass.DETAIL, Aspect.NATIVE)
+            if self._is_left_out(event_class, field, support, plan):
                 continue
             if not support.arguments:
                 plan.lose(LossKind.DROPPED, f"field {what}")
@@ -187,6 +191,22 @@ class Fitter:
         for step in plan.steps:
             step.decide(self._projection)
         return plan
+
+    def _is_left_out(
+        self, event_class: EventClass, field: Field, support: KindSupport, plan: _Plan
+    ) -> bool:
+        """Plan the loss of a field that viewers of the source do not show; return False for other fields."""
+        name = class_label(event_class)
+        is_native = isinstance(field.type, BytesClass) and field.type.is_native
+        if is_native and not self._projection.is_own:
+            words = f"words after the records of {name}"
+            plan.lose(LossKind.DROPPED, words, LossClass.DETAIL, Aspect.NATIVE)
+            return True
+        if field.role in _LENGTHS and event_class.kind in _MOMENTS and not support.roles:
+            length = f"{field.name!r} of {name}, which has no length: viewers show none"
+            plan.lose(LossKind.DROPPED, length, LossClass.DETAIL)
+            return True
+        return False
 
     def _part(
         self, index: int | None, wanted: Field, event_class: EventClass, plan: _Plan

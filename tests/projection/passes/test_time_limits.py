@@ -246,6 +246,33 @@ def test_times_of_slow_clocks_beyond_63_bits_of_nanoseconds_are_counted(tmp_path
     assert slices_of(tmp_path / "a.pftrace")["b"][0] == min(tick * 1_000_000, LAST)
 
 
+#: Perfetto's importer of FXT multiplies ticks by (10^9 << 32) / rate, rounded down: exact for these.
+EXACT = {1000: True, 10**6: True, 24_000_000: False, 10**9: True, 2 * 10**9: True, 10**10: False}
+EXACT |= {10**12: False, Fraction(10**9, 3): False, 1_987_811_000: False}
+
+
+@pytest.mark.parametrize(("rate", "is_exact"), EXACT.items())
+def test_fxt_has_rates_that_its_viewers_convert_exactly(tmp_path, rate, is_exact):
+    ticks = [int(rate * 3600) + 1, int(rate * 3600) * 10]
+    events = [(0, ts, -1, 1, (b"a", 0)) for ts in ticks]
+    trace = trace_of([SLICE], events, clock=ClockDomain("fine", Fraction(rate)))
+    report = converter.write(trace, tmp_path / "a.fxt")
+    back = converter.read(tmp_path / "a.fxt")
+    assert back.clock.ticks_per_second == (rate if is_exact else 10**9)
+    times = ticks if is_exact else [int(ts * 10**9 / Fraction(rate)) for ts in ticks]
+    assert [ts for ts, *_ in events_of(back)] == times
+    assert any("as nanoseconds" in loss.what for loss in report) is not is_exact
+
+
+@needs_trace_processor
+def test_trace_processor_shows_exact_times_of_fine_clocks(tmp_path):
+    ts = 10**12 * 3600 * 24 + 1000
+    clock = ClockDomain("fine", Fraction(10**12))
+    trace = trace_of([SLICE], [(0, ts, -1, 1, (b"a", 2000))], clock=clock)
+    converter.write(trace, tmp_path / "a.fxt")
+    assert answer(tmp_path / "a.fxt", SLICES) == [[str(ts // 1000), "2", "0", "a"]]
+
+
 def test_lossless_keeps_all_of_it(tmp_path):
     source = json_file(tmp_path / "a.json", EARLY_EVENTS + BACKWARDS_EVENTS)
     converted(source, tmp_path / "b.pftrace", lossless=True)

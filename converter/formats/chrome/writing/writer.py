@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import mark
+from converter.projection.losses import LossKind, LossReport
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -46,7 +47,14 @@ from converter.streaming.block_emission import (
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 48 days on (2**22 seconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 10**6 << 22
+#: All times are moved by a multiple of so many seconds (24 days), which is the same for traces of about one time.
+#: What is left is exact for another 24 days.
+_MOVED_SECONDS = 1 << 21
 _MAX_TICKS = (1 << 63) - 1
+MOVED: Final = (
+    "absolute times: {:,} s are taken off all of them, because viewers round times this late "
+    "(traceconv reads them as they were)"
+)
 #: Bytes of text that a part of a batch should become, less than a block: each part costs calls of the interpreter.
 _PART = 7 << 18
 _MOST_AT_ONCE = 1 << 15
@@ -58,8 +66,11 @@ _Block = tuple[memoryview, memoryview | None, int]
 _Emitted = tuple[list[_Block], int]
 
 
-def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - there is one
+def write(trace: Trace, sink: Sink, variant: str) -> LossReport:  # noqa: ARG001 - there is one
     """Write a trace that was projected to `capabilities.CAPABILITIES`.
+
+    Returns:
+        How far all times were moved, if they were.
 
     Raises:
         UnsupportedError: a time of a clock that is not of nanoseconds does not fit 64 bits.
@@ -68,6 +79,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:  # noqa: ARG001 - the
     writer = _Writer(trace, sink)
     try:
         writer.write()
+        return writer.losses
     finally:
         writer.close()
 
@@ -109,6 +121,7 @@ class _Writer:
         self._used = np.zeros(1, np.uint8)
         self._environment: dict[str, str | int] = {}
         self._first = True
+        self.losses = LossReport()
 
     def write(self) -> None:
         opened = False
@@ -149,6 +162,8 @@ class _Writer:
             header["clock"]["epoch_ns"] = clock.epoch_ns
         if self._scale.offset:
             header["offset"] = str(self._scale.offset)
+            seconds = self._scale.offset // 10 ** (6 + self._scale.decimals)
+            self.losses.add(LossKind.CHANGED, MOVED.format(seconds))
         self._put(f'{{"{HEADER}":{_json(header)},\n"{TRACE_EVENTS}":[')
 
     def _added(self) -> list[str]:
@@ -171,8 +186,8 @@ class _Writer:
             return 0
         if not (units % microsecond).any() and not self._has_switches():
             return 0
-        second = microsecond * 10**6
-        offset = lowest // second * second
+        step = microsecond * 10**6 * _MOVED_SECONDS
+        offset = lowest // step * step
         # The difference must fit 64 bits, for this batch at least.
         return offset if offset >= -_MAX_TICKS and int(units.max()) - offset <= _MAX_TICKS else 0
 

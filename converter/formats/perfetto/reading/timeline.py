@@ -343,7 +343,7 @@ _TRANSLATED = frozenset(
         LegacyField.INSTANT_EVENT_SCOPE,
     }
 )
-_PART_ORDER = {declared: number for number, declared in enumerate(mapping.STATE_PARTS)}
+_PART_ORDER = {declared: number for number, declared in enumerate(mapping.MOMENT_PARTS)}
 
 
 def _shape(signature: bytes) -> _Shape:

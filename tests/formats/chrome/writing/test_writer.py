@@ -14,6 +14,7 @@ import pytest
 from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
 
+import converter
 from converter.errors import UnsupportedError
 from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.json.value_text import reads_as_json
@@ -37,6 +38,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.projection.losses import LossClass
 from converter.projection.project import project
 from converter.projection.timeline_fields import JSON_TEXT
 from converter.storage.opening import open_source
@@ -231,11 +233,40 @@ def test_epoch_times_with_nanoseconds_are_moved_to_where_doubles_hold_them() -> 
     output = dump(trace)
     parsed = json.loads(output, parse_float=Decimal)
     offset = int(parsed["traceconv"]["offset"])
+    # Traces of about one time are moved by the same.
+    assert offset == start // (10**9 << 21) * (10**9 << 21)
     assert [e["ts"] for e in parsed["traceEvents"] if e["ph"] == "i"] == [
         Decimal(start - offset) / 1000,
         Decimal(start + 1 - offset) / 1000,
     ]
     assert [b.ts.tolist() for b in read(open_source(output)).batches()] == [[start, start + 1]]
+
+
+@pytest.mark.parametrize(
+    ("start", "is_moved"),
+    [
+        ((10**9 << 22) - 2, False),
+        ((10**9 << 22) - 1, True),
+        ((10**9 << 22) + 1, True),
+        # Whole microseconds are exact in doubles until 2255.
+        (1_700_000_000_123_456_000, False),
+    ],
+)
+def test_moved_times_are_a_loss_that_viewers_show(
+    start: int, is_moved: bool, tmp_path: Path
+) -> None:
+    event_class = EventClass(Kind.INSTANT, fields=(NAME,))
+    step = 1000 if start % 1000 == 0 else 1
+    trace = trace_of(event_class, [(b"a",)] * 2, ts=[start, start + step])
+    losses = list(converter.write(trace, tmp_path / "a.json"))
+    expected = f"absolute times: {start // (10**9 << 21) << 21:,} s are taken off all of them"
+    moved = [loss for loss in losses if loss.what.startswith(expected)]
+    assert [loss.loss_class for loss in moved] == [LossClass.SHOWN] * is_moved
+    # Written once more from there, they are moved once more.
+    again = converter.convert(tmp_path / "a.json", tmp_path / "b.json")
+    assert [loss.what for loss in again] == [loss.what for loss in moved]
+    times = [batch.ts.tolist() for batch in converter.read(tmp_path / "b.json").batches()]
+    assert times == [[start, start + step]]
 
 
 @pytest.mark.parametrize("rate", [1, 10**6, 24_000_000, Fraction(10**9, 3), 3_400_000_000, 10**12])
@@ -285,7 +316,7 @@ def test_times_from_one_end_of_64_bits_to_the_other_have_no_offset() -> None:
 
 def test_later_times_that_do_not_fit_beside_the_offset_are_refused() -> None:
     event_class = EventClass(Kind.INSTANT, fields=(NAME,))
-    first = trace_of(event_class, [(b"a",)], ts=[-(1 << 63) + (1 << 40) + 1])
+    first = trace_of(event_class, [(b"a",)], ts=[-(1 << 63) + (1 << 52) + 1])
     last = trace_of(event_class, [(b"a",)], ts=[(1 << 63) - 1])
     trace = with_batches(first, [*first.batches(), *last.batches()])
     with pytest.raises(UnsupportedError, match="64 bits"):

@@ -47,7 +47,7 @@ from converter.streaming.block_emission import (
 _NANOSECOND_RATE = Fraction(10**9)
 #: From about 48 days on (2**22 seconds) a double no longer holds every nanosecond; readers use doubles.
 _EXACT_MICROSECONDS = 10**6 << 22
-#: All times are moved by a multiple of so many seconds (24 days), which is the same for traces of about one time.
+#: The unit, in seconds (24 days), that all times are moved by: the same for traces of about one time.
 #: What is left is exact for another 24 days.
 _MOVED_SECONDS = 1 << 21
 _MAX_TICKS = (1 << 63) - 1

@@ -46,6 +46,10 @@ def prepared(
         from converter.projection.domain.v8_profiles import with_samples
 
         trace = with_listed_samples(with_samples(trace, report), report)
+    if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.TYPED):
+        from converter.projection.domain import perf_samples
+
+        trace = perf_samples.with_samples(trace, report)
     trace = _of_slices(trace, capabilities, format_name, report)
     return within_limits(trace, capabilities)
 

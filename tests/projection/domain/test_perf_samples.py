@@ -1,0 +1,62 @@
+"""Events of perf's samples get samples besides, where viewers show call stacks."""
+
+import pytest
+from support.small_traces import trace_of
+
+from converter.ir.collect import collect
+from converter.ir.columns import value
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import ArrayClass, IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.projection.domain.perf_samples import SAMPLE, is_sample, with_samples
+from converter.projection.losses import LossReport
+
+U64, S32 = IntegerClass(64), IntegerClass(32, True)
+FIELDS = (Field("perf_ip", U64), Field("perf_tid", S32), Field("perf_pid", S32))
+CALLERS = Field("perf_callchain", ArrayClass(U64))
+MARK = (1 << 64) - 4095
+ALONE = EventClass(Kind.TYPED, "cpu-clock", fields=FIELDS)
+WITH_CALLERS = EventClass(Kind.TYPED, "cycles", fields=(*FIELDS, CALLERS))
+OTHER = EventClass(Kind.TYPED, "e", "s", (*FIELDS, Field("x", U64)))
+
+
+def test_samples_are_after_their_events_with_their_frames():
+    trace = trace_of(
+        [ALONE, OTHER, WITH_CALLERS],
+        [
+            (2, 1, 0, 1, (7, 10, 10, [(1 << 64) - 512, 7, 8, (1 << 64) - 1, 9])),
+            (0, 2, 1, 2, (5, 11, 11)),
+            (1, 3, 1, 2, (5, 11, 11, 1)),
+            (2, 4, 0, 1, (6, 10, 10, [])),
+        ],
+        [(2, 5, 0, 1, (6, 10, 10, [MARK])), (2, 6, 0, 1, (6, 10, 10, [MARK - 1, 2]))],
+    )
+    report = LossReport()
+    result = collect(with_samples(trace, report))
+    found = []
+    for batch in result.batches():
+        for i, number in enumerate(batch.class_id.tolist()):
+            event_class = result.event_classes[number]
+            if event_class != SAMPLE:
+                found.append(event_class.name)
+                continue
+            column = batch.tables[number].column(0)
+            place = int(batch.ts[i]), int(batch.cpu[i]), int(batch.thread[i])
+            frames = value(column, SAMPLE.fields[0].type, int(batch.row[i]), result.strings)
+            found.append((*place, frames))
+    assert found == [
+        "cycles", (1, 0, 1, [7, 8, 9]), "cpu-clock", (2, 1, 2, [5]), "e", "cycles", (4, 0, 1, [6]),
+        "cycles", (5, 0, 1, [6]), "cycles", (6, 0, 1, [MARK - 1, 2]),
+    ]  # fmt: skip
+    assert [loss.count for loss in report] == [5]
+
+
+@pytest.mark.parametrize("event_class", [ALONE, WITH_CALLERS])
+def test_what_is_a_sample(event_class):
+    assert is_sample(event_class)
+    fields = event_class.fields
+    context = Field("procname", U64, Role.CONTEXT)
+    assert is_sample(EventClass(Kind.TYPED, "e", fields=(*fields, context)))
+    assert not is_sample(EventClass(Kind.TYPED, "e", fields=(*fields, Field("x", U64))))
+    assert not is_sample(EventClass(Kind.TYPED, "e", fields=fields[1:]))
+    assert not is_sample(EventClass(Kind.SYSCALL_ENTRY, "e", fields=fields))

@@ -58,6 +58,7 @@ _BEGIN: Final = REGISTERS["begin"]
 _CONTENT: Final = REGISTERS["content"]
 _CPU: Final = REGISTERS["cpu"]
 _DISCARDED: Final = REGISTERS["discarded"]
+_END: Final = REGISTERS["end"]
 _EVENT: Final = REGISTERS["event"]
 _LENGTH: Final = REGISTERS["length"]
 _MAGIC: Final = REGISTERS["magic"]
@@ -340,13 +341,23 @@ class _Scan:
             scanner.enter(header, length)
             return True
         scanner.enter(content, length)
-        if begin is not None:
-            self._state.begin = updated_clock(self._state.begin, begin, declared.begin_bits)
-            scanner.set_clock(self._state.begin)
+        self._set_clock(begin, said[_END])
         self._cpu = _cpu(said[_CPU]) if declared.has_cpu else declared.cpu
         self._note_packet(events)
         self._note_losses(events, said[_SEQUENCE], said[_DISCARDED])
         return True
+
+    def _set_clock(self, begin: int | None, end: int | None) -> None:
+        """Set the clock where a packet begins, as far as it says a time."""
+        declared, state = self._type, self._state
+        if begin is not None:
+            state.begin = updated_clock(state.begin, begin, declared.begin_bits)
+            self._scanner.set_clock(state.begin)
+        elif declared.has_only_ends:
+            # The clock has the value with which the packet before ended.
+            self._scanner.set_clock(state.begin)
+            if end is not None:
+                state.begin = updated_clock(state.begin, end, declared.end_bits)
 
     def _note_packet(self, events: Events) -> None:
         """Keep what the records of the packet need of it."""

@@ -115,14 +115,18 @@ class StreamType:
         self.packet_roles = roles_in(packet[0]) | roles_in(packet[1])
         #: The bits of the clock's value where packets begin, and of their counters: they wrap around.
         self.begin_bits = bits_of(FieldRole.TIMESTAMP, *packet)
+        self.end_bits = bits_of(FieldRole.PACKET_END_TIMESTAMP, *packet)
         self.sequence_bits = bits_of(FieldRole.SEQUENCE_NUMBER, *packet)
         self.discarded_bits = bits_of(FieldRole.DISCARDED, *packet)
         self.has_cpu = integer_member(stream.packet_context, CPU_FIELD) is not None
         self._names = frozenset(record.name for record in stream.events.values())
         #: The CPU of records whose packets name none.
         self.cpu = 0 if is_zephyr(self._names) else -1
-        # Records without a time have that of the start of their packet.
-        self.is_timed = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
+        # Records without a time have that of the start of their packet, or of the end of the one before.
+        has_times = FieldRole.TIMESTAMP in self.packet_roles | roles_in(stream.event_header)
+        #: True if ends of packets are the only times.
+        self.has_only_ends = not has_times and FieldRole.PACKET_END_TIMESTAMP in self.packet_roles
+        self.is_timed = has_times or self.has_only_ends
         self._registers = Registers(FIRST_FREE)
         self._thread = self._thread_contexts()
         self._reserve_registers()

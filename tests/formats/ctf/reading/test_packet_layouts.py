@@ -63,6 +63,32 @@ def test_sizes_of_packets(tmp_path: Path, name: str) -> None:
     assert values(tmp_path, stream, event(x=U8), data=data) == found
 
 
+@pytest.mark.parametrize("bits", [8, 64])
+def test_ends_of_packets_are_times_if_nothing_else_is(tmp_path: Path, bits: int) -> None:
+    end = {**U8, "length": bits, "roles": ["packet-end-default-clock-timestamp"]}
+    stream = {
+        **STREAM,
+        "default-clock-class-id": "c",
+        "packet-context-field-class": structure(p=LENGTH, e=end),
+    }
+    size = 8 * (1 + bits // 8 + 2)
+    ends = [1, 3, 3, 250, 2, 9]
+    data = b"".join(
+        bytes([size]) + (value & 0xFF).to_bytes(bits // 8, "little") + b"ab" for value in ends
+    )
+    (tmp_path / "metadata").write_bytes(sequence(CLOCK, stream, event(x=U8)))
+    (tmp_path / "stream").write_bytes(data)
+    trace = open_trace(tmp_path)
+    wrapped = 256 if bits == 8 else 0
+    before = [0, 1, 3, 3, 250, 2 + wrapped]
+    # A clock of 64 bits that falls has wrapped around, too, which no time holds.
+    count = 12 if bits == 8 else 10
+    assert [ts for ts, _, _ in events_of(trace)][:count] == [
+        ts for ts in before[: count // 2] for _ in "ab"
+    ]
+    assert all(declared.timed for declared in trace.event_classes)
+
+
 def test_an_id_that_a_record_does_not_say_is_0(tmp_path: Path) -> None:
     """The record before does not say it either."""
     has = {**U8, "type": "fixed-length-boolean"}

@@ -44,6 +44,16 @@ class FlowBinding(Enum):
     NEXT_UNLESS_STATED = "next unless stated"
 
 
+@unique
+class FlowMatching(Enum):
+    """Which events of flows belong together, and whether an end closes the flow."""
+
+    #: Those of one id, name and category. A flow may end several times, and an id does not begin again.
+    NAME_AND_ID = "name and id"
+    #: Those of one id. The end closes the flow, after which its id may begin another one.
+    ID = "id"
+
+
 @dataclass(frozen=True, slots=True)
 class Semantics:
     """The rules of one source.
@@ -52,8 +62,10 @@ class Semantics:
         ends: how ends of slices match begins.
         flows: which slices flows end at.
         lone_ends: viewers show the end of a slice that has no begin: it says what a thread has been in.
-        complete_first: at one timestamp, viewers take complete slices first, the longest first of all, then all other
-            events in their order.
+        flow_matching: which events of flows belong together.
+        flows_at_begins: viewers follow flow ids of slices (`timeline_fields.BIND_NAME`) only where a slice begins.
+        complete_first: at one timestamp, viewers take ends of slices first, then complete slices that last, the longest
+            first, then all other events in their order.
         counter_series: viewers call the track of a counter "name series", after the counter and its argument.
         json_arguments: the name under which viewers show arguments, which are JSON values; empty where they are not.
         kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
@@ -68,6 +80,8 @@ class Semantics:
     counter_series: bool = False
     json_arguments: str = ""
     kinds: frozenset[Kind] | None = None
+    flow_matching: FlowMatching = FlowMatching.NAME_AND_ID
+    flows_at_begins: bool = False
 
     def may_have(self, *kinds: Kind) -> bool:
         """Return True if events of one of these kinds may occur."""
@@ -97,7 +111,9 @@ def semantics_form(semantics: Semantics) -> dict[str, Any]:
         form["ends"] = semantics.ends.value
     if semantics.flows is not DEFAULT.flows:
         form["flows"] = semantics.flows.value
-    for name in ("lone_ends", "complete_first", "counter_series"):
+    if semantics.flow_matching is not DEFAULT.flow_matching:
+        form["flow_matching"] = semantics.flow_matching.value
+    for name in ("lone_ends", "complete_first", "counter_series", "flows_at_begins"):
         if getattr(semantics, name):
             form[name] = True
     if semantics.json_arguments:
@@ -110,6 +126,7 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
     ends = {one.value: one for one in EndMatching}.get(form.get("ends", ""), DEFAULT.ends)
     flows = {one.value: one for one in FlowBinding}.get(form.get("flows", ""), DEFAULT.flows)
     group = form.get("json_arguments", "")
+    matching = {one.value: one for one in FlowMatching}.get(form.get("flow_matching", ""))
     return Semantics(
         ends,
         flows,
@@ -117,4 +134,6 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
         form.get("complete_first") is True,
         form.get("counter_series") is True,
         group if isinstance(group, str) else "",
+        flow_matching=DEFAULT.flow_matching if matching is None else matching,
+        flows_at_begins=form.get("flows_at_begins") is True,
     )

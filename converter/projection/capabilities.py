@@ -14,7 +14,7 @@ from converter.ir.distinct_values import ByValue
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching
+from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.engine.partitions import Partition, Place, Thunk
 from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
 
@@ -130,9 +130,15 @@ class Capabilities:
     ends: EndMatching | None = None
     #: Some viewers pair the ends of slices with their begins by name: ends have those of their begins.
     named_ends: bool = False
-    #: Whether viewers take complete slices first of what is at one time, the longest first of all; None where no
-    #: viewer draws flows.
+    #: Whether viewers take ends of slices first of what is at one time, then complete slices, the longest first; None
+    #: where no viewer draws flows.
     complete_first: bool | None = None
+    #: Which events of flows belong together for viewers; None where no viewer draws flows.
+    flow_matching: FlowMatching | None = None
+    #: The kinds whose flow ids viewers follow (`timeline_fields.BIND_NAME`); None where no viewer draws flows.
+    flow_fields: frozenset[Kind] | None = None
+    #: A flow may end at the slice that begins next.
+    flows_to_next: bool = True
     #: Of how many nanoseconds durations of complete slices are multiples; others, those on tracks that the format has,
     #: and those that cross another, become begin and end.
     duration_unit: int | None = None

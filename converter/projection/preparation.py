@@ -9,16 +9,17 @@ from __future__ import annotations
 from typing import Final
 
 from converter.ir.kinds import Kind
-from converter.ir.semantics import EndMatching
+from converter.ir.semantics import EndMatching, FlowBinding
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
 from converter.projection.passes.time_limits import with_held_durations, within_limits
 from converter.projection.passes.untimed import since_first_time
-from converter.projection.timeline_fields import FLOW_IDS, THREAD_TIME
+from converter.projection.timeline_fields import FLOW_IDS, FOLLOWED, THREAD_TIME
 
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
 _MESSAGES: Final = (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE)
+_SLICES: Final = (Kind.SLICE_COMPLETE, Kind.SLICE_END)
 _WITH_FLOW_IDS: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT)
 
 
@@ -32,15 +33,12 @@ def prepared(
 
         trace = in_nanoseconds(trace, report)
     trace = with_held_durations(trace, capabilities, format_name, report)
-    trace = _with_flows(trace, capabilities, report)
     source = trace.semantics
-    if source.may_have(Kind.SLICE_COMPLETE) and capabilities.complete_first not in (
-        None,
-        source.complete_first,
-    ):
-        from converter.projection.passes.slices.complete_first import behind_slices, slices_first
+    if source.complete_first and capabilities.complete_first is False and source.may_have(*_SLICES):
+        from converter.projection.passes.slices.complete_first import in_viewer_order
 
-        trace = slices_first(trace) if source.complete_first else behind_slices(trace, report)
+        trace = in_viewer_order(trace)
+    trace = _with_flows(trace, capabilities, format_name, report)
     if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.INSTANT):
         from converter.projection.domain.listed_samples import with_listed_samples
         from converter.projection.domain.v8_profiles import with_samples
@@ -94,8 +92,10 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
     return trace
 
 
-def _with_flows(trace: Trace, capabilities: Capabilities, report: LossReport) -> Trace:
-    """Return the trace with its messages and ids of flows as events of flows."""
+def _with_flows(
+    trace: Trace, capabilities: Capabilities, format_name: str, report: LossReport
+) -> Trace:
+    """Return the trace with its messages and ids of flows as events of flows, as the format's viewers follow them."""
     if not {Kind.FLOW_BEGIN, Kind.FLOW_END, Kind.SLICE_BEGIN} <= capabilities.kinds.keys():
         return trace
     source = trace.semantics
@@ -110,6 +110,26 @@ def _with_flows(trace: Trace, capabilities: Capabilities, report: LossReport) ->
         from converter.projection.passes.slices.slice_flows import with_events
 
         trace = with_events(trace, report)
+    if capabilities.flow_fields is None or trace.format == format_name:
+        return trace
+    if source.may_have(*FOLLOWED):
+        from converter.projection.passes.flows.bound_flows import followed_kinds, with_bound_flows
+
+        if capabilities.flow_fields != followed_kinds(trace):
+            trace = with_bound_flows(trace, capabilities.flow_fields, report)
+    to_next = source.flows is FlowBinding.NEXT_UNLESS_STATED
+    if to_next and not capabilities.flows_to_next and source.may_have(Kind.FLOW_END):
+        from converter.projection.passes.flows.next_slices import at_next_slices
+
+        trace = at_next_slices(trace, report)
+    if capabilities.flow_matching not in (None, source.flow_matching):
+        from converter.projection.passes.flows.identities import with_matching_flows
+
+        trace = with_matching_flows(trace, report)
+    if capabilities.complete_first and not source.complete_first and source.may_have(*_SLICES):
+        from converter.projection.passes.slices.ends_first import with_ends_first
+
+        trace = with_ends_first(trace, report)
     return trace
 
 

@@ -17,7 +17,7 @@ from converter.ir.field_classes import (
     StringClass,
     Style,
 )
-from converter.ir.kinds import Role
+from converter.ir.kinds import Kind, Role
 
 _TICKS: Final = IntegerClass(64, signed=True)
 _HEXADECIMAL: Final = IntegerClass(64, style=Style.HEXADECIMAL)
@@ -38,6 +38,8 @@ ID_SCOPE: Final = Field("id_scope", StringClass(), Role.SCOPE)
 ID_NAMES: Final = ("id", "id.local", "id.global")
 #: A slice in the middle of, at the end of, or at the start of the flow of this id.
 BIND_NAME: Final = "bind_id"
+#: The kinds that can have it, of which viewers may follow some only.
+FOLLOWED: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.SLICE_END, Kind.INSTANT)
 FLOW_IN: Final = Field("flow_in", BooleanClass(), Role.CONTEXT)
 FLOW_OUT: Final = Field("flow_out", BooleanClass(), Role.CONTEXT)
 #: A flow that ends at the slice around it and not at the next one.

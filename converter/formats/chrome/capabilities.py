@@ -36,7 +36,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching
+from converter.ir.semantics import EndMatching, FlowMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import argument_role, with_linux_state
@@ -212,6 +212,8 @@ CAPABILITIES = Capabilities(
     ends=EndMatching.NAME,
     named_ends=True,
     complete_first=True,
+    flow_matching=FlowMatching.NAME_AND_ID,
+    flow_fields=frozenset({Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE}),
     splitters={
         **{kind: by_phase for kind, phases in PHASES.items() if len(phases) > 1},
         Kind.COUNTER: by_series,

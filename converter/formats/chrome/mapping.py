@@ -40,6 +40,7 @@ from converter.projection.timeline_fields import (
 SEMANTICS: Final = Semantics(
     ends=EndMatching.NAME,
     flows=FlowBinding.NEXT_UNLESS_STATED,
+    flows_at_begins=True,
     complete_first=True,
     counter_series=True,
     json_arguments="args",

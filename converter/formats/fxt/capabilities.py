@@ -28,7 +28,7 @@ from converter.ir.distinct_values import map_distinct
 from converter.ir.events import class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching, FlowBinding
+from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.sched_conventions import (
     adapt_sched_switch,
@@ -40,9 +40,6 @@ from converter.projection.engine.texts import cut_utf8
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lowering import native_records
-from converter.projection.timeline_fields import BINDS
-
-#: Formats whose flows can end at either the enclosing or the next slice.
 
 
 def _adapt_native(partition: Partition, projection: Projection) -> Partition:
@@ -66,18 +63,6 @@ def _adapt_log(partition: Partition, projection: Projection) -> Partition:
 def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     """Keep the first 255 frames, the most that a record holds ("Backtrace Record")."""
     return _with_lists_cut(partition, projection, Role.FRAMES, "frames of samples")
-
-
-def _adapt_flow_end(partition: Partition, projection: Projection) -> Partition:
-    """Report flows that end at the next slice: FXT's end at the enclosing one.
-
-    Flows of Chrome JSON and Perfetto end at the next slice, unless the event says otherwise.
-    """
-    of_next = projection.source.semantics.flows is FlowBinding.NEXT_UNLESS_STATED
-    if of_next and BINDS not in partition.event_class.fields:
-        what = "arrows to the next slice: they end at the one around"
-        projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.FLOWS)
-    return partition
 
 
 def _adapt_module(partition: Partition, projection: Projection) -> Partition:
@@ -124,7 +109,6 @@ _ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SCHED_SWITCH: adapt_sched_switch,
     Kind.SCHED_WAKEUP: adapt_sched_wakeup,
     Kind.LOG: _adapt_log,
-    Kind.FLOW_END: _adapt_flow_end,
     Kind.SAMPLE: _adapt_sample,
     Kind.MODULE: _adapt_module,
     Kind.NATIVE: _adapt_native,
@@ -175,6 +159,9 @@ def capabilities(variant: str) -> Capabilities:
         duration_unit=1,
         ends=EndMatching.INNERMOST,
         complete_first=False,
+        flow_matching=FlowMatching.ID,
+        flow_fields=frozenset(),
+        flows_to_next=False,
         max_cpu=MAX_CPU,
         max_depth=512,
         id_bits=64,

@@ -32,12 +32,12 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching, Semantics
+from converter.ir.semantics import EndMatching, FlowMatching, Semantics
 from converter.projection.domain.sched_conventions import argument_role
 from converter.projection.domain.thread_states import THREAD_STATES
 
 #: What events mean, as viewers take them.
-SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST)
+SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST, flow_matching=FlowMatching.ID)
 
 #: The provider of files that were converted from other formats.
 PROVIDER_ID: Final = 1

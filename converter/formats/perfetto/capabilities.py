@@ -36,12 +36,13 @@ from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching
+from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.domain.counter_texts import is_text
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition
+from converter.projection.timeline_fields import FOLLOWED
 
 #: Values of debug annotations. `keep_lists` decides about arrays.
 _ARGUMENTS: Final = Capabilities(
@@ -214,6 +215,8 @@ def capabilities(variant: str) -> Capabilities:
         duration_unit=1000,
         ends=EndMatching.NAME_OR_UNNAMED,
         complete_first=False,
+        flow_matching=FlowMatching.NAME_AND_ID,
+        flow_fields=frozenset(FOLLOWED),
         max_cpu=1023,
         max_depth=512,
         id_bits=31,

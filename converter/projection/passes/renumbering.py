@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import concatenate
 from converter.ir.events import Batch, Table
 from converter.kernels.batches.union import looked_up
 
@@ -82,4 +83,27 @@ def _with_events(
         thread=np.insert(batch.thread, positions, batch.thread[at]),
         cpu=np.insert(batch.cpu, positions, batch.cpu[at]),
         track=np.insert(batch.track, positions, track),
+    )
+
+
+def joined(first: Batch, second: Batch) -> Batch:
+    """Return the events of two batches of one trace as one batch."""
+    tables = dict(second.tables)
+    row = second.row
+    for number, table in first.tables.items():
+        other = tables.get(number)
+        if other is None or not len(other):
+            tables[number] = table
+            continue
+        columns = [concatenate([table.column(i), other.column(i)]) for i in range(table.width)]
+        tables[number] = Table(len(table) + len(other), columns)
+        row = np.where(second.class_id == number, row + np.int32(len(table)), row)
+    return Batch(
+        ts=np.concatenate([first.ts, second.ts]),
+        class_id=np.concatenate([first.class_id, second.class_id]),
+        row=np.concatenate([first.row, row]),
+        tables=tables,
+        thread=np.concatenate([first.thread, second.thread]),
+        cpu=np.concatenate([first.cpu, second.cpu]),
+        track=np.concatenate([first.track, second.track]),
     )

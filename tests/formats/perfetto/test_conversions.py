@@ -272,9 +272,9 @@ def test_arrows_between_slices_are_not_lost_in_silence(suffix, tmp_path):
     assert arrows == {f"arrows of {name} of slice_end": LossClass.SHOWN for name in names}
 
 
-@pytest.mark.parametrize(("binds", "is_lost"), [({}, True), ({"bp": "e"}, False)])
-def test_arrows_to_the_next_slice_are_a_loss_where_they_end_at_the_one_around(
-    binds, is_lost, tmp_path
+@pytest.mark.parametrize(("binds", "is_moved"), [({}, True), ({"bp": "e"}, False)])
+def test_arrows_to_the_next_slice_move_there_where_they_end_at_the_one_around(
+    binds, is_moved, tmp_path
 ):
     slices = [{"ph": "X", "ts": ts, "dur": 5, "name": "a", "pid": 1, "tid": ts} for ts in (1, 20)]
     flow = {"id": 7, "name": "f", "cat": "c", "pid": 1}
@@ -282,10 +282,11 @@ def test_arrows_to_the_next_slice_are_a_loss_where_they_end_at_the_one_around(
     source = tmp_path / "a.json"
     source.write_text(json.dumps({"traceEvents": slices + ends}))
     lost = {str(loss) for loss in converter.convert(source, tmp_path / "b.fxt")}
-    assert ("changed: arrows to the next slice: they end at the one around (1)" in lost) is is_lost
+    moved = "changed: ends of flows at the next slice, moved to where it begins (1)"
+    assert (moved in lost) is is_moved
     for suffix in ("pftrace", "json"):
         losses = converter.convert(source, tmp_path / f"c.{suffix}")
-        assert not any("arrows" in loss.what for loss in losses)
+        assert not any("flows" in loss.what for loss in losses)
 
 
 @pytest.mark.parametrize("target", ["perfetto", "fxt"])

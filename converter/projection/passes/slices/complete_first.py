@@ -1,107 +1,102 @@
-"""Arrows where a complete slice begins: viewers of some formats take slices first, whatever the file says.
+"""The order of events at one time: viewers of some formats do not take that of the file.
 
-Of what is at one time they take the complete slices that last, the longest first, then all else in its order. An arrow
-ends at the slice that is there when its end is taken, so that its place in this order decides where it ends.
+Of what is at one time they take the ends of slices first, then the complete slices that last, the longest first, then
+all else in its order. This decides which slice is around another, and at which slice an arrow begins or ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.events import Batch, EventClass
+from converter.ir.columns import string_ids
+from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.losses import LossKind, LossReport
 from converter.projection.passes.slices.complete_slices import ticks
-from converter.projection.passes.time_order import reordered
-from converter.projection.timeline_fields import FLOW_IN, FLOW_OUT
+from converter.projection.passes.time_order import order_of, reordered
+from converter.projection.timeline_fields import PHASE
 
-_FLOWS: Final = frozenset({Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END})
-
-
-def slices_first(trace: Trace) -> Trace:
-    """The trace as such viewers take its batches, where these have arrows."""
-    arrows: list[bool] = []
-
-    def ordered(batch: Batch) -> Batch:
-        lasting = _lasting(trace, batch, arrows)
-        if lasting is None:
-            return batch
-        present = np.argsort(batch.ts, kind="stable")
-        wanted = np.lexsort((-lasting, batch.ts))
-        if np.array_equal(present, wanted):
-            return batch
-        order = np.empty(len(batch), np.intp)
-        order[present] = wanted
-        return reordered(batch, order)
-
-    return _with(trace, ordered)
+#: The kinds that viewers may take before others of their time.
+_FIRST: Final = frozenset({Kind.SLICE_END, Kind.SLICE_COMPLETE})
+#: Those whose order matters; the others stay where they are, and their order among themselves is kept.
+_ORDERED: Final = _FIRST | {
+    Kind.SLICE_BEGIN,
+    Kind.INSTANT,
+    Kind.FLOW_BEGIN,
+    Kind.FLOW_STEP,
+    Kind.FLOW_END,
+}
+#: The phase of instants that are parts of a profile, whose order in the file matters.
+_PROFILE: Final = b"P"
 
 
-def behind_slices(trace: Trace, report: LossReport) -> Trace:
-    """Return the same trace, counting flow arrows that such viewers would attach to a later slice."""
-    arrows: list[bool] = []
-
-    def counted(batch: Batch) -> Batch:
-        lasting = _lasting(trace, batch, arrows)
-        if lasting is None:
-            return batch
-        of_flows = [
-            batch.positions(number)
-            for number, table in batch.tables.items()
-            if len(table) and trace.event_classes[number].kind in _FLOWS
-        ]
-        flows = np.concatenate([*of_flows, np.zeros(0, np.intp)])
-        slices = np.flatnonzero(lasting)
-        slices = slices[np.isin(batch.ts[slices], batch.ts[flows])]
-        if len(slices):
-            # By time and thread: the last slice.
-            last = {(int(batch.ts[at]), int(batch.thread[at])): int(at) for at in slices}
-            places = [(int(batch.ts[at]), int(batch.thread[at]), int(at)) for at in flows]
-            taken = [at for ts, thread, at in places if last.get((ts, thread), -1) > at]
-            if taken:
-                what = "arrows in front of a slice that begins with them, which viewers take first"
-                report.add(LossKind.CHANGED, what, len(taken), int(batch.ts[taken[0]]))
-        return batch
-
-    return _with(trace, counted)
-
-
-def _with(trace: Trace, of_batch: Callable[[Batch], Batch]) -> Trace:
+def in_viewer_order(trace: Trace) -> Trace:
+    """Return the trace with the events of each batch that are at one time in the order in which viewers take them."""
     result = dataclasses.replace(trace)
 
     def batches() -> Iterator[Batch]:
-        return map(of_batch, trace.batches())
+        return (_ordered(trace, batch) for batch in trace.batches())
 
     result.make_batches = batches
     return result
 
 
-def _lasting(trace: Trace, batch: Batch, arrows: list[bool]) -> NDArray[np.int64] | None:
-    """Return the duration of each event of a batch that is a complete slice; None for a batch without arrows or such
-    slices.
+def _ordered(trace: Trace, batch: Batch) -> Batch:
+    kinds = {
+        number: trace.event_classes[number].kind
+        for number, table in batch.tables.items()
+        if len(table)
+    }
+    if len(_ORDERED & set(kinds.values())) < 2 or _FIRST.isdisjoint(kinds.values()):
+        # Complete slices alone are put in order where they become begins and ends.
+        return batch
+    order = order_of(batch.ts)
+    ts = batch.ts if order is None else batch.ts[order]
+    same = np.zeros(len(ts) + 1, np.bool_)
+    same[1:-1] = ts[1:] == ts[:-1]
+    together = np.flatnonzero(same[1:] | same[:-1])
+    if not len(together):
+        return batch
+    at = together if order is None else order[together]
+    at = at[_are_ordered(trace, batch, kinds)[at]]
+    wanted = np.lexsort((_keys(trace, batch, kinds)[at], batch.ts[at]))
+    if np.array_equal(wanted, np.arange(len(at))):
+        return batch
+    new_order = np.arange(len(batch))
+    new_order[at] = at[wanted]
+    return reordered(batch, new_order)
 
-    `arrows` has a flag for each class checked so far: True if it has arrows.
-    """
-    arrows += map(_has_arrows, trace.event_classes[len(arrows) :])
-    present = [number for number, table in batch.tables.items() if len(table)]
-    if not any(arrows[number] for number in present):
-        return None
-    lasting = None
-    for number in present:
-        event_class = trace.event_classes[number]
-        index = event_class.index_of(Role.DURATION)
-        if event_class.kind is Kind.SLICE_COMPLETE and index is not None:
-            lasting = np.zeros(len(batch), np.int64) if lasting is None else lasting
-            duration = ticks(batch.tables[number].column(index))
-            lasting[batch.positions(number)] = np.maximum(duration, 0)
-    return lasting
+
+def _are_ordered(trace: Trace, batch: Batch, kinds: Mapping[int, Kind]) -> NDArray[np.bool_]:
+    """Return True for events whose order matters to the slices around them."""
+    ordered = np.zeros(len(batch), np.bool_)
+    for number, kind in kinds.items():
+        if kind not in _ORDERED:
+            continue
+        positions = batch.positions(number)
+        fields = trace.event_classes[number].fields
+        if kind is Kind.INSTANT and PHASE in fields:
+            column = batch.tables[number].column(fields.index(PHASE))
+            profile = trace.strings.intern(_PROFILE)
+            positions = positions[string_ids(column, trace.strings) != profile]
+        ordered[positions] = True
+    return ordered
 
 
-def _has_arrows(event_class: EventClass) -> bool:
-    return event_class.kind in _FLOWS or bool({FLOW_IN, FLOW_OUT} & set(event_class.fields))
+def _keys(trace: Trace, batch: Batch, kinds: Mapping[int, Kind]) -> NDArray[np.int64]:
+    """Return numbers that sort the events of one time: those of ends, then of complete slices that last, then 0."""
+    keys = np.zeros(len(batch), np.int64)
+    for number, kind in kinds.items():
+        if kind is Kind.SLICE_END:
+            keys[batch.positions(number)] = np.iinfo(np.int64).min
+        elif kind is Kind.SLICE_COMPLETE:
+            index = trace.event_classes[number].index_of(Role.DURATION)
+            if index is not None:
+                duration = ticks(batch.tables[number].column(index))
+                keys[batch.positions(number)] = -np.maximum(duration, 0)
+    return keys

@@ -21,7 +21,11 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.projection.passes.slices.overlapping_slices import OverlappingSlices
+from converter.projection.passes.slices.flows_at_ends import FlowsAtEnds, LateFlow
+from converter.projection.passes.slices.overlapping_slices import (
+    OverlappingSlices,
+    time_and_position,
+)
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
 
 _LAST_TIME = np.iinfo(np.int64).max
@@ -127,6 +131,7 @@ class _Splitter:
         self._overlapping = (
             None if unit is None else OverlappingSlices(source, result.tracks, report)
         )
+        self._flows = None if unit is None else FlowsAtEnds(source, report)
         self._ends: NDArray[np.int32] | None = None
 
     def batches(self) -> Iterator[Batch]:
@@ -139,7 +144,8 @@ class _Splitter:
             if not len(batch):
                 continue
             split, complete, new_position = self._split(batch)
-            if not complete and not len(pending.ts):
+            flows = self._late_flows(batch, complete, new_position)
+            if not complete and not len(pending.ts) and flows is None:
                 latest = max(latest, int(split.ts.max()))
                 count += len(batch)
                 yield split
@@ -154,11 +160,65 @@ class _Splitter:
             due = reached < len(batch)
             at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
             pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
+            if flows is not None:
+                at, split = self._before_ends(flows, split, new_position, ends, at)
             order = np.lexsort((-ends.begin, ends.ts, at))
             yield self._merged(split, new_position, ends.take(order), at[order])
         if len(pending.ts):
             order = np.lexsort((-pending.begin, pending.ts))
             yield self._ends_alone(pending.take(order))
+
+    def _late_flows(
+        self, batch: Batch, complete: list[_Complete], new_position: NDArray[np.intp] | None
+    ) -> LateFlow | None:
+        """Return the flows that viewers attach to a complete slice that has ended."""
+        if self._flows is None:
+            return None
+        ends, split = batch.ts.copy(), [_NO_NUMBERS.astype(np.intp)]
+        for one in complete:
+            end = batch.ts[one.at] + one.durations
+            # The sum has wrapped around past the end of time.
+            end[(one.durations < 0) | (end < batch.ts[one.at])] = _LAST_TIME
+            ends[one.at] = end
+            split.append(one.at[~one.stays].astype(np.intp))
+        order = time_and_position(batch.ts, new_position)
+        return self._flows.find(batch, ends, np.concatenate(split), order)
+
+    def _before_ends(
+        self,
+        flows: LateFlow,
+        split: Batch,
+        new_position: NDArray[np.intp] | None,
+        ends: _Ends,
+        at: NDArray[np.intp],
+    ) -> tuple[NDArray[np.intp], Batch]:
+        """Return the positions of ends after the flows of their time, and the batch with later flows before them."""
+        assert self._flows is not None
+        places = np.concatenate(
+            [
+                np.stack([split.thread[flows.at], split.track[flows.at], flows.end]),
+                np.stack([ends.thread, ends.track, ends.ts]),
+            ],
+            axis=1,
+        )
+        count = len(flows.at)
+        found, which = np.unique(places, axis=1, return_inverse=True)
+        which = which.reshape(-1)
+        after = np.zeros(found.shape[1], np.intp)
+        position = flows.at if new_position is None else new_position[flows.at]
+        np.maximum.at(after, which[:count], position + 1)
+        at = np.maximum(at, after[which[count:]])
+        has_end = np.zeros(found.shape[1], np.bool_)
+        has_end[which[count:]] = True
+        # Ends in an earlier batch can no longer move.
+        ts = np.where(has_end[which[:count]], flows.end, np.maximum(flows.start, flows.end - 1))
+        moved = np.flatnonzero(ts != split.ts[flows.at])
+        if len(moved):
+            self._flows.lose(split.ts[flows.at[moved]])
+            times = split.ts.copy()
+            times[flows.at] = ts
+            split.ts = times
+        return at, split
 
     def _number(self, source: int) -> int:
         """Return the number of a class of the source in the result; for complete slices, that of their begin."""

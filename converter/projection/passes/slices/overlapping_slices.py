@@ -78,7 +78,7 @@ class OverlappingSlices:
         # The sum has wrapped around past the end of time.
         end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
         line, crossing, cut = self._nested.lines(
-            step, batch.thread, track, batch.ts, end, _order(batch.ts, place)
+            step, batch.thread, track, batch.ts, end, time_and_position(batch.ts, place)
         )
         if cut:
             what = "ends of slices that cross another, which viewers end with it"
@@ -133,7 +133,7 @@ class OverlappingSlices:
         return self._added[key]
 
 
-def _order(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
+def time_and_position(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
     """Return the order of the events by time and, at equal times, by position."""
     at = np.arange(len(ts))
     if place is not None:

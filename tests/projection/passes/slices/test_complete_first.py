@@ -2,7 +2,6 @@
 
 import json
 
-from support.perfetto_files import BEGIN, END, File
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
@@ -48,20 +47,34 @@ def test_the_longest_slice_of_a_time_comes_first(tmp_path):
     assert kinds[-3:] == ["SLICE_COMPLETE", "FLOW_END", "SLICE_END"]
 
 
-def test_an_arrow_in_front_of_such_a_slice_is_a_loss_in_json(tmp_path):
-    file = File()
-    file.thread_track(2, 10, 11, "worker")
-    file.event(10_000, BEGIN, "around", 2)
-    for ts, phase in ((12_000, "s"), (20_000, "f"), (20_000, "X")):
-        event = file.event(ts, 0, phase, 2)
-        event.legacy_event.phase = ord(phase)
-        if phase == "X":
-            event.legacy_event.duration_us = 5
-        else:
-            event.legacy_event.unscoped_id = 7
-        event.legacy_event.bind_to_enclosing = phase == "f"
-    file.event(40_000, END, uuid=2)
-    source = tmp_path / "a.pftrace"
-    source.write_bytes(file.bytes())
-    losses = {loss.what: loss.count for loss in converter.convert(source, tmp_path / "b.json")}
-    assert losses["arrows in front of a slice that begins with them, which viewers take first"] == 1
+SLICES = "select name, ts, dur, depth from slice order by name"
+
+
+@needs_trace_processor
+def test_ends_of_json_come_before_slices_that_begin_with_them(tmp_path):
+    events = [
+        {"ph": "B", "ts": 10, "name": "a"},
+        # In the file before the end, as recorders write complete slices when they end.
+        slice_of("longer", 20, 30, 1),
+        slice_of("nothing", 20, 0, 1),
+        {"ph": "i", "ts": 20, "name": "instant", "s": "t"},
+        {"ph": "E", "ts": 20},
+        {"ph": "B", "ts": 50, "name": "b"},
+        {"ph": "i", "ts": 60, "name": "last", "s": "t"},
+        {"ph": "E", "ts": 60},
+    ]
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps([{"pid": 1, "tid": 1, **one} for one in events]))
+    wanted = [
+        ["a", 10_000, 10_000, 0],
+        ["b", 50_000, 10_000, 0],
+        ["instant", 20_000, 0, 2],
+        ["last", 60_000, 0, 0],
+        ["longer", 20_000, 30_000, 0],
+        ["nothing", 20_000, 0, 1],
+    ]
+    for path in (source, tmp_path / "b.pftrace", tmp_path / "c.fxt"):
+        if path != source:
+            losses = converter.convert(source, path)
+            assert not any("viewers take first" in loss.what for loss in losses)
+        assert [[row[0], *map(int, row[1:])] for row in answer(path, SLICES)] == wanted, path

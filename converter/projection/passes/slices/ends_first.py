@@ -1,0 +1,188 @@
+"""Events of one time, for viewers that do not take them in the order of the file (see `complete_first`).
+
+An end would be taken before the begin of its own slice, and a flow after the end of the slice that it is in. A slice
+that takes no time becomes a complete one, and a flow moves to just before. What else viewers draw otherwise is counted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.kernels.batches.union import looked_up
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.passes.renumbering import in_classes
+from converter.projection.passes.slices.complete_slices import ticks
+from converter.projection.passes.slices.equal_times import fates
+from converter.projection.passes.time_order import order_of
+from converter.projection.timeline_fields import DURATION
+
+_END: Final = 2
+_LASTING: Final = 3
+_POINT: Final = 4
+_STEPS: Final = {
+    Kind.SLICE_BEGIN: 1,
+    Kind.SLICE_END: _END,
+    Kind.SLICE_COMPLETE: _POINT,
+    Kind.INSTANT: _POINT,
+    Kind.FLOW_BEGIN: 5,
+    Kind.FLOW_STEP: 5,
+    Kind.FLOW_END: 5,
+}
+_MOVES: Final = 1
+_COMPLETES: Final = 2
+_GOES: Final = 4
+#: Other bits of what becomes of an event, which are losses.
+_OTHERWISE: Final = {
+    8: "flows at one time with ends or complete slices, which viewers take first",
+    16: "depth of slices at one time with ends or complete slices, which viewers take first",
+}
+_NANOSECONDS: Final = 10**9
+
+
+def with_ends_first(trace: Trace, report: LossReport) -> Trace:
+    """Return the trace with events that mean the same to viewers which take ends and complete slices first."""
+    result = dataclasses.replace(trace, event_classes=[])
+    result.make_batches = _EndsFirst(trace, result, report).batches
+    return result
+
+
+class _EndsFirst:
+    def __init__(self, source: Trace, result: Trace, report: LossReport) -> None:
+        self._source = source
+        self._result = result
+        self._report = report
+        self._numbers: list[int] = []
+        self._steps: list[int] = []
+        self._joins: list[int] = []
+        #: By the number of a class of begins in the source: that of its complete slices in the result.
+        self._complete: dict[int, int] = {}
+        #: The ticks of a nanosecond, or one where a tick is longer.
+        rate = source.clock.ticks_per_second
+        self._tick = 1 if rate is None else max(1, ceil(rate / _NANOSECONDS))
+
+    def batches(self) -> Iterator[Batch]:
+        for batch in self._source.batches():
+            for event_class in self._source.event_classes[len(self._numbers) :]:
+                self._numbers.append(self._result.add_class(event_class))
+                self._steps.append(_STEPS.get(event_class.kind, 0))
+                self._joins.append(_says_nothing(event_class))
+            yield self._fitted(batch)
+
+    def _fitted(self, batch: Batch) -> Batch:
+        present = {self._steps[number] for number, table in batch.tables.items() if len(table)}
+        if not present & {_END, _POINT} or len(present) == 1:
+            return in_classes(batch, self._numbers)
+        order = order_of(batch.ts)
+        ts = batch.ts if order is None else batch.ts[order]
+        same = np.zeros(len(ts) + 1, np.bool_)
+        same[1:-1] = ts[1:] == ts[:-1]
+        together = np.flatnonzero(same[1:] | same[:-1])
+        at = together if order is None else order[together]
+        step = self._steps_of(batch, at)
+        at, step = at[step > 0], step[step > 0]
+        if not len(at):
+            return in_classes(batch, self._numbers)
+        # By time, thread and track; of one, in the order of the source.
+        place = np.where(batch.track[at] >= 0, -1, batch.thread[at])
+        by_place = np.lexsort((batch.track[at], place, batch.ts[at]))
+        at, step, place = at[by_place], step[by_place], place[by_place]
+        keys = np.stack([batch.ts[at], place, batch.track[at]])
+        starts = np.flatnonzero((keys[:, 1:] != keys[:, :-1]).any(0)) + 1
+        starts = np.concatenate([[0], starts, [len(at)]]).astype(np.int64)
+        joins = looked_up(np.array(self._joins, np.int32), batch.class_id[at])
+        fate = fates(step.astype(np.uint8), joins.astype(np.uint8), starts)
+        if not fate.any():
+            return in_classes(batch, self._numbers)
+        return self._changed(batch, at, fate)
+
+    def _steps_of(self, batch: Batch, at: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return what the events at these positions are."""
+        lasting = np.zeros(len(batch), np.bool_)
+        for number, table in batch.tables.items():
+            event_class = self._source.event_classes[number]
+            index = event_class.index_of(Role.DURATION)
+            if event_class.kind is Kind.SLICE_COMPLETE and index is not None and len(table):
+                lasting[batch.positions(number)] = ticks(table.column(index)) > 0
+        step = looked_up(np.array(self._steps, np.int32), batch.class_id[at])
+        return np.where(lasting[at], np.int32(_LASTING), step)
+
+    def _changed(self, batch: Batch, at: NDArray[np.intp], fate: NDArray[np.uint8]) -> Batch:
+        ts = batch.ts.copy()
+        moves = at[fate == _MOVES]
+        # Before the first time there is nothing.
+        early = batch.ts[moves] - self._tick < min(0, int(batch.ts.min()))
+        fate[np.flatnonzero(fate == _MOVES)[early]] = min(_OTHERWISE)
+        moves = moves[~early]
+        ts[moves] -= self._tick
+        for bit, what in _OTHERWISE.items():
+            self._count(LossKind.CHANGED, what, batch, at[fate & bit > 0])
+        what = "flows at the end of their slice, moved to just before"
+        self._count(LossKind.CHANGED, what, batch, moves, LossClass.KEPT)
+        joined = at[fate & _COMPLETES > 0]
+        what = "slices that begin and end at one time, as complete slices"
+        self._count(LossKind.LOWERED, what, batch, joined, LossClass.DETAIL)
+        renumbered = in_classes(batch, self._numbers)
+        class_id, row = renumbered.class_id.copy(), renumbered.row.copy()
+        tables = dict(renumbered.tables)
+        for number in np.unique(batch.class_id[joined]).tolist():
+            positions = joined[batch.class_id[joined] == number]
+            table = batch.tables[number].select(batch.row[positions])
+            columns: list[Column | Any] = [table.lazy(i) for i in range(table.width)]
+            columns.append(np.zeros(len(table), np.int64))
+            complete = self._complete_number(number)
+            tables[complete] = Table(len(table), columns)
+            class_id[positions] = complete
+            row[positions] = np.arange(len(positions), dtype=np.int32)
+        result = Batch(
+            ts=ts,
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=batch.thread,
+            cpu=batch.cpu,
+            track=batch.track,
+        )
+        if not len(joined):
+            return result
+        kept = np.ones(len(batch), np.bool_)
+        kept[at[fate & _GOES > 0]] = False
+        return result.select(np.flatnonzero(kept))
+
+    def _complete_number(self, number: int) -> int:
+        """Return the number in the result of the complete slices for begins of a class."""
+        if number not in self._complete:
+            event_class = self._source.event_classes[number]
+            fields = (*event_class.fields, DURATION)
+            event_class = replace(event_class, kind=Kind.SLICE_COMPLETE, fields=fields, native=b"")
+            self._complete[number] = self._result.add_class(event_class)
+        return self._complete[number]
+
+    def _count(
+        self,
+        kind: LossKind,
+        what: str,
+        batch: Batch,
+        at: NDArray[np.intp],
+        loss_class: LossClass | None = None,
+    ) -> None:
+        if len(at):
+            self._report.add(kind, what, len(at), int(batch.ts[at].min()), loss_class)
+
+
+def _says_nothing(event_class: EventClass) -> bool:
+    """Return True for ends that have nothing but the name and category of their slice."""
+    names = (Role.NAME, Role.CATEGORY)
+    return event_class.kind is Kind.SLICE_END and all(
+        field.role in names for field in event_class.fields
+    )

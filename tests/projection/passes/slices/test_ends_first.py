@@ -1,0 +1,91 @@
+"""Events of one time in Chrome JSON, whose viewers take ends first, then complete slices."""
+
+from support.fxt_files import event, start
+from support.trace_processor import answer, errors, needs_trace_processor
+
+import converter
+from converter.formats.fxt.record_types import EventType as Event
+
+ARROWS = "select a.name, b.name from flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in"
+SLICES = "select name, ts, dur, depth from slice order by ts, name"
+FROM, TO = (100, 101), (100, 102)
+
+
+def fxt(tmp_path, *events):
+    """A file with events of a kind, time, thread, and name or flow's id; complete slices have their end."""
+    parts = [start("little")]
+    for kind, ts, thread, name, *tail in events:
+        flow = kind in (Event.FLOW_BEGIN, Event.FLOW_STEP, Event.FLOW_END)
+        text = b"flow" if flow else name
+        last = name if flow else (tail[0] if tail else None)
+        parts.append(event("little", kind, ts, thread=thread, name=text, tail=last))
+    path = tmp_path / "a.fxt"
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+def shown_otherwise(losses):
+    return {one.what: one.count for one in losses if one.what.endswith("which viewers take first")}
+
+
+@needs_trace_processor
+def test_a_flow_at_the_end_of_its_slice_moves_to_just_before(tmp_path):
+    source = fxt(
+        tmp_path,
+        (Event.DURATION_BEGIN, 10, FROM, b"a"),
+        (Event.FLOW_BEGIN, 20, FROM, 7),
+        (Event.DURATION_END, 20, FROM, b"a"),
+        (Event.DURATION_COMPLETE, 30, TO, b"around", 90),
+        (Event.FLOW_END, 40, TO, 7),
+        (Event.DURATION_COMPLETE, 40, TO, b"inside", 50),
+    )
+    target = tmp_path / "b.json"
+    losses = converter.convert(source, target)
+    assert not shown_otherwise(losses)
+    assert {one.count for one in losses if "moved to just before" in one.what} == {2}
+    for path in (source, target):
+        assert [tuple(row) for row in answer(path, ARROWS)] == [("a", "around")]
+        assert not errors(path)
+
+
+@needs_trace_processor
+def test_a_slice_that_takes_no_time_is_a_complete_one(tmp_path):
+    source = fxt(
+        tmp_path,
+        (Event.DURATION_BEGIN, 10, FROM, b"a"),
+        (Event.DURATION_BEGIN, 20, FROM, b"b"),
+        (Event.DURATION_BEGIN, 20, FROM, b"c"),
+        (Event.DURATION_END, 20, FROM, b"c"),
+        (Event.DURATION_END, 20, FROM, b"b"),
+        (Event.DURATION_BEGIN, 20, FROM, b"d"),
+        (Event.DURATION_END, 30, FROM, b"d"),
+        (Event.DURATION_END, 40, FROM, b"a"),
+    )
+    target = tmp_path / "b.json"
+    losses = converter.convert(source, target)
+    assert not shown_otherwise(losses)
+    wanted = [["a", 10, 30, 0], ["b", 20, 0, 1], ["c", 20, 0, 2], ["d", 20, 10, 1]]
+    for path in (source, target):
+        assert [[row[0], *map(int, row[1:])] for row in answer(path, SLICES)] == wanted
+        assert not errors(path)
+
+
+def test_what_viewers_draw_otherwise_is_a_loss(tmp_path):
+    source = fxt(
+        tmp_path,
+        (Event.DURATION_BEGIN, 10, FROM, b"a"),
+        # Inside of a slice in the source, beside it in JSON.
+        (Event.INSTANT, 20, FROM, b"i"),
+        (Event.DURATION_END, 20, FROM, b"a"),
+        (Event.DURATION_BEGIN, 10, TO, b"outer"),
+        (Event.DURATION_BEGIN, 15, TO, b"inner"),
+        (Event.DURATION_END, 20, TO, b"inner"),
+        # In the outer one in the source, in none in JSON.
+        (Event.FLOW_BEGIN, 20, TO, 7),
+        (Event.DURATION_END, 20, TO, b"outer"),
+    )
+    assert shown_otherwise(converter.convert(source, tmp_path / "b.json")) == {
+        "depth of slices at one time with ends or complete slices, which viewers take first": 1,
+        "flows at one time with ends or complete slices, which viewers take first": 1,
+    }
+    assert not shown_otherwise(converter.convert(source, tmp_path / "b.pftrace"))

@@ -65,6 +65,8 @@ class KindSupport:
     argument_role: Callable[[Field], Role] | None = None
     #: Arguments of a numeric type are delivered with the role VALUE (counters).
     numeric_values: bool = False
+    #: Viewers draw its values: texts of JSON that are numbers are some, too (counters).
+    drawn_values: bool = False
     #: Its arguments are values, numbers alone (counters): others go to an instant right after it.
     values_only: bool = False
     timed: bool = True

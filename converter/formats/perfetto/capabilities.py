@@ -13,6 +13,7 @@ from converter.formats.perfetto.adapters.counters import (
     is_value,
     place_counters,
     series_as_counters,
+    without_texts,
 )
 from converter.formats.perfetto.adapters.json_arguments import as_pointers, without_clock_syncs
 from converter.formats.perfetto.adapters.kernel_events import (
@@ -38,7 +39,6 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, St
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
-from converter.projection.domain.counter_texts import is_text
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition
@@ -59,9 +59,8 @@ _ARGUMENTS: Final = Capabilities(
 
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
-    """Return how a counter is held: with one value, which is a number."""
-    values = sum(map(is_value, event_class.fields)) + sum(map(is_text, event_class.fields))
-    return None if values > 1 else _COUNTER
+    """Return how a counter is held: with one value, which is a number. See also `without_texts`."""
+    return None if sum(map(is_value, event_class.fields)) > 1 else _COUNTER
 
 
 _LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
@@ -135,6 +134,7 @@ _COUNTER: Final = KindSupport(
     (*mapping.leading_fields(Kind.COUNTER), mapping.COUNTER_VALUES[True]),
     (mapping.COUNTER_VALUES[False], *mapping.PARTS),
     required=frozenset({Role.VALUE}),
+    drawn_values=True,
     thread=False,
     track=True,
     holds=_ARGUMENTS,
@@ -225,7 +225,7 @@ def capabilities(variant: str) -> Capabilities:
         call_stacks=True,
         program_instants=True,
         adapters=adapters,
-        splitters={Kind.MARK: by_syntax},
+        splitters={Kind.COUNTER: without_texts, Kind.MARK: by_syntax},
         tracks=True,
         task_tracks=True,
         track_units=True,

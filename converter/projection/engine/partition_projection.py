@@ -63,7 +63,7 @@ class PartitionProjection:
         event_class = partition.event_class
         if self._has_texts(event_class) and self._projection.source.semantics.counter_series:
             support = self._support(event_class)
-            counts = support is None or support.numeric_values
+            counts = support is None or support.numeric_values or support.drawn_values
             if counts or not self._has_required(event_class):
                 parts = texts_as_values(partition, self._projection)
                 return [fitted for part in parts for fitted in self._fit(part, 0)]

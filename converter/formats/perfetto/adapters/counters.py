@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.counter_texts import is_text
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
-from converter.projection.losses import LossKind
-
-_FLOAT: Final = FloatClass(64)
+from converter.projection.losses import Aspect, LossClass, LossKind
 
 
 def is_value(field: Field) -> bool:
@@ -27,8 +25,19 @@ def is_value(field: Field) -> bool:
     return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
 
 
-def series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
-    """Split a counter with several values into counters on their own tracks."""
+def without_texts(partition: Partition, projection: Projection) -> list[Partition]:
+    """Report the texts of counters of JSON, which viewers take for values, and which are no numbers here."""
+    texts = projection.source.semantics.counter_series
+    if texts and any(map(is_text, partition.event_class.fields)):
+        return series_as_counters(partition, projection)
+    return [partition]
+
+
+def series_as_counters(partition: Partition, projection: Projection) -> list[Partition]:
+    """Split a counter with several values into counters on their own tracks.
+
+    A counter without any is dropped: no viewer shows it.
+    """
     fields = partition.event_class.fields
     # Importers of JSON take all arguments as values.
     texts = projection.source.semantics.counter_series
@@ -50,7 +59,10 @@ def series_as_counters(partition: Partition, projection: Projection) -> list[Par
         columns = [partition.table.lazy(i) for i in kept]
         part = partition.rewritten(event_class, columns, after=partition.after + len(parts))
         parts.append(_placed(part, projection, fields[value].name))
-    return parts or None
+    if not values:
+        what = "counters without a number"
+        projection.lose(LossKind.DROPPED, what, partition, None, LossClass.KEPT, Aspect.EVENTS)
+    return parts
 
 
 def place_counters(partition: Partition, projection: Projection) -> Partition:

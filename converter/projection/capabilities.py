@@ -178,6 +178,8 @@ class Capabilities:
     program_instants: bool = False
     #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
     call_stacks: bool = False
+    #: Viewers show calls of functions by the depth and the times that their events say.
+    call_depths: bool = False
     #: A flow may end in several places.
     flows_fork: bool = True
     #: Rules for kinds that the format does not have, in place of the usual ones.

@@ -18,6 +18,7 @@ from converter.projection.passes.untimed import since_first_time
 from converter.projection.timeline_fields import FLOW_IDS, FOLLOWED, THREAD_TIME
 
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
+_CALLS: Final = (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT)
 _MESSAGES: Final = (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE)
 _SLICES: Final = (Kind.SLICE_COMPLETE, Kind.SLICE_END)
 _WITH_FLOW_IDS: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT)
@@ -44,6 +45,10 @@ def prepared(
         from converter.projection.domain.v8_profiles import with_samples
 
         trace = with_listed_samples(with_samples(trace, report), report)
+    if capabilities.call_depths and trace.format != format_name and source.may_have(*_CALLS):
+        from converter.projection.domain.function_calls import with_depths
+
+        trace = with_depths(trace)
     if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.TYPED):
         from converter.projection.domain import perf_samples
 

@@ -134,6 +134,7 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         id_bits=31,
         unknown_tasks=False,
         exits_by_switch=True,
+        call_depths=True,
         unknown_tids=False,
         adds_tasks=True,
         gap_reach=_LONGEST_DELTA,

@@ -26,7 +26,7 @@ def bounds(window: Window) -> tuple[int, int]:
 
 
 def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None:
-    """Return the durations of the complete slices of a class (-1: unknown), or None for other classes."""
+    """Return the durations of the complete slices of a class (the longest: unknown), or None for other classes."""
     if event_class.kind is not Kind.SLICE_COMPLETE:
         return None
     index = event_class.index_of(Role.DURATION)
@@ -35,8 +35,10 @@ def durations(event_class: EventClass, table: Table) -> NDArray[np.int64] | None
     column, held, valid = without_optional(table.column(index), event_class.fields[index].type)
     if not isinstance(held, IntegerClass) or not isinstance(column, np.ndarray):
         return None
+    if column.dtype == np.uint64:
+        column = np.minimum(column, np.uint64(I64.max))
     known = column.astype(np.int64)
-    return known if valid is None else np.where(valid, known, -1)
+    return known if valid is None else np.where(valid, known, I64.max)
 
 
 def clipped(trace: Trace, batch: Batch, window: Window) -> Batch:
@@ -66,6 +68,7 @@ def _clipped(event_class: EventClass, batch: Batch, number: int, start: int, end
     first = np.clip(ts, start, end)
     # Sums that overflow are beyond any window.
     last = np.where(known > I64.max - np.maximum(ts, 0), I64.max, ts + known)
+    # One that ends before it begins has no length that a window could cut.
     cut = np.where(known < 0, known, np.clip(last, start, end) - first)
     if np.array_equal(cut, known):
         return table

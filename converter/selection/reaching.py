@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
-from converter.selection.clipping import durations
+from converter.selection.clipping import I64, durations
 
 
 def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
@@ -20,5 +20,6 @@ def reaching(trace: Trace, batch: Batch, start: int) -> NDArray[np.intp]:
         at = batch.positions(number)
         # The difference from an earlier time fits 64 unsigned bits; a sum may not.
         left = (np.int64(start) - batch.ts[at]).view(np.uint64)
-        positions.append(at[(known < 0) | (known.view(np.uint64) >= left)])
+        lasting = (known >= 0) & (known.view(np.uint64) >= left)
+        positions.append(at[lasting | (known == I64.max)])
     return np.sort(np.concatenate(positions)) if positions else np.zeros(0, np.intp)

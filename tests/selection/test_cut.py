@@ -167,6 +167,16 @@ def test_complete_slices_are_clipped(batches):
     ]
 
 
+@pytest.mark.parametrize("duration", [-1, -5, -(1 << 63)])
+def test_slices_that_end_before_they_begin_do_not_reach_a_later_window(duration):
+    batches = [[at(10, COMPLETE, b"early", duration), at(30, COMPLETE, b"inside", duration)]]
+    batches += [[at(40, COMPLETE, b"cut", 20), at(60, COMPLETE, b"later", duration)]]
+    assert part(batches, 20, 50) == [
+        (30, "SLICE_COMPLETE", "t10", "inside", duration),
+        (40, "SLICE_COMPLETE", "t10", "cut", 10),
+    ]
+
+
 @pytest.mark.parametrize(
     ("ts", "duration", "since", "until", "expected"),
     [

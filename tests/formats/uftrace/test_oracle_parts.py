@@ -21,7 +21,7 @@ from support.uftrace_files import (
     events,
     flawed,
 )
-from support.uftrace_kernel_files import info
+from support.uftrace_kernel_files import in_the_kernel, info
 from support.uftrace_oracle import VERSIONS, needs_uftrace, run
 from support.uftrace_recordings import comparable, recording, replayed
 
@@ -297,3 +297,10 @@ def test_a_part_has_the_names_that_tasks_were_given_before_it(tmp_path):
         told = [held["comm"] for _, kind, *_, held in events(again) if kind is Kind.TASK_RENAME]
         assert told == [b"worker"] * expected
         assert [thread.name for thread in again.threads] == ["app", "worker"]
+
+
+@needs_uftrace
+def test_a_part_with_functions_of_the_kernel_is_shown_as_the_recording(tmp_path):
+    path = in_the_kernel("--kernel-full\n").write(tmp_path / "data")
+    part(path, tmp_path / "part", since="+0s")
+    check_alike(path, tmp_path / "part")

@@ -225,6 +225,8 @@ class Trace:
     seeking: Seeking | None = None
     #: Skips events of classes that are not wanted, from now on; returns True if there are any.
     leave_out: Callable[[Callable[[EventClass], bool]], bool] | None = None
+    #: True for a part whose events were chosen by what they are, not by time or thread alone.
+    filtered: bool = False
     #: Asks the reader to keep the records of events, which the same format's writer copies into parts of the trace.
     keep_records: Callable[[], None] | None = None
 

@@ -56,6 +56,7 @@ def selected(
             event_classes=list(trace.event_classes),
             # A part has ends of its own for what is open at its edges.
             semantics=dataclasses.replace(trace.semantics, kinds=None),
+            filtered=trace.filtered or bool(selection.events or selection.where),
         ),
         SelectionCounts(),
     )

@@ -135,6 +135,44 @@ def test_a_part_that_ends_in_a_function_that_is_never_left(tmp_path, leaver):
     assert (tmp_path / "part" / f"{TID}.dat").read_bytes() == directory.tasks[TID][: 5 * 16]
 
 
+@pytest.mark.parametrize("rest", [1 << 17, 1])
+@pytest.mark.parametrize(
+    ("condition", "left"),
+    [
+        # Nothing in the part says that the task is elsewhere.
+        ("name == 'foo'", [(20, EXIT, 1, FOO)]),
+        ("name == 'main' || name == 'foo'", [(20, EXIT, 1, FOO)]),
+        ("name == 'foo' || name == 'longjmp'", []),
+    ],
+)
+def test_functions_are_left_unless_what_leaves_them_is_in_the_part(
+    tmp_path, monkeypatch, condition, left, rest
+):
+    monkeypatch.setattr("converter.formats.uftrace.reading.batches.BATCH_SIZE", rest)
+    directory = Directory()
+    directory.symbols["app"] = (
+        f"{MAIN:016x} T main\n{FOO:016x} T foo\n{BAR:016x} T longjmp\n{BAZ:016x} T _setjmp\n"
+        f"{BAZ + 16:016x} ? __sym_end\n"
+    )
+    # Deeper than where setjmp returns again.
+    deeper = [one if one[3] != FOO else (one[0], one[1], 2, FOO) for one in JUMPS[:4]]
+    directory.tasks[TID] = b"".join(
+        directory.record(*one)
+        for one in (
+            *deeper[:3],
+            (13, ENTRY, 1, BAZ + 4),
+            *deeper[3:],
+            (14, ENTRY, 3, BAR),
+            *JUMPS[5:],
+        )
+    )
+    part(directory.write(tmp_path / "data"), tmp_path / "part", where=(condition,))
+    data = (tmp_path / "part" / f"{TID}.dat").read_bytes()
+    exits = b"".join(directory.record(20, EXIT, 2, FOO) for _ in left)
+    assert data.count(directory.record(13, ENTRY, 2, FOO)) == 1
+    assert (exits in data) if exits else directory.record(20, EXIT, 2, FOO) not in data
+
+
 def test_a_part_ends_what_is_open(tmp_path):
     directory = Directory()
     directory.tasks[TID] = calls(directory)

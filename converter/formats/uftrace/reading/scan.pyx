@@ -451,7 +451,10 @@ cdef class Scanner(Streams):
     cdef void _abandon(self, Stream* stream, Columns* out, int64_t ts) noexcept nogil:
         stream.depth -= 1
         if stream.frames[stream.depth] != UNKNOWN:
-            emit(out, ts, self._classes[CLASS_EXIT], stream.thread, -1, -1, out.value_count)
+            # Its class has no name; a writer of records needs it.
+            emit(
+                out, ts, self._classes[CLASS_EXIT], stream.thread, stream.frames[stream.depth], -1, out.value_count
+            )
 
     # A record is consumed: the time that it has at last. Whether there is memory for its stack.
     cdef bint _settle(self, Stream* stream, const Columns* out, uint64_t word, int64_t* ts) noexcept nogil:

@@ -10,20 +10,24 @@ from numpy.typing import NDArray
 
 from converter.errors import UnsupportedError
 from converter.formats.uftrace.directory import DataDirectory
-from converter.formats.uftrace.layout import TABLES_FILE
+from converter.formats.uftrace.layout import RECORD_SIZE, TABLES_FILE, RecordType
 from converter.formats.uftrace.mapping import EXECUTING, JUMPING
 from converter.formats.uftrace.task_records import CallTable, TaskTable, located
 from converter.formats.uftrace.writing.replay import copy_file
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, Table
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.gather import Segments
+from converter.selection.stacks import BEGIN, END, Stacks
 from converter.storage.sink import Sink
 
 _TASK_FILE: Final = re.compile(r"\d{1,10}\.dat", re.ASCII)
 #: The other files whose events are written again. Formats and symbols of the kernel are, if it has events.
 _EVENT_FILE: Final = re.compile(r"(?:perf-cpu|kernel-cpu)\d{1,5}\.dat|extern\.dat", re.ASCII)
 _TIME_SIZE: Final = 8
+#: Bits of a record's second word that an exit has otherwise than its entry.
+_TYPE_AND_MORE: Final = 0b111
 
 
 def recording_of(trace: Trace) -> DataDirectory | None:
@@ -45,6 +49,108 @@ def has_records(table: Table) -> bool:
     return isinstance(table, TaskTable) and table.records is not None
 
 
+class _OpenCalls:
+    """The functions that tasks are in, where some have been left out: ends without a record need one, unless the
+    function that has caused them is in the part.
+    """
+
+    def __init__(self, trace: Trace, never_left: NDArray[np.int32]) -> None:
+        self._trace = trace
+        self._never_left = never_left
+        self._stacks = Stacks()
+        #: By the number of an entry that is open: the second word of its record.
+        self._words: dict[int, int] = {}
+        #: By thread: when such a function was left last.
+        self._causes: dict[int, int] = {}
+        self._first = 0
+
+    def exits(
+        self,
+        batch: Batch,
+        span: NDArray[np.int64],
+        size: NDArray[np.int64],
+        number: int,
+        buffers: list[NDArray[np.uint8]],
+    ) -> NDArray[np.uint8]:
+        """Return exits for ends of a batch, as buffer `number`; set their spans and sizes."""
+        step = np.zeros(len(batch), np.int8)
+        names = np.full(len(batch), -1, np.int32)
+        for id, table in batch.tables.items():
+            if isinstance(table, CallTable) and not table.closes:
+                at = np.flatnonzero(batch.class_id == id)
+                begins = self._trace.event_classes[id].kind is Kind.SLICE_BEGIN
+                step[at] = BEGIN if begins else END
+                names[at] = table.names[batch.row[at]]
+        at = np.flatnonzero(step)
+        closed = self._stacks.follow(
+            batch.thread[at].astype(np.uint64),
+            step[at],
+            names[at].astype(np.int64) + 1,
+            self._first + at,
+            np.ones(len(at), np.int32),
+        )
+        words = self._begun_words(step, span, size, buffers)
+        entries = np.full(len(batch), -1, np.int64)
+        entries[at] = closed.number
+        made = np.flatnonzero((step == END) & (size == 0) & (entries >= 0))
+        made = made[~self._have_cause(batch, made, names[made])]
+        found = entries[made] - self._first
+        held = np.array([self._words.get(one, 0) for one in entries[made].tolist()], np.uint64)
+        heads = np.where(found >= 0, words[np.maximum(found, 0)], held) if len(made) else held
+        records = np.zeros((len(made), 2), "<u8")
+        records[:, 1] = heads & ~np.uint64(_TYPE_AND_MORE) | np.uint64(RecordType.EXIT)
+        span[made] = np.arange(len(made)) * RECORD_SIZE | number << 32
+        size[made] = RECORD_SIZE
+        self._keep_open(words)
+        self._first += len(batch)
+        return records.view(np.uint8).reshape(-1)
+
+    def _begun_words(
+        self,
+        step: NDArray[np.int8],
+        span: NDArray[np.int64],
+        size: NDArray[np.int64],
+        buffers: list[NDArray[np.uint8]],
+    ) -> NDArray[np.uint64]:
+        """Return the second words of the records of entries; 0 for other events."""
+        words = np.zeros(len(step), np.uint64)
+        begins = np.flatnonzero((step == BEGIN) & (size >= RECORD_SIZE))
+        if len(begins):
+            column = located(
+                Segments(buffers),
+                span[begins] + RECORD_SIZE // 2,
+                np.full(len(begins), RECORD_SIZE // 2, np.int64),
+            )
+            assert isinstance(column.values, np.ndarray)
+            words[begins] = column.values.view("<u8")
+        return words
+
+    def _have_cause(
+        self, batch: Batch, made: NDArray[np.intp], names: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Return True for ends that a function is the cause of that is in the part, and left at the same time."""
+        place = np.stack([batch.thread[made].astype(np.int64), batch.ts[made]])
+        _, group = np.unique(place, axis=1, return_inverse=True)
+        group = group.reshape(-1)
+        causes = np.zeros(len(made) + 1, np.bool_)
+        here = np.flatnonzero(np.isin(names, self._never_left))
+        causes[group[here]] = True
+        result = causes[group]
+        if len(made):
+            # The first of them may have been in the batch before.
+            thread, ts = place[:, 0].tolist()
+            result |= (group == group[0]) & (self._causes.get(thread) == ts)
+        self._causes.update(place[:, here].T.tolist())
+        return result
+
+    def _keep_open(self, words: NDArray[np.uint64]) -> None:
+        numbers, _ = self._stacks.open()
+        self._words = {
+            one: self._words[one] if one < self._first else int(words[one - self._first])
+            for one in numbers.tolist()
+        }
+
+
 class RecordOutput:
     """Task files with the records of a recording."""
 
@@ -58,6 +164,7 @@ class RecordOutput:
         self._never_left = np.array([trace.strings.intern(name) for name in left_by], np.int32)
         #: Threads that are in such a function where the part ends.
         self._elsewhere: set[int] = set()
+        self._open_calls = _OpenCalls(trace, self._never_left) if trace.filtered else None
 
     def write(self, batch: Batch) -> None:
         """Append the records of events.
@@ -92,6 +199,8 @@ class RecordOutput:
                 names[at] = table.names[rows]
         ends = np.flatnonzero(closes)
         size[ends[self._stay_open(batch.thread[ends], names[ends])]] = 0
+        if self._open_calls is not None:
+            buffers.append(self._open_calls.exits(batch, span, size, len(buffers), buffers))
         # Ends that no record says have none here either.
         recorded = np.flatnonzero(size)
         order = recorded[np.argsort(batch.thread[recorded], kind="stable")]

@@ -21,10 +21,11 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import draw_fxt
-from drawing import Grammar, differences
+from drawing import Grammar, differences, shown
 from support import fxt_files as fxt
 from viewers.test_pairs import touched
 
+import converter
 from converter.formats.fxt.record_types import (
     ArgumentType,
     EventType,
@@ -816,18 +817,46 @@ EXPECTED = {
         "made.pftrace threads",
     ): "a thread of no process, on which nothing is",
     ("ocaml_system_thread", ""): "the importer takes several threads for one, which are apart here",
+    ("unregistered_threads", ""): "the importer takes all for thread 0, which are apart here",
     ("rust_blobs", "made.json slices"): "blobs are shown, which importers of FXT do not",
+    ("cpus_of_many", "made.dat"): "CPUs over 1,023 are not in Perfetto, and reported",
+    ("names_without_process", "made.dat threads"): "a thread of no process, on which nothing is",
+    ("system_wakeups", "made.dat states"): "two wakeups without a switch between them are one wait",
     ("system_states", "made"): "an unknown state is shown as runnable, and reported",
 }
 
 
-def compared(name: str, folder: Path, grammar: Grammar = GRAMMAR) -> dict[str, Any] | None:
+Differences = dict[str, tuple[list[str], list[str]]]
+
+
+def compared(name: str, folder: Path, grammar: Grammar = GRAMMAR) -> Differences | None:
     """What is shown otherwise of the outputs of a document: rows missing, and others; None if it is refused."""
     found = differences(grammar, list(DOCUMENTS).index(name), folder)
+    return found and _without_expected(name, found)
+
+
+def compared_by_way_of_ftrace(name: str, folder: Path) -> Differences:
+    """What is shown otherwise of a Perfetto trace that is made of a trace.dat: scheduling, and names of threads.
+
+    No importer reads trace.dat.
+    """
+    source, between, end = (folder / f"{name}.{suffix}" for suffix in ("fxt", "dat", "dat.pftrace"))
+    source.write_bytes(DOCUMENTS[name]())
+    converter.convert(source, between, force=True)
+    converter.convert(between, end, force=True)
+    before, after = shown(source, GRAMMAR), shown(end, GRAMMAR)
+    found: Differences = {}
+    for query in ("sched", "states", "threads"):
+        missing, more = before[query] - after[query], after[query] - before[query]
+        others = [row for row in more.elements() if '"<...>"' not in row]
+        if missing or others:
+            found[f"made.dat {query}"] = (list(missing.elements()), others)
+    return _without_expected(name, found)
+
+
+def _without_expected(name: str, found: Differences) -> Differences:
     expected = [what for document, what in EXPECTED if document == name]
-    return found and {
-        what: rows for what, rows in found.items() if not any(map(what.startswith, expected))
-    }
+    return {what: rows for what, rows in found.items() if not any(map(what.startswith, expected))}
 
 
 def main() -> int:
@@ -848,6 +877,8 @@ def main() -> int:
         for name in names:
             found = compared(name, folder, grammar)
             refused += found is None
+            if found is not None:
+                found |= compared_by_way_of_ftrace(name, folder)
             different += bool(found)
             for what, (missing, more) in (found or {}).items():
                 rows = [*(f"  - {row}" for row in missing[:4]), *(f"  + {row}" for row in more[:4])]

@@ -46,6 +46,10 @@ PROVIDER_NAME: Final = b"traceconv"
 #: The highest CPU number that is written: Perfetto's importer aborts at higher ones, including 0xFFFF for no CPU.
 MAX_CPU: Final = 4095
 
+#: Threads of slots that were never registered have ids from here on: the number of their provider, and the slot in the
+#: lowest 8 bits.
+UNREGISTERED: Final = 0xFFFF_FFFF_0000_0000
+
 #: Arguments of types that the specification does not have: the header's upper half (little-endian), then what follows
 #: the name. The type follows the "=".
 UNKNOWN_ARGUMENT: Final = "application/x-fxt-argument; type="

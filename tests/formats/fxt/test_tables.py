@@ -27,6 +27,7 @@ from support.fxt_files import (
     written,
 )
 
+from converter.formats.fxt.mapping import UNREGISTERED
 from converter.formats.fxt.reading import reader
 from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
 from converter.ir.trace import NANOSECONDS, ClockDomain
@@ -57,12 +58,23 @@ def test_references_to_nothing():
     data = start("little") + event("little", EventType.INSTANT, 1, thread=9, name=77, category=78)
     trace = opened(data)
     assert events(trace) == [
-        {"kind": "INSTANT", "ts": 1, "thread": (0, 0), "name": b"", "category": b""}
+        {"kind": "INSTANT", "ts": 1, "thread": (0, UNREGISTERED | 9), "name": b"", "category": b""}
     ]
     assert [warning.message.split()[0] for warning in trace.warnings] == ["2", "1"]
     # Reading again finds the same, and says it once.
     events(trace)
     assert len(trace.warnings) == 2
+
+
+def test_a_thread_for_each_slot_that_was_never_registered():
+    parts = [start("little")]
+    for id in (1, 2):
+        parts.append(provider("little", id, b"p"))
+        parts += [event("little", EventType.INSTANT, 1, thread=slot) for slot in (1, 255, 1)]
+    trace = opened(b"".join(parts))
+    found = [one["thread"] for one in events(trace)]
+    assert len(set(found)) == 4 and found[0] == found[2]
+    assert [thread.name for thread in trace.threads if thread.name] == ["slot 1", "slot 255"] * 2
 
 
 def test_warnings_say_where_each_oddity_was_first(monkeypatch):

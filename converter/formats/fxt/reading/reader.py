@@ -14,6 +14,7 @@ from converter.formats.fxt.mapping import (
     NATIVE,
     SEMANTICS,
     SHAPES,
+    UNREGISTERED,
     Codec,
     argument_field,
 )
@@ -96,7 +97,8 @@ class _Tables:
             trace.processes.append(Process(pid))
         for pid, tid in scanner.threads(len(self.threads)):
             self.threads.append(len(trace.threads))
-            trace.threads.append(Thread(tid, self._process_of_pid[pid]))
+            name = f"slot {tid & 0xFF}" if tid >= UNREGISTERED and not pid else ""
+            trace.threads.append(Thread(tid, self._process_of_pid[pid], name))
 
     def _add_class(self, code: int, arguments: list[tuple[int, int]]) -> None:
         shape = SHAPES[code & ~EXTENDED]
@@ -311,7 +313,11 @@ class _Pass:
         scanner = self._scanner
         for name, (count, _), text in (
             ("string", scanner.unresolved_strings, "references to strings not registered: empty"),
-            ("thread", scanner.unresolved_threads, "references to threads not registered: 0/0"),
+            (
+                "thread",
+                scanner.unresolved_threads,
+                "references to threads not registered: one a slot",
+            ),
             ("malformed", scanner.malformed, "malformed records, kept as they are"),
             ("overflow", scanner.overflows, "records at times beyond 63 bits, kept as they are"),
             ("rate", scanner.zero_rates, "clocks of 0 ticks per second: ticks are nanoseconds"),

@@ -34,6 +34,8 @@ cdef enum:
 
 
 cdef struct Provider:
+    # From 1 on in the order of the file, 0 for none.
+    int32_t number
     # Both hold what is registered plus one, 0 where nothing is. Strings come with the first string record.
     int32_t* strings
     int32_t threads[THREAD_SLOTS]
@@ -68,6 +70,7 @@ cdef inline int providers_enter(Providers* providers, uint64_t id) noexcept nogi
         providers.held[number] = <Provider*>calloc(1, sizeof(Provider))
         if providers.held[number] is NULL:
             return FAILED
+        providers.held[number].number = number
         providers.current = providers.held[number]
         providers_set_rate(providers, NANOSECONDS)
     providers.current = providers.held[number]

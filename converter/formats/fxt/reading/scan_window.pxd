@@ -12,6 +12,13 @@ from converter.formats.fxt.words cimport INLINE, SHAPE_EXTENDED, load, padded, s
 from converter.kernels.tables.numbers cimport FAILED
 from converter.kernels.tables.strings cimport StringTable
 
+cdef extern from *:
+    """
+    #define FXT_UNREGISTERED 0xFFFFFFFF00000000ULL
+    """
+    # The first id of threads of slots that were never registered, as `mapping.UNREGISTERED`.
+    const uint64_t UNREGISTERED "FXT_UNREGISTERED"
+
 cdef enum:
     # Value words of an event at most: of 15 arguments, a record's own fields, an extension.
     MAX_VALUES = 32
@@ -92,7 +99,8 @@ cdef inline int64_t text_of(
     return 0
 
 
-# The thread of a slot or, without one, of its koids.
+# The thread of a slot or, without one, of its koids. One that was never registered is a thread of its own: the
+# importer takes all for thread 0, whose slices cross.
 cdef inline int32_t thread_of(Window* window, uint32_t reference, uint64_t pid, uint64_t tid) noexcept nogil:
     cdef int32_t thread
     if reference:
@@ -100,7 +108,8 @@ cdef inline int32_t thread_of(Window* window, uint32_t reference, uint64_t pid, 
         if thread >= 0:
             return thread
         note(window, &window.unresolved_threads)
-        pid = tid = 0
+        pid = 0
+        tid = UNREGISTERED | <uint64_t>window.providers.current.number << 8 | reference
     return threads_find(&window.threads, pid, tid)
 
 

@@ -18,7 +18,12 @@ from converter.formats.ftrace.event_format.new_formats import (
     printed_states,
 )
 from converter.formats.ftrace.event_format.syntax import Location
-from converter.formats.ftrace.kernel_formats import EVENTS, kernel_format
+from converter.formats.ftrace.kernel_formats import (
+    EVENTS,
+    Differences,
+    differences,
+    kernel_format,
+)
 from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field, class_label
@@ -41,7 +46,7 @@ from converter.projection.capabilities import (
     Projection,
 )
 from converter.projection.domain.atrace_text import TEXT_LOWERINGS
-from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
+from converter.projection.domain.linux_tracepoints import MEANINGS, checked_kind, meaning
 from converter.projection.domain.lost_events import counted
 from converter.projection.domain.sched_conventions import with_linux_state
 from converter.projection.domain.state_bits import with_state_bits
@@ -161,7 +166,8 @@ def held(event_class: EventClass) -> KindSupport | None:
     """Return how the format holds a class: as the kernel's event, under its own name, or (None) as a TYPED event."""
     point = None if syscall_point(event_class) is not None else point_of(event_class)
     if point is not None:
-        support = _kernel_support(point, event_class.kind)
+        fields = differences(point, event_class.fields)
+        support = _kernel_support(point, event_class.kind, fields)
     elif event_class.kind is Kind.TYPED:
         support = _TYPED
     else:
@@ -203,19 +209,21 @@ def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
 
 
 @cache
-def _own_fields(point: tuple[str, str]) -> tuple[Field, ...]:
-    format = kernel_format(*point)
+def _own_fields(point: tuple[str, str], differing: Differences = frozenset()) -> tuple[Field, ...]:
+    format = kernel_format(*point, differing)
     assert format is not None
     return fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
 
 
 @cache
-def _kernel_support(point: tuple[str, str], kind: Kind) -> KindSupport:
+def _kernel_support(
+    point: tuple[str, str], kind: Kind, differing: Differences = frozenset()
+) -> KindSupport:
     required = REQUIRED_ROLES.get(kind, frozenset())
     if point == EVENTS.get(kind):
         required |= _REQUIRED.get(kind, frozenset())
     return KindSupport(
-        fields=_own_fields(point),
+        fields=_own_fields(point, differing),
         trailing=COMMON_FIELDS,
         required=required,
         cpu=True,
@@ -271,6 +279,10 @@ def adapt_typed(partition: Partition, projection: Projection) -> Partition:
         known = kernel_point(name) if of_kernel else None
         category, name = known or (_recorder(projection.source), name)
     if meaning(category, name).kind is not Kind.TYPED:
+        named = _with_meaning(event_class, category, name)
+        if named is not None:
+            new = partition.derive(("meaning",), lambda: named)
+            return partition.rewritten(new, partition.lazy_columns())
         name += "_event"
     if (category, name) == (event_class.category, event_class.name):
         return partition
@@ -286,6 +298,24 @@ def adapt_typed(partition: Partition, projection: Projection) -> Partition:
         return replace(event_class, name=name, category=category)
 
     return partition.rewritten(partition.derive(("named",), renamed), partition.lazy_columns())
+
+
+def _with_meaning(event_class: EventClass, category: str, name: str) -> EventClass | None:
+    """Return a class as the kernel's event that the reader makes of its name, None if it has not what that needs."""
+    known = meaning(category, name)
+    if known.kind in NAMED_KINDS or (category, name) != (event_class.category, event_class.name):
+        return None
+    free = dict(known.roles)
+    fields = tuple(
+        replace(field, role=free.pop(field.name, Role.NONE)) if field.role is Role.NONE else field
+        for field in event_class.fields
+    )
+    named = replace(event_class, kind=known.kind, fields=fields, native=b"")
+    if checked_kind(known, fields) is not known.kind:
+        return None
+    support = held(named)
+    roles = {field.role for field in fields}
+    return named if support is not None and support.required <= roles else None
 
 
 def _recorder(trace: Trace) -> str:

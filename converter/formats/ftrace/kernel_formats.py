@@ -13,6 +13,8 @@ from typing import Final
 
 from converter.formats.ftrace.event_format.formats import EventFormats
 from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
+from converter.ir.events import Field
+from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
 from converter.ir.kinds import Kind
 
 #: The event of each kind, as system and name; `mapping` has the other direction.
@@ -50,6 +52,19 @@ EVENTS: Final[dict[Kind, tuple[str, str]]] = {
     Kind.MARK: ("ftrace", "print"),
 }
 
+#: Fields that older kernels lack, and what prints them: the directive, with the text before it, and the argument.
+_NEWER: Final[dict[tuple[str, str], tuple[str, str, str]]] = {
+    ("sched", "sched_process_exit"): (
+        "group_dead",
+        " group_dead=%s",
+        ', REC->group_dead ? "true" : "false"',
+    ),
+    ("workqueue", "workqueue_execute_end"): ("function", ": function %ps", ", REC->function"),
+}
+#: The field with the arguments of a function, which kernels have had since 6.15, at its offset.
+_ARGUMENTS: Final = {("ftrace", "function"): 24, ("ftrace", "funcgraph_entry"): 20}
+_ARGUMENTS_FIELD: Final = "args"
+
 _PAGE_DATA = re.compile(rb"(field:\s*char data;\s*offset:\s*(\d+);\s*size:)\d+")
 #: A valid name of a system or an event, and not a path to another folder.
 _WORD = re.compile(r"[A-Za-z0-9_]{1,99}")
@@ -63,13 +78,34 @@ def header_texts(page_size: int) -> tuple[bytes, bytes]:
     return page, _read("header_event")
 
 
+#: The fields, by name, in which the format of a kernel differs from that of the schemas.
+Differences = frozenset[str]
+
+
+def differences(point: tuple[str, str], fields: Iterable[Field]) -> Differences:
+    """Return how the format of the kernel that had these fields differs: a field that it lacks, or has besides."""
+    own = {field.name: field.type for field in fields}
+    newer = _NEWER.get(point)
+    if newer is not None and newer[0] not in own:
+        return frozenset({newer[0]})
+    if point in _ARGUMENTS and _are_numbers(own.get(_ARGUMENTS_FIELD)):
+        return frozenset({_ARGUMENTS_FIELD})
+    return frozenset()
+
+
+def _are_numbers(field_class: FieldClass | None) -> bool:
+    return isinstance(field_class, ArrayClass) and isinstance(field_class.element, IntegerClass)
+
+
 @cache
-def kernel_format(system: str, name: str) -> EventFormat | None:
+def kernel_format(
+    system: str, name: str, differing: Differences = frozenset()
+) -> EventFormat | None:
     """Return the kernel's format of an event, None if it is not in the schemas."""
     if not _WORD.fullmatch(system) or not _WORD.fullmatch(name):
         return None
     try:
-        text = kernel_text(system, name)
+        text = kernel_text(system, name, differing)
     except FileNotFoundError:
         return None
     return parse_event_format(text, system)
@@ -101,9 +137,19 @@ def _kernel_printed(system: str, name: str) -> bytes | None:
         return None
 
 
-def kernel_text(system: str, name: str) -> bytes:
-    """Return the text of a format that is in the schemas."""
-    return _read(f"events/{system}/{name}/format")
+def kernel_text(system: str, name: str, differing: Differences = frozenset()) -> bytes:
+    """Return the text of a format that is in the schemas, or as a kernel had it whose fields differ."""
+    text = _read(f"events/{system}/{name}/format")
+    if not differing:
+        return text
+    point = system, name
+    if point in _ARGUMENTS:
+        line = f"\tfield:unsigned long {_ARGUMENTS_FIELD}[];\toffset:{_ARGUMENTS[point]};\tsize:0;"
+        return text.replace(b"\n\nprint fmt:", f"\n{line}\tsigned:0;\n\nprint fmt:".encode())
+    field, *printed = _NEWER[point]
+    for part in printed:
+        text = text.replace(part.encode(), b"")
+    return re.sub(rb"\tfield:[^;\n]*\b%b;[^\n]*\n" % field.encode(), b"", text)
 
 
 @cache

@@ -141,7 +141,13 @@ def with_state_bits(
 ) -> Partition:
     """Convert the states of switches to the target's bits; each keeps its letters where these have some."""
     source = source_bits(partition.event_class, projection)
-    if source is None or target is None:
+    if source is None:
+        return partition
+    if target is None:
+        if source.letters != SINCE_4_14.letters:
+            name = class_label(partition.event_class)
+            what = f"states of {name}: of a kernel before 4.14 whose release is not known"
+            projection.lose(LossKind.CHANGED, what, partition)
         return partition
     if (source.letters, source.preempted) == (target.letters, target.preempted[:1]):
         return partition

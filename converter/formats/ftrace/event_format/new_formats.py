@@ -12,7 +12,7 @@ from typing import Final
 from converter.errors import UnsupportedError
 from converter.formats.ftrace.event_format.fields import fields_of
 from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
-from converter.formats.ftrace.kernel_formats import kernel_format, kernel_text
+from converter.formats.ftrace.kernel_formats import differences, kernel_format, kernel_text
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -104,7 +104,8 @@ class FormatMaker:
 
     def make(self, event_class: EventClass) -> NewFormat:
         """Return the format of a class; UnsupportedError when all ids are taken."""
-        format = kernel_format(event_class.category, event_class.name)
+        point = event_class.category, event_class.name
+        format = kernel_format(*point, differences(point, event_class.fields))
         if format is not None and _has_fields_of(event_class, format):
             text = self._kernel_text(event_class, format)
         else:
@@ -124,9 +125,9 @@ class FormatMaker:
 
     def _kernel_text(self, event_class: EventClass, format: EventFormat) -> str:
         """Return the kernel's text with further arguments after its own fields, but before a field without an end."""
-        data = _ID_LINE.sub(
-            b"ID: %d" % self._id(format.id), kernel_text(format.system, format.name)
-        )
+        point = format.system, format.name
+        own = kernel_text(*point, differences(point, event_class.fields))
+        data = _ID_LINE.sub(b"ID: %d" % self._id(format.id), own)
         text = data.decode("utf-8")
         if self._has_other_flags and _ALLOCATION_FLAGS in format.print_fmt:
             directives, values = _print_fmt(event_class.fields[: -len(COMMON_FIELDS)])

@@ -18,7 +18,7 @@ _OVERHEADS = (
 _NO_DURATION = b"             |  "
 _INDENT = 2
 #: The largest number of an error, which kernel functions return as a negative number (include/linux/err.h, MAX_ERRNO).
-_MOST_ERRORS = 4095
+_LAST_ERROR = 4095
 #: The maximum nesting depth.
 _MOST_NESTED = 1 << 16
 _MICROSECOND = 1000
@@ -92,9 +92,9 @@ def _returned(code: Code, value: Emit) -> None:
 
     code.literal(b" (ret=")
     value()
-    code.constant(_MOST_ERRORS)
+    code.constant(_LAST_ERROR)
     code.add(op.ADD)
-    code.constant(_MOST_ERRORS)
+    code.constant(_LAST_ERROR)
     code.add(op.LESS)
     code.unless_zero(error, lambda: hexadecimal(code, value))
     code.literal(b")")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -343,6 +344,18 @@ class _NativeContents:
             contents = self._buffers[_key(buffer)]
             contents.cpus = dict(writer.finish())
             contents.page_size = writer.page_size
+        self._end_time_shifts()
+
+    def _end_time_shifts(self) -> None:
+        """Empty options TIME_SHIFT: the times of new pages are the host's. They still name its recording."""
+        layout = self._file.layout.time_shift_option
+        for option in self._contents.options:
+            if option.id == OptionId.TIME_SHIFT:
+                # A damaged one is ignored.
+                with suppress(TraceError):
+                    held = parse(layout, option.data, 0, "options.TIME_SHIFT")
+                    empty = {"peer": held.peer, "flags": held.flags, "cpus": [], "fractions": []}
+                    option.data = layout.build(empty)
 
 
 def _key(buffer: Buffer) -> int:

@@ -279,9 +279,40 @@ def test_lossless_keeps_all_of_it(tmp_path):
     assert not converter.diff(converter.read(source), converter.read(tmp_path / "b.pftrace"))
 
 
+@pytest.mark.parametrize("member", ["ts", "dur"])
+@pytest.mark.parametrize(
+    ("text", "ticks"),
+    [
+        ("9223372036854775.807", LAST),
+        ("9223372036854775.808", None),
+        ("-9223372036854775.808", -LAST - 1),
+        ("-9223372036854775.809", None),
+        ("-9223372036854775807e-3", -LAST),
+        ("9.3e15", None),
+        ("1e17", None),
+        ('"1e17"', None),
+    ],
+)
+def test_json_says_which_times_64_bits_do_not_hold(tmp_path, member, text, ticks):
+    other = "dur" if member == "ts" else "ts"
+    event = f'{{"ph":"X","name":"a","{other}":1,"{member}":{text},"pid":1,"tid":1}}'
+    last = '{"ph":"i","name":"b","ts":5,"pid":1,"tid":1}'
+    path = tmp_path / "a.json"
+    path.write_text(f'{{"traceEvents":[{event},{last}]}}')
+    trace = converter.read(path)
+    (first, *_) = events_of(trace)
+    beyond = [str(one) for one in trace.warnings if "1 times beyond 63 bits" in str(one)]
+    if ticks is None:
+        assert first[1] is Kind.NATIVE
+        assert len(beyond) == 1
+    else:
+        assert (first[0] if member == "ts" else first[3]["duration"]) == ticks
+        assert not trace.warnings
+
+
 def test_a_large_time_after_a_small_one_keeps_its_sign(tmp_path):
     instant = event_class(Kind.INSTANT, **NAME)
-    times = [LAST - 10, -LAST, -5, LAST, 0, -LAST]
+    times = [LAST - 10, -LAST, -5, LAST, 0, -LAST - 1]
     trace = trace_of([instant], [(0, ts, -1, 1, (b"i",)) for ts in times])
     converter.write(trace, tmp_path / "a.json")
     assert [ts for ts, *_ in events_of(converter.read(tmp_path / "a.json"))] == times

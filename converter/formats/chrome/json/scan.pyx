@@ -137,6 +137,11 @@ cdef class EventScanner(ValueScanner):
         return self._clock.rounded
 
     @property
+    def beyond(self) -> int:
+        """The number of times that 64 bits do not hold, whose events are kept as they are."""
+        return self._clock.beyond
+
+    @property
     def places(self) -> int:
         """The most decimals that a time had."""
         return self._clock.places

@@ -28,6 +28,8 @@ cdef enum:
 cdef struct Clock:
     int digits
     int64_t rounded
+    # Times that 64 bits do not hold.
+    int64_t beyond
     int places
     int64_t largest
 
@@ -398,6 +400,7 @@ cdef inline Scanned scan_time(
             return UNFINISHED
         after[0] = stop
     if not parse_ticks(data + at, stop - at, clock.digits, ticks, &rounded, &places):
+        clock.beyond += 1
         odd[0] = True
         return FINE
     clock.rounded += rounded

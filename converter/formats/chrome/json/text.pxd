@@ -486,9 +486,11 @@ cdef inline bint parse_ticks(
     cdef int64_t mantissa_end = size
     cdef int64_t point = -1
     cdef bint half = False
+    cdef uint64_t most = <uint64_t>9223372036854775807
     rounded[0] = False
     if size and text[0] == c'-':
         negative = True
+        most += 1
         i = 1
     for last in range(i, size):
         if text[last] == c'.':
@@ -517,7 +519,7 @@ cdef inline bint parse_ticks(
             if value > <uint64_t>922337203685477580:
                 return False
             value = value * 10 + (text[last] - c'0')
-            if value > <uint64_t>9223372036854775807:
+            if value > most:
                 return False
         else:
             if shift == 0 and text[last] >= c'5':
@@ -532,12 +534,14 @@ cdef inline bint parse_ticks(
         if value > <uint64_t>922337203685477580:
             return False
         value = value * 10
+        if value > most:
+            return False
         shift -= 1
     if half:
         value += 1
-        if value > <uint64_t>9223372036854775807:
+        if value > most:
             return False
-    ticks[0] = -<int64_t>value if negative else <int64_t>value
+    ticks[0] = <int64_t>(0 - value) if negative else <int64_t>value
     return True
 
 

@@ -219,6 +219,7 @@ class _Reader:
                 "events have other arguments than they declare: read as they are",
             ),
             (scanner.rounded, "ts", "times have more decimals than the clock: rounded"),
+            (scanner.beyond, "ts", "times beyond 63 bits: their events are kept as they are"),
         ):
             if count:
                 self._warn(

@@ -7,7 +7,7 @@ liblttng-ust-fork ...), ros2_tracing (tracetools), `perf data convert` (tools/pe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from converter.formats.ctf.lttng_events import kernel_name, priorities
@@ -154,6 +154,18 @@ def meaning_of(category: str, name: str) -> Meaning:
     if name.startswith(_VECTORS):
         return meaning("irq_vectors", name.removeprefix(_VECTORS))
     return _UNKNOWN
+
+
+#: Kinds of events that names alone do not say: of classes without the fields of their kinds, of lost events, of
+#: switches of Zephyr, and of ranges of Qt.
+_ALWAYS: Final = frozenset(
+    {Kind.TYPED, Kind.DISCARDED, Kind.SCHED_SWITCH, Kind.SLICE_BEGIN, Kind.SLICE_END}
+)
+
+
+def possible_kinds(names: Iterable[str]) -> frozenset[Kind]:
+    """Return the kinds that events of record classes with these names can have."""
+    return _ALWAYS | {meaning_of(*split_name(name)).kind for name in names}
 
 
 def event_class(

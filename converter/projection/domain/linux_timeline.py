@@ -433,20 +433,31 @@ def lower_signal_generate(partition: Partition, projection: Projection) -> list[
     return lower_to_instant(moved.with_argument(field, projection.tids_of(senders)), projection)
 
 
+def _unless_alone(rule: Rule, its_exit: Kind) -> Rule:
+    """Return a rule for entries: where the source has no exits of them, nothing ends them, and they are instants."""
+
+    def lower(partition: Partition, projection: Projection) -> list[Partition] | None:
+        if not projection.source.semantics.may_have(its_exit):
+            return lower_to_instant(partition, projection)
+        return rule(partition, projection)
+
+    return lower
+
+
 LINUX_LOWERINGS: Mapping[Kind, Rule] = {
-    Kind.SYSCALL_ENTRY: lower_syscall,
+    Kind.SYSCALL_ENTRY: _unless_alone(lower_syscall, Kind.SYSCALL_EXIT),
     Kind.SYSCALL_EXIT: lower_syscall,
-    Kind.IRQ_ENTRY: lower_irq,
+    Kind.IRQ_ENTRY: _unless_alone(lower_irq, Kind.IRQ_EXIT),
     Kind.IRQ_EXIT: lower_irq,
-    Kind.SOFTIRQ_ENTRY: lower_softirq,
+    Kind.SOFTIRQ_ENTRY: _unless_alone(lower_softirq, Kind.SOFTIRQ_EXIT),
     Kind.SOFTIRQ_EXIT: lower_softirq,
-    Kind.TIMER_ENTRY: lower_timer,
+    Kind.TIMER_ENTRY: _unless_alone(lower_timer, Kind.TIMER_EXIT),
     Kind.TIMER_EXIT: lower_timer,
-    Kind.IPI_ENTRY: lower_ipi,
+    Kind.IPI_ENTRY: _unless_alone(lower_ipi, Kind.IPI_EXIT),
     Kind.IPI_EXIT: lower_ipi,
-    Kind.WORK_BEGIN: lower_work,
+    Kind.WORK_BEGIN: _unless_alone(lower_work, Kind.WORK_END),
     Kind.WORK_END: lower_work,
-    Kind.FUNCTION_ENTRY: lower_function_call,
+    Kind.FUNCTION_ENTRY: _unless_alone(lower_function_call, Kind.FUNCTION_EXIT),
     Kind.FUNCTION_EXIT: lower_function_call,
     Kind.FUNCTION: lower_function,
     Kind.CPU_FREQUENCY: lower_cpu_counter,

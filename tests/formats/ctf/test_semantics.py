@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -289,3 +291,41 @@ def test_environments_of_several_traces(tmp_path: Path) -> None:
     assert len(events_of(trace)) == 2
     # Both declare the same class in the same way.
     assert len(trace.event_classes) == 1
+
+
+ENTRIES = {
+    "syscalls:sys_enter_write": ("syscalls:sys_exit_write", "int64_t ret;", "uint64_t fd;"),
+    "syscall_entry_read": ("syscall_exit_read", "int64_t ret;", "uint64_t fd;"),
+    "irq_handler_entry": ("irq_handler_exit", "int32_t irq; int32_t ret;", "int32_t irq; int32_t x;"),
+    "irq_softirq_entry": ("irq_softirq_exit", "uint32_t vec; uint32_t x;", "uint32_t vec; uint32_t x;"),
+    "lttng_ust_cyg_profile:func_entry": (
+        "lttng_ust_cyg_profile:func_exit", "uint64_t addr;", "uint64_t addr;",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("with_exits", [False, True])
+def test_entries_without_exits_are_instants(name: str, with_exits: bool, tmp_path: Path) -> None:
+    """Nothing ends them: as slices they would nest without an end."""
+    exit_name, exit_fields, fields = ENTRIES[name]
+    events = {name: fields, **({exit_name: exit_fields} if with_exits else {})}
+    stream = Stream(events, context="int32_t vtid;")
+    stream_types = "typealias integer { size = 64; align = 8; signed = true; } := int64_t;"
+    context = struct.pack("<i", 7)
+    records = []
+    for number in range(20):
+        if with_exits and number % 2:
+            records.append(stream.record(1, number, context + bytes(8)))
+        else:
+            records.append(stream.record(0, number, context + bytes(8)))
+    path = stream.write(tmp_path / "in", stream.packet(records))
+    metadata = (path / "metadata").read_text()
+    (path / "metadata").write_text(metadata.replace("trace {", stream_types + "\ntrace {", 1))
+    converter.convert(path, tmp_path / "out.json")
+    document = json.loads((tmp_path / "out.json").read_text())
+    phases = [one["ph"] for one in document["traceEvents"] if "ts" in one and one["ph"] != "M"]
+    if with_exits:
+        assert phases.count("B") + 2 * phases.count("X") >= 10 and "i" not in phases
+    else:
+        assert len(phases) == 20 and set(phases) <= {"i", "I", "n"}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError, note
 from converter.formats.ctf.layout import METADATA_NAME
-from converter.formats.ctf.mapping import split_name
+from converter.formats.ctf.mapping import possible_kinds, split_name
 from converter.formats.ctf.metadata.trace_class import ClockClass
 from converter.formats.ctf.reading.batches import Classes, DataStream, batches
 from converter.formats.ctf.reading.clocks import (
@@ -28,6 +28,7 @@ from converter.formats.ctf.streams.files import TraceDirectory, check_index, tra
 from converter.formats.ctf.streams.stream_files import StreamFile
 from converter.formats.ctf.streams.tasks import Tasks, follows_switches
 from converter.ir.events import Batch
+from converter.ir.semantics import Semantics
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Trace
 from converter.storage.source import Source
@@ -92,6 +93,8 @@ class _Reader:
             for stream in directory.trace.streams.values()
             for record in stream.events.values()
         }
+        if self._side_table is None:
+            trace.semantics = Semantics(kinds=possible_kinds(names))
         self._follows = self._side_table is None and follows_switches(names)
         self._addresses = Addresses(trace) if are_named(map(split_name, names)) else None
         if self._addresses is not None:

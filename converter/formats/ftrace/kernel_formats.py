@@ -1,7 +1,7 @@
 """The kernel's own events: the formats of schemas/ftrace/events, and the event that represents each kind.
 
-The formats are those of a 6.18 kernel (tracefs events/*/*/format), for events that this converter or Perfetto knows, and
-for those of the latency tracers (system osnoise of 6.12).
+The formats are those of a 6.18 kernel (tracefs events/*/*/format), for events that this converter or Perfetto knows,
+and for those of the latency tracers (system osnoise: of 6.12).
 """
 
 from __future__ import annotations

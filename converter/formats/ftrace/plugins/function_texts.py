@@ -106,6 +106,8 @@ def _func_repeats(fields: EventFields, context: ReportContext) -> Emit | None:
         code.add(op.SUBTRACT)
 
     def text() -> None:
+        code.number_of(("batch", "call_depth"), 0)
+        code.add(op.BLANKS, _INDENT, _MOST_NESTED)
         context.function_name(code, address)
         code.literal(b" (count: ")
         decimal(code, count)

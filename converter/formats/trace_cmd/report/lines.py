@@ -39,7 +39,7 @@ _LABEL_WIDTH: Final = 21
 _MIGRATE_DISABLE: Final = "common_migrate_disable"
 #: The width of times of counters.
 _COUNTER_WIDTH: Final = 11
-_FUNCTION: Final = ("ftrace", "function")
+_FUNCTIONS: Final = frozenset({("ftrace", "function"), ("ftrace", "func_repeats")})
 _CALLED: Final = {"ip", "parent_ip"}
 
 
@@ -159,7 +159,7 @@ class _Report:
         for number, table in batch.tables.items():
             event_class = classes[number]
             indexes = {field.name: i for i, field in enumerate(event_class.fields)}
-            if (event_class.category, event_class.name) == _FUNCTION and indexes.keys() >= _CALLED:
+            if (event_class.category, event_class.name) in _FUNCTIONS and indexes.keys() >= _CALLED:
                 names = [self._names_of(table, indexes[name]) for name in ("parent_ip", "ip")]
                 found.append((batch.positions(number), *names))
         if not found:

@@ -118,3 +118,32 @@ def test_an_empty_file_of_version_6_has_the_cpus_of_its_header():
     k = Kernel()
     data = File(k, {0: b"", 1: b""}, formats={"own": [PLAIN]}).version_6()
     assert ours(data) == b"cpus=2\n"
+
+
+def test_repeated_functions_are_nested_as_functions_are():
+    k = Kernel()
+    function = format_text(
+        "function",
+        1,
+        "unsigned long ip 8 8 0\nunsigned long parent_ip 16 8 0",
+        '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip',
+    )
+    repeats = format_text(
+        "func_repeats",
+        20,
+        "unsigned long ip 8 8 0\nunsigned long parent_ip 16 8 0\nu16 count 24 2 0\n"
+        "u16 top_delta_ts 26 2 0\nu32 bottom_delta_ts 28 4 0",
+        '"%ps", (void *)REC->ip',
+    )
+    records = [
+        k.common(1, 7) + k.pack("QQ", 0x1000, 0x3000),
+        k.common(20, 7) + k.pack("QQHHI", 0x2000, 0x1000, 3, 0, 5),
+        k.common(20, 7) + k.pack("QQHHI", 0x2000, 0x2000, 3, 0, 5),
+        k.common(1, 7) + k.pack("QQ", 0x3000, 0x2000),
+    ]
+    page = k.page(10, *(k.record(1, one) for one in records))
+    symbols = b"1000 T a\n2000 T b\n3000 T c\n4000 T d\n"
+    file = File(k, {0: page}, formats={"ftrace": [function, repeats]}, kallsyms=symbols)
+    lines = ours(file.version_7()).splitlines()[1:]
+    texts = [line.split(b": ", 1)[1][22:].split(b" (")[0] for line in lines]
+    assert texts == [b"a", b"   b", b"      b", b"      c"]

@@ -70,7 +70,7 @@ def open_trace(
         format: the name of a format, for inputs that are not recognised.
         options: options of its reader, by name (`Format.options`).
         selection: the part of it to read; what that does not need is not read, where the format lets a reader find its
-            way (docs/cli.md says what may then be missing at the start).
+            way (docs/command/selections.md says what may then be missing at the start).
         limits: limits on what the input may use, by name, if not the defaults (docs/security.md).
 
     Raises:

@@ -19,7 +19,8 @@ EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE 
 OTHER_PAGES = {
     "README.md": "",
     "docs/arrow.md": "pandas",
-    "docs/cli.md": "",
+    "docs/command/selections.md": "",
+    "docs/command/split.md": "",
     "docs/fixtures.md": "",
     "docs/guides/tools.md": "",
     "docs/merging.md": "",

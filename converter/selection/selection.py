@@ -25,7 +25,7 @@ class Selection:
         comms: patterns of names of threads, or of their processes.
         children: include the processes that these have forked, and theirs.
         events: patterns of names, ``name`` or ``system:name``; a leading ``!`` excludes events.
-        where: conditions, of which one must hold (see docs/cli.md).
+        where: conditions, of which one must hold (see docs/command/selections.md).
         read_all: read everything before `since` even if a reader could skip it, so that nothing is missing that is
             open or known from then.
 

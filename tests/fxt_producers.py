@@ -28,6 +28,7 @@ from viewers.test_pairs import touched
 import converter
 from converter.formats.fxt.record_types import (
     ArgumentType,
+    ByteOrder,
     EventType,
     MetadataType,
     ProfilerType,
@@ -36,7 +37,7 @@ from converter.formats.fxt.record_types import (
 )
 from converter.projection.losses import Loss
 
-ORDER: fxt.ByteOrder = "little"
+ORDER: ByteOrder = "little"
 #: The weight of an idle thread.
 IDLE = -(1 << 31)
 HIGH = 1 << 32

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.capabilities import Capabilities
+from converter.projection.engine.ids import ShownIds
 from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 
 #: The parts of the sidecar of a JSON document.
@@ -128,7 +129,13 @@ class TargetMetadata:
         kept: Capabilities,
         format_name: str,
         report: LossReport,
+        ids: ShownIds,
     ) -> None:
+        self._source = source
+        self._target = target
+        self._ids = ids
+        #: Names of JSON documents, whose ids follow those of the tables.
+        self._documents: list[str] = []
         #: Names of native records that only describe how the recorder worked.
         self.bookkeeping = source.bookkeeping if source.format != format_name else frozenset[str]()
         if kept.environment:
@@ -155,9 +162,26 @@ class TargetMetadata:
             is_document &= bool(content or source.semantics.json_arguments)
             if name == format_name or is_document:
                 target.sidecar[name] = content
+                if name != format_name:
+                    self._documents.append(name)
         others = source.sidecar.keys() - target.sidecar.keys()
         self._left_behind = LeftBehind(source, sorted(others), report)
 
     def follow(self) -> None:
         """Count what is dropped."""
+        self.follow_documents()
         self._left_behind.follow()
+
+    def follow_documents(self) -> None:
+        """Give ids that are text in JSON the numbers that the target's tables have for them."""
+        for name in self._documents:
+            content = self._source.sidecar[name]
+            if not content.get("text_ids"):
+                continue
+            # Of metadata events as many as have their ids: a reader may be adding more.
+            held = {key: list(one) if key == "metadata" else one for key, one in content.items()}
+            held["text_ids"] = {
+                str(self._ids.known(int(number))): text
+                for number, text in list(content["text_ids"].items())
+            }
+            self._target.sidecar[name] = held

@@ -140,7 +140,7 @@ class Projector:
         self._task_names: LearnedNames | None = None
         if not source.names_from_events:
             self._task_names = LearnedNames(source)
-        self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report)
+        self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report, ids)
         self._held = PartitionProjection(
             self, self._placing, self._support, self._metadata.bookkeeping
         )
@@ -294,6 +294,7 @@ class Projector:
             names.forget()
         for batch in self.source.batches():
             self._tables.follow()
+            self._metadata.follow_documents()
             if names is not None:
                 names.note(batch)
             yield self._project_batch(batch)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import fxt_files as fxt
+from support.perfetto_writing import parsed
 from support.trace_processor import needs_trace_processor, printed
 
 import converter
@@ -108,6 +109,28 @@ def test_texts_and_numbers(target: str, tmp_path: Path) -> None:
         assert {row[3] for row in rows} == {"0"}
         assert len({row[4] for row in rows}) == len(ids)
     assert [row[5] for row in after] == [row[5] for row in before]
+
+
+def test_texts_go_through_perfetto(tmp_path: Path) -> None:
+    """Their processes are in the order that the document says, and JSON made of it has the texts again."""
+    source, between, output = (tmp_path / name for name in ("a.json", "b.pftrace", "c.json"))
+    order = {"name": "process_sort_index", "ph": "M", "args": {"sort_index": 536870912}}
+    events = [
+        {"ph": "X", "name": "s0", "ts": 1, "dur": 2, "pid": "Spans", "tid": "Profiler"},
+        {"ph": "X", "name": "s1", "ts": 1, "dur": 2, "pid": 7, "tid": "7"},
+        {"ph": "X", "name": "s2", "ts": 1, "dur": 2, "pid": 7, "tid": 7},
+        {**order, "pid": "Spans", "tid": 0},
+        {**order, "pid": 7, "tid": 0, "args": {"sort_index": 3}},
+    ]
+    source.write_text(json.dumps(events))
+    converter.convert(source, between)
+    found = [packet.track_descriptor for packet in parsed(between.read_bytes()).packet]
+    ranks = {one.process.process_name: one.sibling_order_rank for one in found if one.process.pid}
+    assert ranks["Spans"] == 536870912 and 3 in ranks.values()
+    converter.convert(between, output)
+    places = [(event["pid"], event["tid"]) for event in events if event["ph"] == "X"]
+    again = json.loads(output.read_text())["traceEvents"]
+    assert [(event["pid"], event["tid"]) for event in again if event["ph"] == "X"] == places
 
 
 def test_threads_0_are_no_main_threads(tmp_path: Path) -> None:

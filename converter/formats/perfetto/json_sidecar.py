@@ -117,11 +117,12 @@ class SortIndexes:
         """Read the metadata events that are new; the first position of each counts, as in importers."""
         for _, sidecar in json_documents(trace):
             events = sidecar.get("metadata", [])
+            numbers = {text: number for number, text in sidecar.get("text_ids", {}).items()}
             for text in events[self._read :]:
-                self._add(text)
+                self._add(text, numbers)
             self._read = len(events)
 
-    def _add(self, text: str) -> None:
+    def _add(self, text: str, numbers: Mapping[str | int, str]) -> None:
         try:
             event = json.loads(text)
             name, position = event.get("name"), event["args"]["sort_index"]
@@ -130,6 +131,10 @@ class SortIndexes:
         if name not in (_PROCESS_ORDER, _THREAD_ORDER) or not isinstance(position, int | float):
             return
         pid = event.get("pid", 0)
-        tid = str(event.get("tid", pid)) if name == _THREAD_ORDER else None
+        of_process, of_thread = (
+            numbers.get(one, str(one)) if isinstance(one, str | int) else str(one)
+            for one in (pid, event.get("tid", pid))
+        )
         if -(1 << 31) <= position < 1 << 31:
-            self._positions.setdefault((str(pid), tid), int(position))
+            place = (of_process, of_thread if name == _THREAD_ORDER else None)
+            self._positions.setdefault(place, int(position))

@@ -67,7 +67,9 @@ def queries(known: str) -> dict[str, tuple[str, str]]:
             "sched_slice s left join thread t using (utid)",
         ),
         "states": (
-            f"s.ts, s.dur, s.cpu, s.state, {tid}, {known.format('w.tid')}",
+            # Some importers say on which CPU a thread waits.
+            f"""s.ts, s.dur, iif(s.state = 'Running', s.cpu, null), s.state, {tid},
+            {known.format("w.tid")}""",
             """thread_state s left join thread t using (utid)
             left join thread w on w.utid = s.waker_utid""",
         ),

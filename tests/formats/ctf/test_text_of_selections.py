@@ -202,3 +202,28 @@ def test_directories_of_one_trace_are_related_in_ctf_2(tmp_path: Path) -> None:
     assert lines_of(tmp_path / "two", "2.1") == source
     converter.convert(tmp_path / "two", tmp_path / "one", target_format="ctf+1.8")
     assert lines_of(tmp_path / "one", "2.1") == source
+
+
+def test_threads_of_packets_are_named_as_usual(tmp_path: Path) -> None:
+    stream = Stream(
+        {"p:work_entry": "uint8_t x;", "p:work_exit": ""},
+        packet_extra="uint32_t thread_id; string thread_name;",
+        environment='tracer_name = "qtctf";',
+    )
+    extra = struct.pack("<I", 17) + b"alpha\0"
+    records = [stream.record(0, 5, b"\1"), stream.record(1, 7)]
+    path = stream.write(tmp_path / "in", stream.packet(records, begin=1, extra=extra))
+    trace = open_trace(path)
+    batches = list(trace.batches())
+    trace.make_batches = lambda: iter(batches)
+    with open_sink(tmp_path / "out", directory=True) as sink:
+        report = write(trace, sink, "")
+    (named,) = [loss for loss in report if loss.loss_class is LossClass.KEPT]
+    assert named.what == "threads that packets name: vtid and procname are their ID and name"
+    source = [
+        line.replace("thread_id", "vtid").replace("thread_name", "procname")
+        for line in lines_of(path, "2.1")
+    ]
+    for version in ("2.0", "2.1"):
+        # A range has its name as a field.
+        assert_says_all(source, lines_of(tmp_path / "out", version), "name = .*")

@@ -93,6 +93,9 @@ def continued(files: Sequence[StreamFile]) -> Iterator[list[StreamFile]]:
     A file continues a stream if it starts where that has ended, or with a packet that it has, too. Other files are of
     streams of their own: tracers number streams within a file, or not at all.
     """
+    if len(files) == 1:
+        yield list(files)
+        return
     streams: list[list[StreamFile]] = []
     ends: list[Head | None] = []
     for file in files:
@@ -105,8 +108,7 @@ def continued(files: Sequence[StreamFile]) -> Iterator[list[StreamFile]]:
             streams.append([file])
             ends.append(None)
             number = len(streams) - 1
-        if len(files) > 1:
-            ends[number] = _later(last_head(file), ends[number])
+        ends[number] = _later(last_head(file), ends[number])
     yield from streams
 
 

@@ -27,8 +27,10 @@ from converter.formats.ctf.metadata.trace_class import (
     StreamClass,
     TraceClass,
 )
+from converter.formats.ctf.streams.packet_fields import packet_thread
 from converter.projection.losses import LossClass, LossKind, LossReport
 
+_CONTEXTS: Final = frozenset({"vpid", "vtid", "procname"})
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 _Class = TraceClass | ClockClass | StreamClass | EventRecordClass
 _KINDS: Final[dict[type[_Class], str]] = {
@@ -130,7 +132,12 @@ def _count_fields(before: TraceClass, report: LossReport) -> None:
 
 
 def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport) -> None:
-    """Count fields that Babeltrace's text shows in another way where events are encoded again in a version."""
+    """Count what Babeltrace's text shows in another way where events are encoded again in a version."""
+    for stream in before.streams.values():
+        thread = packet_thread(before, stream)
+        if thread is not None and set(thread) - _CONTEXTS - {None}:
+            what = "threads that packets name: vtid and procname are their ID and name"
+            report.add(LossKind.CHANGED, what, loss_class=LossClass.KEPT)
     for declared in _fields(before):
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ir.messages import Numbers
+from converter.ir.columns import constant_column
 from converter.limits import LIMITS, allowed, limit
 
 _MASK = (1 << 64) - 1
@@ -92,7 +93,7 @@ def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDA
                 field=what, expected=f"{allowed('ir.equal')} that are equal", found=count
             )
         constant = _fitting(np.array([message.base], np.int64), dtype, what)
-        return np.broadcast_to(constant[0], (count,))
+        return constant_column(constant[0], count)
     with np.errstate(over="ignore"):
         wide = _widened(data, width, count) + np.int64(message.base)
     return _fitting(wide, dtype, what)

@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
 #: The number of new objects after which the command collects garbage: more than all its modules create.
 _OBJECTS = 200_000
-#: Enough to import the modules that print an error.
-_RESERVED: Final = 8 << 20
+#: Enough to end the threads of a conversion and to import the modules that print an error.
+_RESERVED: Final = 16 << 20
 
 
 #: Errors that writing to an open stream does not have.
 _NOT_OF_STREAMS: Final = frozenset(
     {errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EROFS, errno.EEXIST}
 )
-#: Memory that nothing uses, so that there is enough to report that there is no more. No page of it is ever touched.
-_reserve: Final = [bytearray(_RESERVED)]
 
 
 def command() -> NoReturn:
@@ -42,6 +40,7 @@ def command() -> NoReturn:
     end_quietly()
     code = FAILED
     try:
+        _set_memory_aside()
         _allow_more_files()
         code = main()
     except MemoryError:
@@ -120,6 +119,26 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
+def _set_memory_aside() -> None:
+    """Keep some memory for errors, where the system limits that of the process."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # not a Unix
+        return
+    limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    if any(limit != resource.RLIM_INFINITY for limit in limits):
+        from converter.kernels.io.reserve import set_aside
+
+        set_aside(_RESERVED)
+
+
+def _give_back() -> None:
+    """Use the memory that was set aside: an error is being reported."""
+    reserve = sys.modules.get("converter.kernels.io.reserve")
+    if reserve is not None:
+        reserve.give_back()
+
+
 def _allow_more_files() -> None:
     """Raise the limit of open files as far as the system allows: this process belongs to the command."""
     from converter.storage.descriptors import allow_more
@@ -175,7 +194,7 @@ def _failed(error: TraceError) -> int:
     )
 
     if isinstance(error, MemoryLimitError):
-        _reserve.clear()
+        _give_back()
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
     _print_traceback(error)
@@ -229,7 +248,7 @@ def _failed_by_system(error: OSError) -> int:
 
 def _failed_unexpectedly(error: Exception) -> int:
     """Report memory that the system refuses, or a defect, in one line."""
-    _reserve.clear()
+    _give_back()
     from converter.guarding import as_trace_error
 
     return _failed(as_trace_error(error))

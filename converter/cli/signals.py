@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
-from collections.abc import Iterator
+import sys
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -13,6 +16,9 @@ from converter.interrupts import begin, is_done, wait
 
 #: The shell's convention for a process that a signal ended: this plus its number.
 SIGNALLED = 128
+
+#: Seconds after which a signal is sent again.
+_LATER = 0.005
 
 #: True once a signal has arrived: a second one does not wait for what the first one has started.
 _ending = False
@@ -38,8 +44,43 @@ def end(number: int, _frame: FrameType | None) -> None:
         os._exit(0 if is_done() else SIGNALLED + number)
     _ending = True
     if number == signal.SIGINT:
-        raise KeyboardInterrupt
-    raise SystemExit(SIGNALLED + number)
+        raise Interrupted(number)
+    raise Ended(number)
+
+
+class Interrupted(KeyboardInterrupt):
+    """SIGINT, as an exception."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class Ended(SystemExit):
+    """Any other signal, as an exception."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(SIGNALLED + number)
+        self.number = number
+
+
+def _send_again(
+    hook: Callable[[sys.UnraisableHookArgs], object], unraised: sys.UnraisableHookArgs
+) -> None:
+    """Send a signal again whose exception Python ignores, as it was raised where an object is finalized."""
+    global _ending  # noqa: PLW0603
+    error = unraised.exc_value
+    if not isinstance(error, Interrupted | Ended):
+        hook(unraised)
+        return
+    # Not from here, where the exception would be ignored, too. `Thread.start` would wait, and be interrupted.
+    _thread.start_new_thread(_send, (error.number,))
+    _ending = False
+
+
+def _send(number: int) -> None:
+    time.sleep(_LATER)
+    os.kill(os.getpid(), number)
 
 
 def end_quietly() -> None:
@@ -58,6 +99,8 @@ def handled() -> Iterator[None]:
     _ending = False
     begin()
     previous = {}
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_send_again, hook)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is None or signal.getsignal(number) == signal.SIG_IGN:
@@ -71,3 +114,4 @@ def handled() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+        sys.unraisablehook = hook

@@ -164,3 +164,52 @@ def test_losses_that_cannot_be_printed_leave_no_output(tmp_path, how):
     )
     assert ran.returncode in (1, 141)
     assert os.listdir(tmp_path) == []
+
+
+#: A signal comes while an object is finalized, where Python ignores exceptions.
+_AT_FINALIZER = """
+import signal, sys, time
+from converter.storage.writing import placing
+sync_data = placing.sync_data
+class Dying:
+    def __del__(self):
+        signal.raise_signal({number})
+def synced(path):
+    Dying()
+    time.sleep(5)
+    sync_data(path)
+placing.sync_data = synced
+sys.argv = ["traceconv", *sys.argv[1:]]
+from converter.cli import command
+command()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_an_object_is_finalized(tmp_path, number):
+    ran = _run(_AT_FINALIZER.format(number=int(number)), tmp_path, "-o", "o.json")
+    assert (ran.returncode, ran.stderr) == (128 + number, b"")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit address space")
+def test_memory_that_is_refused_for_objects_does_not_abort(tmp_path):
+    """The interpreter has no memory even for the exception: what was set aside is enough to say so."""
+    script = """
+import resource, sys
+import converter.cli as cli
+run = cli._run
+def exhausted(arguments):
+    cli._set_memory_aside()
+    kept = []
+    while True:
+        kept.append([object()])
+cli._run = exhausted
+import converter.cli.output.messages, converter.guarding, converter.cli.output.streams
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (64 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+cli.command()
+"""
+    ran = _run(script, tmp_path)
+    assert (ran.returncode, ran.stderr.count(b"\n")) == (1, 1)
+    assert b"not enough memory" in ran.stderr

@@ -169,6 +169,12 @@ class Future(Generic[Result]):
             _current.submitter, _current.may = submitter, may
             _pool.finish(self)
 
+    def abandon(self, error: BaseException) -> None:
+        """Mark a claimed task as failed, unless it is done: its thread does something else."""
+        if self.state == _CLAIMED:
+            self._error = error
+            _pool.finish(self)
+
 
 class TaskGroup:
     """A group of tasks of one kind, for the shared threads. Leaving the context, or `close`, leaves none of them
@@ -307,11 +313,16 @@ class _Pool:
         may = _current.may
         if may == _ALL and not work.owner.may_block:
             may = _LEAF_TASKS
-        while True:
-            waiter = None
+        while self._wait_once(work, may):
+            pass
+
+    def _wait_once(self, work: Future[Any], may: int) -> bool:
+        """Run a task, or wait until there may be one; return False if the task that is needed is done."""
+        waiter = claimed = None
+        try:
             with self._lock:
                 if work.state == _DONE:
-                    return
+                    return False
                 if work.state == _CANCELLED:
                     raise CancelledError
                 claimed = work if work.state == _OPEN else self._find_work(may, _current.submitter)
@@ -321,15 +332,17 @@ class _Pool:
                     waiter = self._new_waiter(may, _current.submitter)
                     work.waiters.append(waiter)
             if claimed is not None:
-                if self._spent < _WORTHWHILE:
-                    started = time.perf_counter()
-                    claimed.do()
-                    self._spent += time.perf_counter() - started
-                else:
-                    claimed.do()
-                claimed = None
-            if waiter is not None:
-                self._wait_for_work(waiter)
+                started = time.perf_counter()
+                claimed.do()
+                self._spent += time.perf_counter() - started
+        except BaseException as error:
+            # A signal can come between claiming a task and running it: nobody else would finish it.
+            if claimed is not None:
+                claimed.abandon(error)
+            raise
+        if waiter is not None:
+            self._wait_for_work(waiter)
+        return True
 
     def cancel(self, work: Future[Any]) -> bool:
         """Cancel a task, unless a thread has started it."""
@@ -388,11 +401,16 @@ class _Pool:
         return self._leaf_tasks[0] if may != _NOTHING and self._leaf_tasks else None
 
     def _claim(self, work: Future[Any]) -> None:
+        self._take_out(work)
         work.state = _CLAIMED
-        (self._blocking_tasks if work.owner.may_block else self._leaf_tasks).remove(work)
+
+    def _take_out(self, work: Future[Any]) -> None:
+        """Remove an open task from its queue, where a signal may have kept it from getting."""
+        with suppress(ValueError):
+            (self._blocking_tasks if work.owner.may_block else self._leaf_tasks).remove(work)
 
     def _cancel(self, work: Future[Any]) -> None:
-        (self._blocking_tasks if work.owner.may_block else self._leaf_tasks).remove(work)
+        self._take_out(work)
         work.state = _CANCELLED
         work.owner.unfinished.discard(work)
         for waiter in work.waiters:

@@ -244,3 +244,25 @@ def test_no_more_threads_are_used_than_help(count):
         assert most_workers() >= 64
     finally:
         use_workers(None)
+
+
+@pytest.mark.parametrize("at", ["claim", "queue"])
+def test_a_signal_between_two_steps_leaves_no_task_that_nobody_finishes(monkeypatch, at):
+    """It can come after a task was claimed and before it runs, or before it is in its queue."""
+    use_workers(1)
+    group = TaskGroup()
+    task = group.submit(lambda: 1)
+    if at == "queue":
+        workers._pool._leaf_tasks.remove(task)
+    else:
+
+        def interrupted(_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Future, "do", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            task.result()
+        monkeypatch.undo()
+    group.close()
+    assert not group.unfinished
+    use_workers(None)

@@ -18,6 +18,7 @@ HELP = {
     "converter.cli.prepared_help",
     "converter.cli.signals",
     "converter.hooks",
+    "converter.interrupts",
 }
 BASIC = HELP | {
     "converter.cli.commands",
@@ -26,6 +27,7 @@ BASIC = HELP | {
     "converter.cli.options.shared",
     "converter.errors",
     "converter.limits",
+    "converter.terminal",
 }
 #: The descriptors of formats, and the little that they need to recognise an input.
 DESCRIPTORS = {
@@ -37,6 +39,7 @@ TABLE = {
     "converter.formats",
     "converter.formats.descriptor",
     "converter.formats.table",
+    "converter.guarding",
     "converter.registry",
 }
 #: Modules of Python's own, and of NumPy's, that take their time.

@@ -36,12 +36,13 @@ class FileSink(Sink):
     _block_size = _BLOCK_SIZE
 
     def __init__(self, name: str, writes: BlockWrites, target: Target, *, seekable: bool) -> None:
-        super().__init__(name)
         self.seekable = seekable
         self._writes = writes
         self._target = target
         self._block = bytearray()
         self._block_offset = 0
+        # Last, since a signal can end this at any point: what is open is aborted, with all that it has.
+        super().__init__(name)
 
     def write(self, data: Buffer, *, handover: bool = False) -> None:
         self._check_open()
@@ -126,10 +127,10 @@ class TemporaryFileSink(FileSink):
     """A file under a temporary name until it is complete, with its companion files."""
 
     def __init__(self, name: str, target: Target, temporary: str, *, force: bool) -> None:
-        super().__init__(name, BlockWrites(), target, seekable=True)
+        self._companions: list[Self] = []
         self.temporary = temporary
         self._force = force
-        self._companions: list[Self] = []
+        super().__init__(name, BlockWrites(), target, seekable=True)
         #: True for a companion: it is complete when it is closed, and is put in place with its main file.
         self._comes_with_another = False
 
@@ -254,13 +255,13 @@ class DirectorySink(Sink):
     seekable = False
 
     def __init__(self, name: str, temporary: str, target: str, force: bool) -> None:
-        super().__init__(name)
         self._temporary = temporary
         self._target = target
         self._force = force
         self._writes = BlockWrites()
         self._children: dict[str, _ChildSink] = {}
         self._keeps_checksums = False
+        super().__init__(name)
 
     def keep_checksum(self) -> None:
         """Keep the checksum of each file."""

@@ -54,6 +54,7 @@ NO_LIMITS = {
         ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
         ftrace/ring_buffer/pages._MOST_ODD ir/values._MOST_NESTED
         lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
+        perfetto/typed_arguments._MOST_KNOWN
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
         storage/compression/packed._MOST_IN_MEMORY storage/compression/packed._MOST_PASSES
         storage/descriptors._MOST storage/remote/cache._MOST_BLOCK

@@ -205,6 +205,9 @@ class Trace:
     #: Looks for damage that no pass over the batches has come to, as where a writer copies the source's files: of all
     #: events (True), or only of what is around them (False). What it finds is among the warnings then.
     check: Callable[[bool], None] | None = None
+    #: Makes of this trace, or of one made from it, one with arguments in place of what only the format's own writer
+    #: can use; its second argument is called with what these do not say, how often, and the first time of it.
+    explain: Callable[[Trace, Callable[[str, int, int], None]], Trace] | None = None
     #: The number of traces that are read at the same time as this one: all readers together use as much memory as one
     #: would, as far as they control it.
     readers: int = 1

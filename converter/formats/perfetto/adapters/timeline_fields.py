@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import is_switch, was_json
 from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
-from converter.ir.columns import constant_column, string_ids
+from converter.formats.perfetto.typed_arguments import as_written
+from converter.ir.columns import column_from_values, constant_column, string_ids
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
@@ -42,6 +44,8 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
         column: Any = partition.table.lazy(index)
         if field == timeline_fields.PHASE and timeline_fields.SCOPE in fields:
             column = _no_marks(column, partition, projection)
+        if field == mapping.REMAINDER:
+            column = _as_written(column, projection)
         if field.role is Role.ID and field.name in _IDENTITIES:
             parts.append(_numbered(field, column, partition, projection))
         elif field in _THREAD_TIMES:
@@ -75,6 +79,24 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
             ("parts", new_fields), lambda: replace(partition.event_class, fields=new_fields)
         )
     return partition.rewritten(event_class, [column for _, column in parts])
+
+
+def _as_written(column: Any, projection: Projection) -> Any:
+    """Return fields without an argument as recorders write them."""
+
+    def written() -> Any:
+        held = column() if callable(column) else column
+        whole = np.asarray(held.values, np.uint8).tobytes()
+        spans = pairwise(np.asarray(held.offsets).tolist())
+        made: dict[bytes, bytes] = {}
+        values = [whole[start:end] for start, end in spans]
+        for one in values:
+            if one not in made:
+                made[one] = as_written(one)
+        texts = [made[one] for one in values]
+        return column_from_values(mapping.REMAINDER.type, texts, projection.source.strings)
+
+    return written
 
 
 def _lose_state_details(partition: Partition, projection: Projection) -> None:

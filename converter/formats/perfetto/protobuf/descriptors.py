@@ -222,7 +222,7 @@ def _decode(message: str, data: Any, start: int, size: int, depth: int) -> dict[
         elif kind in (STRING, MESSAGE, BYTES):
             continue
         else:
-            items = [_scalar(kind, value)]
+            items = [scalar_value(kind, value)]
         if repeated:
             result.setdefault(field.name, []).extend(items)
         else:
@@ -245,14 +245,14 @@ def _packed(kind: int, data: Any, start: int, size: int) -> list[Any]:
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            values.append(_scalar(kind, value & 0xFFFF_FFFF_FFFF_FFFF))
+            values.append(scalar_value(kind, value & 0xFFFF_FFFF_FFFF_FFFF))
             value = shift = 0
         elif shift > 63:
             raise ValueError("damaged number")
     return values
 
 
-def _scalar(kind: int, value: int) -> Any:
+def scalar_value(kind: int, value: int) -> Any:
     """Convert the 64-bit value of a varint or fixed-width field to its declared type."""
     scalar = SCALAR_TYPES[kind]
     if scalar.way == BOOLEAN:

@@ -89,6 +89,11 @@ class CallStacks:
         except ValueError:
             return False
 
+    def message(self, scope: int, field: int, iid: int) -> bytes | None:
+        """Return an interned message that is no text; None if it is unknown."""
+        id = self._timeline.interned_text(scope, field, iid)
+        return None if id < 0 else self._messages[id]
+
     def _text(self, scope: int, field: int, iid: int) -> bytes:
         id = self._timeline.interned_text(scope, field, iid)
         return b"" if id < 0 else self._strings[id]

@@ -34,6 +34,7 @@ from converter.formats.perfetto.reading.records import Records
 from converter.formats.perfetto.reading.rules import FieldsWithoutRule
 from converter.formats.perfetto.reading.timeline import TrackEventClasses
 from converter.formats.perfetto.reading.tracks import TrackTables
+from converter.formats.perfetto.typed_arguments import with_typed_arguments
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
@@ -87,6 +88,7 @@ class _Reader:
             self._damage.warn("symbols are left out", expected=expected, found=found)
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.names_from_events = True
+        self.trace.explain = with_typed_arguments
         self.trace.make_batches = self._batches
         self.trace.progress = lambda: (self._done, source.size)
         # Columns are decoded from windows and from data that no longer changes.

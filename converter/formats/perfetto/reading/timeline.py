@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, proto_class
-from converter.formats.perfetto.layout import LegacyField, TrackEventType
+from converter.formats.perfetto.layout import InternedField, LegacyField, TrackEventType
 from converter.formats.perfetto.reading.assembly import EventsOfClass, Part
 from converter.formats.perfetto.reading.callstacks import CallStacks
 from converter.formats.perfetto.reading.kernels.scan_timeline import Timeline, TrackEvents
@@ -32,6 +32,7 @@ from converter.formats.perfetto.reading.track_event_columns import (
     names,
 )
 from converter.formats.perfetto.reading.tracks import TrackTables
+from converter.formats.perfetto.typed_arguments import with_locations
 from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
@@ -126,6 +127,7 @@ class TrackEventClasses:
         if (class_id < 0).any():
             self._read_eager(read, class_id, scope, timeline, callstacks)
         self._name_counters(read, class_id, track)
+        self._locate(read, scope, callstacks)
 
         def columns(id: int, of_class: EventsOfClass) -> list[Callable[[], Column]]:
             positions = of_class.positions
@@ -204,6 +206,45 @@ class TrackEventClasses:
             class_id[position] = id
             for index, value in zip(shape.eager, values, strict=True):
                 read.eager.setdefault((id, index), []).append(value)
+
+    def _locate(
+        self,
+        read: ReadEvents,
+        scope: NDArray[np.int64],
+        callstacks: CallStacks,
+    ) -> None:
+        """Resolve the source locations that fields without an argument name by the numbers of their sequence."""
+        events = read.events
+        words = {
+            signature: item.word
+            for signature, shape in self._shapes.items()
+            for item in shape.items
+            if item.code == "X"
+        }
+        if not words or not len(events.remainder):
+            return
+        at = np.flatnonzero(np.isin(events.signature, list(words)))
+        data = events.remainder.tobytes()
+        spans = np.zeros((len(events.packet), 2), np.int64)
+        known: dict[tuple[int, bytes], tuple[int, int]] = {}
+        parts: list[bytes] = []
+        size = 0
+        for position in at.tolist():
+            first = int(events.first_word[position]) + words[int(events.signature[position])]
+            start, length = int(events.words[first]), int(events.words[first + 1])
+            owner = int(scope[events.packet[position]])
+            key = (owner, data[start : start + length])
+            span = known.get(key)
+            if span is None:
+
+                def location(iid: int, owner: int = owner) -> bytes | None:
+                    return callstacks.message(owner, InternedField.SOURCE_LOCATIONS, iid)
+
+                parts.append(with_locations(key[1], location))
+                span = known[key] = size, len(parts[-1])
+                size += len(parts[-1])
+            spans[position] = span
+        read.located = np.frombuffer(b"".join(parts), np.uint8), spans
 
     def _name_counters(
         self, read: ReadEvents, class_id: NDArray[np.int32], track: NDArray[np.int32]

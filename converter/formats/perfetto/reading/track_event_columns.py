@@ -39,6 +39,8 @@ class ReadEvents:
     events: TrackEvents
     name: NDArray[np.int32]
     eager: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
+    #: Fields without an argument with the source locations that they name, and where those of each event are.
+    located: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
 
 
 #: Returns a column from the events read and the positions of the class's events.
@@ -111,6 +113,8 @@ def item_column(item: Item, field_class: FieldClass) -> Make:
                 return NullColumn(len(positions))
             case "y" | "j" | "M":
                 return bytes_column(read.data, _spans(read, positions, item.word))
+            case "X" if read.located is not None:
+                return bytes_column(read.located[0], read.located[1][positions])
             case "X":
                 return bytes_column(read.events.remainder, _spans(read, positions, item.word))
             case "F" | "T":

@@ -106,8 +106,12 @@ def guarded_function(
 
     @wraps(function)
     def call(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
-        with guarded(format, writes=writes):
+        try:
             return function(*arguments, **named)
+        except (TraceError, ClosedError):
+            raise
+        except Exception as error:
+            raise as_trace_error(error, format=format, writes=writes) from error
 
     return call
 

@@ -76,7 +76,9 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
         from converter.projection.passes.time_order import in_time_order
 
         trace = in_time_order(trace)
-    if not capabilities.weights and trace.semantics.may_have(Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP):
+    # Formats whose viewers show no scheduling keep the records as they are.
+    as_tasks = capabilities.exits_by_switch and not capabilities.weights
+    if as_tasks and trace.semantics.may_have(Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP):
         from converter.projection.domain.weighted_tasks import as_priorities
 
         trace = as_priorities(trace, report)

@@ -31,7 +31,7 @@ from converter.projection.domain.sched_conventions import (
     unweighted_idle,
 )
 from converter.projection.domain.thread_states import ThreadState
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossClass, LossKind, LossReport
 
 _IDLE_TID: Final = 0
 #: Linux's priority of idle tasks.
@@ -42,6 +42,7 @@ _TASKS: Final = (
     (Role.NEXT_TID, Role.NEXT_PID, Role.NEXT_PRIORITY, INCOMING_WEIGHT),
 )
 _WAITING: Final = "threads that wait after a wakeup: they are shown as runnable, not as waking"
+_IDLE: Final = "ids of idle threads: they are task 0"
 _UNKNOWN: Final = "states of threads that the format does not have: they are shown as runnable"
 
 _Column = Callable[[], Any]
@@ -60,20 +61,19 @@ def as_priorities(trace: Trace, report: LossReport) -> Trace:
 
 def _idle_tasks(
     trace: Trace, event_class: EventClass, table: Table, tid: Role
-) -> Callable[[], NDArray[np.bool_]] | None:
-    """Return what computes which rows of a switch have an idle task in a role; None for a class that says nothing."""
+) -> NDArray[np.bool_] | None:
+    """Return which rows of a switch have an idle task in a role; None for a class that says nothing."""
     _, _, priority, weight = next(one for one in _TASKS if one[0] is tid)
     index = _index(event_class, weight)
     if index is not None:
-        weights = table.lazy(index)
-        return lambda: np.asarray(weights()) == IDLE_WEIGHT
+        is_lowest: NDArray[np.bool_] = np.asarray(table.column(index)) == IDLE_WEIGHT
+        return is_lowest
     index, tid_index = event_class.index_of(priority), event_class.index_of(tid)
     if index is None or tid_index is None or not is_unweighted(event_class):
         return None
-    idle = unweighted_idle(
+    return unweighted_idle(
         trace, np.asarray(table.column(index)), np.asarray(table.column(tid_index))
     )
-    return lambda: idle
 
 
 def _index(event_class: EventClass, field: Field) -> int | None:
@@ -103,6 +103,7 @@ class _Rewriter:
             if own is self._result.event_classes[number] or not len(table):
                 continue
             if own.kind is Kind.SCHED_SWITCH:
+                self._report_idle(batch, number)
                 self._report_states(batch, number)
                 tables[number] = _with_idle_tasks(self._source, own, table)
                 continue
@@ -126,6 +127,18 @@ class _Rewriter:
             cpu=batch.cpu,
             track=batch.track,
         )
+
+    def _report_idle(self, batch: Batch, number: int) -> None:
+        """Report switches that name an idle task by its own id."""
+        event_class, table = self._source.event_classes[number], batch.tables[number]
+        count = 0
+        for tid, *_ in _TASKS:
+            idle = _idle_tasks(self._source, event_class, table, tid)
+            index = event_class.index_of(tid)
+            if idle is not None and index is not None:
+                count += int(np.count_nonzero(idle & (np.asarray(table.column(index)) != 0)))
+        first = int(batch.ts[batch.positions(number)].min())
+        self._report.add(LossKind.CHANGED, _IDLE, count, first, LossClass.KEPT)
 
     def _report_states(self, batch: Batch, number: int) -> None:
         """Report states that the format does not have."""
@@ -185,7 +198,7 @@ def _with_idle_tasks(trace: Trace, event_class: EventClass, table: Table) -> Tab
     columns: list[Any] = table.lazy_columns()
     for tid, pid, priority, weight in _TASKS:
         idle = _idle_tasks(trace, event_class, table, tid)
-        if idle is None:
+        if idle is None or not idle.any():
             continue
         for role in (tid, pid):
             index = event_class.index_of(role)
@@ -199,9 +212,9 @@ def _with_idle_tasks(trace: Trace, event_class: EventClass, table: Table) -> Tab
     return Table(len(table), columns)
 
 
-def _where(idle: Callable[[], NDArray[np.bool_]], value: int, column: _Column) -> _Column:
+def _where(idle: NDArray[np.bool_], value: int, column: _Column) -> _Column:
     def replaced() -> NDArray[Any]:
         own = np.asarray(column())
-        return np.where(idle(), own.dtype.type(value), own)
+        return np.where(idle, own.dtype.type(value), own)
 
     return replaced

@@ -8,11 +8,13 @@ import fxt_producers
 import pytest
 from support import fxt_files as fxt
 
+from converter.formats.ctf.capabilities import capabilities as of_ctf
 from converter.formats.ftrace.capabilities import capabilities as of_ftrace
 from converter.formats.fxt.capabilities import capabilities as of_fxt
 from converter.ir.collect import collect
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.losses import LossClass
 from converter.projection.project import project
 
 IDLE = fxt_producers.IDLE
@@ -91,6 +93,29 @@ def test_fxt_keeps_what_it_has() -> None:
     target, report = project(trace, of_fxt(""), "fxt")
     assert fxt.events(collect(target)) == fxt.events(trace)
     assert not report
+
+
+def test_formats_without_scheduling_keep_what_it_has() -> None:
+    writer = fxt_producers.Writer()
+    writer.switch(5, 0, (7, IDLE), (101, 20), 1)
+    writer.wakeup(6, 0, 102, 24)
+    target, report = project(fxt.opened(writer.bytes()), of_ctf(""), "ctf")
+    one, other = fxt.events(collect(target))
+    assert (one["prev_tid"], one["outgoing_weight"]) == (7, IDLE)
+    assert other["kind"] == Kind.SCHED_WAKEUP.name
+    assert not report.of_class(LossClass.SHOWN)
+
+
+def test_idle_threads_of_their_own_are_reported() -> None:
+    writer = fxt_producers.Writer()
+    writer.switch(5, 0, (7, IDLE), (101, 20), 1)
+    writer.switch(6, 0, (101, 20), (0, IDLE), 1)
+    target, report = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
+    collect(target)
+    what = "ids of idle threads: they are task 0"
+    assert [(one.count, one.loss_class) for one in report if one.what == what] == [
+        (1, LossClass.KEPT)
+    ]
 
 
 def test_kernels_that_have_no_weights() -> None:

@@ -56,6 +56,8 @@ class Grammar:
     fatal: str = ""
     #: Queries that only versions of trace_processor with a feature can answer.
     needed: Mapping[str, Feature] = field(default_factory=dict)
+    #: Queries of which more may be shown of what is made.
+    beside: frozenset[str] = frozenset()
 
     def asked(self) -> dict[str, tuple[str, str]]:
         """The queries that the engine can answer."""
@@ -117,7 +119,7 @@ def differences(
             if deep and name == "slices":
                 one, other = _without_depth(one), _without_depth(other)
             missing, more = one - other, other - one
-            if missing or more.total() > allowed:
+            if missing or (name not in grammar.beside and more.total() > allowed):
                 found[f"{target} {name}"] = (list(missing.elements()), list(more.elements()))
     return found
 

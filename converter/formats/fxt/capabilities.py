@@ -23,7 +23,7 @@ from converter.formats.fxt.mapping import (
     Shape,
 )
 from converter.formats.fxt.record_types import MAX_ARGUMENTS, MAX_PROFILER_LENGTH, MAX_STRING_BYTES
-from converter.ir.columns import Column, ListColumn, take
+from converter.ir.columns import Column, ListColumn, string_ids, take
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import class_label
 from converter.ir.field_classes import Style
@@ -40,6 +40,7 @@ from converter.projection.engine.texts import cut_utf8
 from converter.projection.instants import as_instant
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.lowering import native_records
+from converter.projection.timeline_fields import ID_NAMES, SCOPE
 
 
 def _adapt_native(partition: Partition, projection: Projection) -> Partition:
@@ -63,6 +64,27 @@ def _adapt_log(partition: Partition, projection: Projection) -> Partition:
 def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     """Keep the first 255 frames, the most that a record holds ("Backtrace Record")."""
     return _with_lists_cut(partition, projection, Role.FRAMES, "frames of samples")
+
+
+def _adapt_instant(partition: Partition, projection: Projection) -> Partition:
+    """Report instants of a process, or of all: FXT's are of threads."""
+    if SCOPE in partition.event_class.fields:
+        index = partition.event_class.fields.index(SCOPE)
+        strings = projection.source.strings
+        scopes = string_ids(partition.table.column(index), strings)
+        # Any other scope is that of a thread.
+        wide = np.isin(scopes, [strings.intern("p"), strings.intern("g")])
+        what = "instants of a process or of all, as those of their threads"
+        projection.lose(LossKind.CHANGED, what, partition, int(np.count_nonzero(wide)))
+    return partition
+
+
+def _adapt_async(partition: Partition, projection: Projection) -> Partition:
+    """Report ids that only count within a process: FXT has no such."""
+    if any(field.name == ID_NAMES[1] for field in partition.event_class.fields):
+        what = "processes of asynchronous slices whose ids are their own: equal ids of others match"
+        projection.lose(LossKind.CHANGED, what, partition)
+    return partition
 
 
 def _adapt_module(partition: Partition, projection: Projection) -> Partition:
@@ -109,6 +131,10 @@ _ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SCHED_SWITCH: adapt_sched_switch,
     Kind.SCHED_WAKEUP: adapt_sched_wakeup,
     Kind.LOG: _adapt_log,
+    Kind.INSTANT: _adapt_instant,
+    Kind.ASYNC_BEGIN: _adapt_async,
+    Kind.ASYNC_INSTANT: _adapt_async,
+    Kind.ASYNC_END: _adapt_async,
     Kind.SAMPLE: _adapt_sample,
     Kind.MODULE: _adapt_module,
     Kind.NATIVE: _adapt_native,

@@ -95,6 +95,7 @@ cdef inline Scanned scan_members(
     cdef int64_t key, key_end, value
     cdef bint escaped
     cdef int member
+    cdef int32_t present
     cdef Scanned result
     memset(members, 0, sizeof(Members))
     members.cpu = -1
@@ -141,6 +142,7 @@ cdef inline Scanned scan_members(
             result = add_member(scanner, others, key, key_end, at, &at)
         else:
             # Of a repeated member the last counts.
+            present = members.present
             if member > 0:
                 members.present |= member
             elif member == ID2_MEMBER:
@@ -148,7 +150,7 @@ cdef inline Scanned scan_members(
             value = at
             result = scan_member(scanner, clock, member, at, &at, members)
             if result == FINE and (members.unfit or members.unfits):
-                note_unfit(scanner, member, key, data[value] == c'n', members)
+                note_unfit(scanner, member, present, key, data[value] == c'n', members)
         if result != FINE:
             return result
         at = skip_space(data, at, end)
@@ -163,10 +165,10 @@ cdef inline Scanned scan_members(
     return add_unfit(scanner, others, members) if members.unfits else FINE
 
 
-# Note a member by its key if it is of another type than it has to be: as for importers, it counts as absent, and it is
-# kept as text unless it is null.
+# Note a member by its key if it is of another type than it has to be: as for importers, it does not count, and it is kept
+# as text unless it is null. What was said before counts, but for names and categories.
 cdef inline void note_unfit(
-    ValueScanner scanner, int member, int64_t key, bint is_null, Members* members
+    ValueScanner scanner, int member, int32_t present, int64_t key, bint is_null, Members* members
 ) noexcept nogil:
     cdef uint32_t bit = <uint32_t>1 << number_of(member)
     if not members.unfit:
@@ -175,28 +177,17 @@ cdef inline void note_unfit(
             members.unfits &= ~bit
         return
     members.unfit = False
-    if member != HAS_ARGUMENTS:
-        forget(member, members)
-    if not is_null:
-        members.unfits |= bit
-        scanner._unfit_keys[number_of(member)] = key
-
-
-cdef inline void forget(int member, Members* members) noexcept nogil:
-    if member > 0:
-        members.present &= ~member
     if member == HAS_NAME:
         members.name = 0
     elif member == HAS_CATEGORY:
         members.category = 0
-    elif member == HAS_PID:
-        members.pid = Place(0, 0)
-    elif member == HAS_TID:
-        members.tid = Place(0, 0)
-    elif member == HAS_CPU:
-        members.cpu = -1
-    elif member == BIND_ID_MEMBER:
-        members.bind_kind = 0
+    if member > 0 and not present & member:
+        members.present &= ~member
+    if is_null:
+        members.unfits &= ~bit
+    else:
+        members.unfits |= bit
+        scanner._unfit_keys[number_of(member)] = key
 
 
 # Add the members that were noted to the others.
@@ -284,21 +275,23 @@ cdef inline Scanned scan_member(
     elif member == ID_MEMBER:
         result = scanner._identity(at, after, &id, &kind)
         members.unfit = kind == 0
-        if kind or members.id_place == 1:
+        if kind:
             if members.id_place > 1:
                 # Importers take "id" where both are.
                 members.unfits |= <uint32_t>1 << number_of(ID2_MEMBER)
-            members.id, members.id_kind, members.id_place = id, kind, 1 if kind else 0
+            members.id, members.id_kind, members.id_place = id, kind, 1
         return result
     elif member == ID2_MEMBER:
         result = scan_id2(scanner, at, after, &id, &kind, &id_place)
         members.unfit = kind == 0 or members.id_place == 1
-        if members.id_place != 1:
-            members.id, members.id_kind, members.id_place = id, kind, id_place if kind else 0
+        if not members.unfit:
+            members.id, members.id_kind, members.id_place = id, kind, id_place
         return result
     elif member == BIND_ID_MEMBER:
-        result = scanner._identity(at, after, &members.bind_id, &members.bind_kind)
-        members.unfit = members.bind_kind == 0
+        result = scanner._identity(at, after, &id, &kind)
+        members.unfit = kind == 0
+        if kind:
+            members.bind_id, members.bind_kind = id, kind
         return result
     elif member == HAS_SCOPE:
         return scan_text(scanner, at, after, &members.scope, &members.unfit)
@@ -306,7 +299,10 @@ cdef inline Scanned scan_member(
         return scan_text(scanner, at, after, &members.id_scope, &members.unfit)
     elif member == HAS_CPU:
         result = scan_task(scanner, at, after, True, &cpu, &members.unfit)
-        members.cpu = cpu_of(data + at, after[0] - at, &members.unfit) if result == FINE else -1
+        if result == FINE:
+            id = cpu_of(data + at, after[0] - at, &members.unfit)
+            if not members.unfit:
+                members.cpu = id
         return result
     elif member == HAS_TYPES:
         return scan_types(scanner, at, after, &members.types)
@@ -315,6 +311,8 @@ cdef inline Scanned scan_member(
         return result
     if member == HAS_FLOW_IN or member == HAS_FLOW_OUT:
         members.unfit = data[value] != c't' and data[value] != c'f'
+        if members.unfit:
+            return FINE
         if member == HAS_FLOW_IN:
             members.flow_in = data[value] == c't'
         else:
@@ -434,8 +432,10 @@ cdef inline Scanned scan_task(
         if data[at] == c'{' or data[at] == c'[' or (data[at] > c'9' and not literals):
             unfit[0] = True
         result = scanner._skip(at, &stop)
-    place.start = at
-    place.end = after[0] = stop
+    after[0] = stop
+    if not unfit[0]:
+        place.start = at
+        place.end = stop
     return result
 
 

@@ -43,8 +43,9 @@ BASE = {"name": "a", "cat": "c", "dur": 5, "pid": 1, "tid": 2}
         *((f',"{name}":null', {}) for name in ("id", "bind_id", "s", "cname2", "args", "cpu")),
         (',"name":null', {"name": ""}),
         (',"cat":null', {"cat": None}),
-        (',"pid":null', {"pid": 0}),
-        (',"tid":null', {"tid": 1}),
+        # As for importers, what was said before counts, but for names and categories.
+        (',"pid":null', {}),
+        (',"tid":null', {}),
         # Kept, and without a meaning.
         (',"name":42', {"name": 42}),
         (',"cat":7', {"cat": 7}),
@@ -77,13 +78,15 @@ def test_a_member_of_another_type_or_said_again(text: str, changed: dict[str, ob
 
 
 def test_what_is_kept_has_no_meaning() -> None:
-    ((_, _, fields),) = events(load("[" + one(',"name":42,"cat":7,"tid":true') + "]"))
+    trace = load("[" + one(',"name":42,"cat":7,"tid":true') + "]")
+    ((_, _, fields),) = events(trace)
     assert (fields["name"], fields["category"]) == (b"", b"")
     assert json.loads(fields["members"]) == {"name": 42, "cat": 7, "tid": True}
     # What names a thread otherwise is there beside what is kept.
-    trace = load("[" + one(',"tid":true') + "]")
-    assert [thread.tid for thread in trace.threads] == [1]
-    assert [thread.tid for thread in load(dump(trace)).threads] == [1]
+    assert [thread.tid for thread in trace.threads] == [2]
+    trace = load('[{"ph":"X","ts":1,"dur":1,"pid":5,"tid":true,"name":"a"}]')
+    for again in (trace, load(dump(trace))):
+        assert [(thread.tid, len(again.processes)) for thread in again.threads] == [(5, 1)]
 
 
 @pytest.mark.parametrize(

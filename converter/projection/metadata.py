@@ -119,6 +119,12 @@ class LeftBehind:
                 self._parts[name, loss_class] = now
 
 
+#: Of JSON: scheduling and kernel events as text, which viewers show of the JSON alone.
+FTRACE_TEXT: Final = (
+    "lines of systemTraceEvents (text of ftrace, which viewers show if the JSON itself is opened)"
+)
+
+
 class TargetMetadata:
     """The environment and the sidecars of a target, and the losses of those that it cannot hold."""
 
@@ -134,6 +140,9 @@ class TargetMetadata:
         self._source = source
         self._target = target
         self._ids = ids
+        self._report = report
+        #: The lines of ftrace's text that have been reported.
+        self._texts = 0
         #: Names of JSON documents, whose ids follow those of the tables.
         self._documents: list[str] = []
         #: Names of native records that only describe how the recorder worked.
@@ -170,6 +179,10 @@ class TargetMetadata:
     def follow(self) -> None:
         """Count what is dropped."""
         self.follow_documents()
+        for name in self._documents:
+            count = self._source.sidecar_shown.get(name, Counter())[FTRACE_TEXT]
+            self._report.add(LossKind.UNSHOWN, FTRACE_TEXT, count - self._texts)
+            self._texts = count
         self._left_behind.follow()
 
     def follow_documents(self) -> None:

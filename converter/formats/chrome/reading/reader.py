@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -42,6 +43,7 @@ from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.batches.order import group_by_class
 from converter.kernels.batches.union import looked_up, number_rows
 from converter.kernels.tables.strings import StringTable
+from converter.projection.metadata import FTRACE_TEXT
 from converter.storage.source import Source
 
 #: Events in a batch.
@@ -248,6 +250,10 @@ class _Reader:
             return
         if name == DISPLAY_TIME_UNIT and name in self._added():
             return
+        if name == SYSTEM_TRACE_EVENTS and isinstance(value, str) and value:
+            # Importers show it; until ftrace's text is read, only as JSON.
+            shown = self.trace.sidecar_shown.setdefault("chrome", Counter())
+            shown[FTRACE_TEXT] = value.count("\n") or 1
         self.trace.sidecar["chrome"].setdefault("members", {})[name] = value
 
     def _added(self) -> frozenset[str]:

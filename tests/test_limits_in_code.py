@@ -37,7 +37,7 @@ NO_LIMITS = {
         lttng_legacy/capabilities.MAX_TEXT_BYTES lttng_legacy/mapping.MOST_LOST
         lttng_legacy/marker_formats.MAX_FIELDS lttng_legacy/reading/state_dump._MOST_NUMBERS
         lttng_legacy/recording.MAX_CPU lttng_legacy/writing/native_recording._LARGEST_BLOCK
-        parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD
+        parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD perfetto/annotations.MAX_PATH
         perfetto/embedding._MOST_BEFORE perfetto/protobuf/descriptors._MAX_NUMBER
         perfetto/protobuf/event_schemas.MAX_DESCRIBED
         perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH
@@ -60,6 +60,7 @@ NO_LIMITS = {
         storage/descriptors._MOST storage/remote/cache._MOST_BLOCK
         storage/remote/cache._MOST_BLOCKS storage/remote/cache._MOST_KEPT
         storage/remote/objects.MOST_FETCHED storage/remote/sources._MOST_STREAMS
+        storage/pool/workers._MOST_OF_A_PROCESSOR storage/pool/workers._MOST_WORKERS
         storage/source.MOST_AT_ONCE storage/window_memory._MOST_REUSED
         storage/writing/block_writes._MAX_OPEN uftrace/reading/batches._MOST_SEARCHED
         uftrace/reading/windows._LARGEST""",

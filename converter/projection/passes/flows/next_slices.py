@@ -95,7 +95,9 @@ class _NextSlices:
         found = found[same]
         begin = at[target[found]]
         moving = at[flows[found]]
-        still = np.setdiff1d(at[flows], moving)
+        waits = np.zeros(len(batch), np.bool_)
+        waits[at[flows]] = True
+        waits[moving] = False
         if len(moving):
             what = "ends of flows at the next slice, moved to where it begins"
             first = int(batch.ts[moving].min())
@@ -107,10 +109,10 @@ class _NextSlices:
         new_order = np.lexsort((after, keys))
         times = batch.ts.copy()
         times[moving] = batch.ts[begin]
-        kept = new_order[~np.isin(new_order, still)] if len(still) else new_order
+        kept = new_order[~waits[new_order]]
         result = batch.select(kept)
         result.ts = times[kept]
-        return result, batch.select(still) if len(still) else None
+        return result, batch.select(np.flatnonzero(waits)) if waits.any() else None
 
     def _bound(self, batch: Batch) -> NDArray[np.intp]:
         """Return the positions of ends of flows that end at the slice around them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -9,12 +10,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from support.trace_processor_versions import Feature, shows
-from viewers.kernel_messages import shown_name, shown_values
+from viewers.kernel_messages import message_of, shown_name, shown_values
 from viewers.projected import Event
 from viewers.sched_rows import Sched
 from viewers.slice_stacks import Slices
 
-from converter.ir.field_classes import FloatClass
+from converter.ir.field_classes import (
+    ArrayClass,
+    BytesClass,
+    FloatClass,
+    IntegerClass,
+    Style,
+)
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
@@ -61,9 +68,16 @@ def rows(trace: Trace, events: list[Event]) -> Iterator[tuple[Any, ...]]:
 
 
 def arguments(trace: Trace, event: Event) -> dict[str, Any]:
-    """Fields as they are shown: of a list the last element, 64 bits as a signed number, bytes as text up to a NUL."""
-    shown = {}
+    """Fields as they are shown: of a list the last element, 64 bits as a signed number, bytes as text up to a NUL.
+
+    Events that the file describes have a text beside each list and bytes, which is shown in their place.
+    """
+    shown: dict[str, Any] = {}
+    has_texts = message_of(event.event_class) is None
     for name, (field, value) in shown_values(event).items():
+        if has_texts and field is not None and isinstance(field.type, ArrayClass | BytesClass):
+            shown[name] = text_of(trace, field.type, value)
+            continue
         if isinstance(value, list) and not value:
             continue
         held = value[-1] if isinstance(value, list) else value
@@ -79,6 +93,18 @@ def arguments(trace: Trace, event: Event) -> dict[str, Any]:
             held = None if math.isnan(held) else as_single(held) if narrow else held
         shown[name] = held
     return shown
+
+
+def text_of(trace: Trace, field_class: ArrayClass | BytesClass, value: Any) -> str:
+    """The text of a list or of bytes: hexadecimal bytes, the names of a call stack, numbers and texts as in JSON."""
+    match field_class:
+        case BytesClass():
+            return bytes(value).hex(" ")
+        case ArrayClass(IntegerClass(style=Style.SYMBOL)):
+            return " <- ".join(function_name(trace.symbols, frame) for frame in value)
+        case ArrayClass(IntegerClass(style=Style.HEXADECIMAL | Style.POINTER)):
+            return f"[{', '.join(map(hex, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def has_named_function(name: str) -> bool:

@@ -23,6 +23,8 @@ from converter.ir.trace import TrackScope
 _ASYNC = {Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END}
 #: What the importer makes of characters that have a meaning in keys.
 _IN_KEYS = str.maketrans(".[]", "___")
+#: Names with dots are nested annotations, up to this many parts.
+_MOST_PARTS = 8
 _LEADING = {Role.NAME, Role.CATEGORY, Role.DURATION, Role.ID, Role.SCOPE, Role.VALUE}
 
 
@@ -92,8 +94,15 @@ def arguments(event: Event, prefix: str) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     for field, value in event.fields():
         if field.role not in _LEADING and field not in PARTS:
-            add(shown, f"{prefix}.{field.name.translate(_IN_KEYS)}", field.type, value)
+            add(shown, f"{prefix}.{key_of(field.name)}", field.type, value)
     return shown
+
+
+def key_of(name: str) -> str:
+    """The key that a name is shown as: as it is where the parts between its dots are annotations in each other."""
+    has_brackets = "[" in name or "]" in name
+    is_nested = not has_brackets and name.count(".") < _MOST_PARTS
+    return name if is_nested else name.translate(_IN_KEYS)
 
 
 def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) -> None:
@@ -103,7 +112,7 @@ def add(shown: dict[str, Any], key: str, field_class: FieldClass, value: Any) ->
             add_json(shown, key, json.loads(value))
         case (StructureClass(members), Pairs()):
             for member, (name, inner) in zip(members, value, strict=True):
-                add(shown, f"{key}.{name.translate(_IN_KEYS)}", member.type, inner)
+                add(shown, f"{key}.{key_of(name)}", member.type, inner)
         case (ArrayClass(element), list()):
             for i, inner in enumerate(value):
                 add(shown, f"{key}[{i}]", element, inner)

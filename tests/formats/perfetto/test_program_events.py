@@ -52,7 +52,8 @@ def test_what_programs_record_is_read_as_instants_of_their_threads(name: str, tm
 
 
 def test_what_a_kernel_records_stays_that(tmp_path: Path):
-    assert kinds(converted("perf_ctf", tmp_path)) == {Kind.TYPED}
+    # A viewer has no call stacks of events: perf's CPU samples are samples, too.
+    assert kinds(converted("perf_ctf", tmp_path)) == {Kind.TYPED, Kind.SAMPLE}
 
 
 def test_a_merged_trace_knows_which_are_which(tmp_path: Path):
@@ -62,11 +63,11 @@ def test_a_merged_trace_knows_which_are_which(tmp_path: Path):
         traces = [opened.enter_context(converter.open_trace(path)) for path in inputs]
         converter.write(converter.merge(traces), target)
     with converter.open_trace(target) as trace:
-        counts = dict.fromkeys((Kind.TYPED, Kind.INSTANT), 0)
+        counts = dict.fromkeys((Kind.TYPED, Kind.INSTANT, Kind.SAMPLE), 0)
         for batch in trace.batches():
             for class_id in batch.class_id.tolist():
                 counts[trace.event_classes[class_id].kind] += 1
-    assert counts == {Kind.TYPED: 11, Kind.INSTANT: 564}
+    assert counts == {Kind.TYPED: 11, Kind.INSTANT: 564, Kind.SAMPLE: 3}
 
 
 @needs_trace_processor

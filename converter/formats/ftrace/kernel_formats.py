@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -16,7 +16,7 @@ from converter.formats.ftrace.event_format.formats import EventFormats
 from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
 from converter.ir.events import Field
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
-from converter.ir.kinds import Kind
+from converter.ir.kinds import Kind, Role
 
 #: The event of each kind, as system and name; `mapping` has the other direction.
 EVENTS: Final[dict[Kind, tuple[str, str]]] = {
@@ -53,14 +53,21 @@ EVENTS: Final[dict[Kind, tuple[str, str]]] = {
     Kind.MARK: ("ftrace", "print"),
 }
 
-#: Fields that older kernels lack, and what prints them: the directive, with the text before it, and the argument.
-_NEWER: Final[dict[tuple[str, str], tuple[str, str, str]]] = {
+#: Fields that older kernels lack, with their roles, and what prints them: the directive, with the text before it, and
+#: the argument.
+_NEWER: Final[dict[tuple[str, str], tuple[str, Role, str, str]]] = {
     ("sched", "sched_process_exit"): (
         "group_dead",
+        Role.NONE,
         " group_dead=%s",
         ', REC->group_dead ? "true" : "false"',
     ),
-    ("workqueue", "workqueue_execute_end"): ("function", ": function %ps", ", REC->function"),
+    ("workqueue", "workqueue_execute_end"): (
+        "function",
+        Role.FUNCTION,
+        ": function %ps",
+        ", REC->function",
+    ),
 }
 #: The field with the arguments of a function, which kernels have had since 6.15, at its offset.
 _ARGUMENTS: Final = {("ftrace", "function"): 24, ("ftrace", "funcgraph_entry"): 20}
@@ -83,12 +90,17 @@ def header_texts(page_size: int) -> tuple[bytes, bytes]:
 Differences = frozenset[str]
 
 
-def differences(point: tuple[str, str], fields: Iterable[Field]) -> Differences:
+def differences(point: tuple[str, str], fields: Sequence[Field]) -> Differences:
     """Return how the format of the kernel that had these fields differs: a field that it lacks, or has besides."""
     own = {field.name: field.type for field in fields}
     newer = _NEWER.get(point)
-    if newer is not None and newer[0] not in own:
-        return frozenset({newer[0]})
+    if newer is not None:
+        name, role, *_ = newer
+        # A field with the role becomes the kernel's, whatever its name is.
+        if name not in own and (
+            role is Role.NONE or all(field.role is not role for field in fields)
+        ):
+            return frozenset({name})
     if point in _ARGUMENTS and _are_numbers(own.get(_ARGUMENTS_FIELD)):
         return frozenset({_ARGUMENTS_FIELD})
     return frozenset()
@@ -147,7 +159,7 @@ def kernel_text(system: str, name: str, differing: Differences = frozenset()) ->
     if point in _ARGUMENTS:
         line = f"\tfield:unsigned long {_ARGUMENTS_FIELD}[];\toffset:{_ARGUMENTS[point]};\tsize:0;"
         return text.replace(b"\n\nprint fmt:", f"\n{line}\tsigned:0;\n\nprint fmt:".encode())
-    field, *printed = _NEWER[point]
+    field, _, *printed = _NEWER[point]
     for part in printed:
         text = text.replace(part.encode(), b"")
     return re.sub(rb"\tfield:[^;\n]*\b%b;[^\n]*\n" % field.encode(), b"", text)

@@ -111,6 +111,27 @@ def test_what_lacks_fields_of_the_kernels_event_is_not_printed_with_zeros():
     assert b"runtime" not in declared.native.partition(b"ID:")[2]
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "printed"),
+    [
+        ("func", Role.FUNCTION, b"work struct %p: function %ps"),
+        ("function", Role.FUNCTION, b"work struct %p: function %ps"),
+        ("other", Role.NONE, b'work struct %p"'),
+    ],
+)
+def test_a_field_that_newer_kernels_have_is_known_by_its_role(name, role, printed):
+    pointer = IntegerClass(64, style=Style.POINTER)
+    fields = (Field("work", pointer, Role.WORK), Field(name, pointer, role))
+    event_class = EventClass(Kind.WORK_END, "workqueue_execute_end", "workqueue", fields)
+    back, declared, _ = one_of(event_class, [7, 9])
+    shown = "other" if role is Role.NONE else "function"
+    assert [(f.name, f.role) for f in declared.fields[:2]] == [("work", Role.WORK), (shown, role)]
+    assert printed in declared.native
+    (batch,) = back.batches()
+    (table,) = batch.tables.values()
+    assert [int(table.column(i)[0]) for i in range(2)] == [7, 9]
+
+
 def test_arrays_of_the_kernels_events_stay_arrays():
     fields = (Field("tgid", IntegerClass(32)), Field("caller", ArrayClass(U64, 8)))
     values = [1, list(range(8))]

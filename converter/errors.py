@@ -221,13 +221,20 @@ def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
         if len(warnings) > most:
             return
         # Few share an offset, and comparing all of them in full takes long.
-        if any(one.offset == warning.offset and one == warning for one in warnings):
+        if any(one.offset == warning.offset and _is_same(one, warning) for one in warnings):
             continue
         if len(warnings) < most:
             warnings.append(warning)
             continue
         message = f"there is more damage: {allowed('warnings')} tell of it"
         warnings.append(TraceWarning(message=message, format=warning.format, path=warning.path))
+
+
+def _is_same(one: TraceWarning, other: TraceWarning) -> bool:
+    """Return True if two warnings say the same; what was found is a text in those that have travelled in a trace."""
+    if type(one.found) is type(other.found):
+        return one == other
+    return str(one) == str(other)
 
 
 def too_many_holes(offset: int | None) -> TraceError:

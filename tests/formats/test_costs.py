@@ -28,6 +28,13 @@ def test_warnings_are_few_and_different():
     assert "more damage" in str(warnings[-1])
 
 
+def test_a_warning_that_has_travelled_is_told_once():
+    warnings = []
+    for found in (8192, "8192", b"8192", 8193, None, "8193"):
+        note(warnings, TraceWarning(field="f", expected="x", found=found))
+    assert [one.found for one in warnings] == [8192, b"8192", 8193, None]
+
+
 #: Warnings of an input, of those that are full of damage.
 MOST = 40
 
@@ -36,7 +43,9 @@ def _options():
     kernel = Kernel()
     places = range(MOST + 9)
     options = [(3, kernel.pack("QBBII", place, 0, 0, PAGE, 0)) for place in places]
-    return File(kernel, options=options).version_7()
+    # Of an event, so that something is left.
+    page = kernel.page(1, kernel.record(1, kernel.slice(1, 2)))
+    return File(kernel, {0: page}, options=options).version_7()
 
 
 def _pages():

@@ -146,7 +146,7 @@ def test_names_that_were_changed_after_reading_travel(tmp_path):
 
 
 def test_warnings_of_the_reader_come_again_once(tmp_path):
-    (tmp_path / "cut.dat").write_bytes(MADE.read_bytes()[:-5000])
+    (tmp_path / "cut.dat").write_bytes(MADE.read_bytes()[:-4000])
     with converter.open_trace(tmp_path / "cut.dat") as trace:
         converter.write(trace, tmp_path / "out.fxt", lossless=True)
         expected = [warning.detail for warning in trace.warnings]

@@ -231,7 +231,7 @@ def legacy_event():
 
 #: By name: a lower value, what is read, and what else is changed.
 CASES = {
-    "warnings": (3, of("uftrace_nonsense", 200), {}),
+    "warnings": (3, of("uftrace_holes", 2000), {}),
     "unpacked": (1000, of("fxt_gzip", 100), {"unpacked-ratio": 1}),
     "unpacked-ratio": (2, of("fxt_gzip", 100), {"unpacked": 100}),
     "wrappers": (1, made(lambda: gzip.compress(gzip.compress(INPUTS["fxt_events"](99)[""]))), {}),

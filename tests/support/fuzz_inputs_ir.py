@@ -11,6 +11,7 @@ from support.fuzz_corpus import Files
 from support.fuzz_outputs import written
 from support.small_traces import event_class, trace_of
 
+from converter.errors import DefectError
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
@@ -113,7 +114,7 @@ def _messages() -> Iterator[bytes]:
         for variant in ("ir", "ir+json"):
             try:
                 yield written(trace, variant)[""]
-            except (IndexError, TypeError, AttributeError):
+            except DefectError:
                 continue  # One form cannot be made of it.
     whole = written(any_trace(3), "ir")[""]
     yield from (whole[: len(whole) * part // 9] for part in range(1, 9))

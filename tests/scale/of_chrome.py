@@ -90,7 +90,7 @@ def damaged(count: int) -> Drawn:
     """Objects that are no JSON, each after an event."""
     pieces = []
     for number in range(count):
-        pieces += [json.dumps(_event("X", number, token("n", number), dur=0.5)), '{"ph":oops}']
+        pieces += [json.dumps(_event("X", number, token("n", number), dur=0.5)), '{"ph" 1}']
     text = '{"traceEvents":[' + ",".join(pieces) + "]}"
     return Drawn({"": text.encode()}, tokens("n", count), count, is_damaged=count > 0)
 

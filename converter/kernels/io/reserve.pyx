@@ -1,4 +1,4 @@
-# cython: language_level=3
+# cython: language_level=3, boundscheck=False, wraparound=False
 """Memory that is set aside for the interpreter's own objects, so that an error can be raised when there is no more.
 
 Python ends the process with SIGABRT if there is no memory for the exception that says so. Objects come from arenas; when

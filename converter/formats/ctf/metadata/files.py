@@ -35,14 +35,14 @@ def parse_metadata(data: bytes) -> TraceClass:
             expected=allowed("ctf.metadata"),
             found=len(data),
         )
-    warnings: list[TraceError] = []
-    text, byte_order = unpacked(data, warnings)
+    tolerated: list[TraceError] = []
+    text, byte_order = unpacked(data, tolerated)
     # Imported only when needed: few inputs have both versions.
     if text.lstrip().startswith(_RECORD_SEPARATOR) or text.lstrip()[:1] == b"{":
         from converter.formats.ctf.metadata.ctf2.parser import parse_sequence
 
         sequence = parse_sequence(text)
-        sequence.warnings += warnings
+        sequence.tolerated += tolerated
         return sequence
     from converter.formats.ctf.metadata.tsdl.trace import parse_tsdl
 
@@ -55,11 +55,11 @@ def parse_metadata(data: bytes) -> TraceClass:
             expected=trace.byte_order,
             found=byte_order,
         )
-    trace.warnings += warnings
+    trace.tolerated += tolerated
     return trace
 
 
-def unpacked(data: bytes, warnings: list[TraceError]) -> tuple[bytes, ByteOrder | None]:
+def unpacked(data: bytes, tolerated: list[TraceError]) -> tuple[bytes, ByteOrder | None]:
     """Return the text of a `metadata` file, and the byte order of its packets (None if it has none).
 
     A rest that is shorter than a header is left out with a warning.
@@ -85,7 +85,7 @@ def unpacked(data: bytes, warnings: list[TraceError]) -> tuple[bytes, ByteOrder 
             if not parts:
                 raise error
             if data[at:].strip(b"\0"):
-                warnings.append(error)
+                tolerated.append(error)
             break
         magic, own, _, content, size, compression, encryption, checksum, major, minor = (
             header.unpack_from(data, at)

@@ -110,4 +110,4 @@ class TraceClass:
     #: Accepted oddities: (line, column, text).
     remarks: list[tuple[int, int, str]] = field(default_factory=list)
     #: Defects of the metadata that leave everything readable.
-    warnings: list[TraceError] = field(default_factory=list)
+    tolerated: list[TraceError] = field(default_factory=list)

@@ -115,7 +115,7 @@ def traces_in(
             continue
         try:
             directory = _read_metadata(source, path)
-            for warning in directory.trace.warnings:
+            for warning in directory.trace.tolerated:
                 warn(warning.within(path=directory.relative(METADATA_NAME)))
         except TraceError as error:
             failure = error

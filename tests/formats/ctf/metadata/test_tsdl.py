@@ -219,7 +219,7 @@ def test_a_rest_behind_the_last_packet(size: int) -> None:
         with pytest.raises(TraceError, match="magic"):
             parse_metadata(data)
         return
-    (warning,) = parse_metadata(data).warnings
+    (warning,) = parse_metadata(data).tolerated
     assert warning.field == "metadata.packet header" and warning.found == size
     with pytest.raises(TraceError, match="packet header"):
         parse_metadata(data[:20])
@@ -233,7 +233,7 @@ def test_minor_versions(minor: int) -> None:
             parse_metadata(text.encode())
         return
     trace = parse_metadata(text.encode())
-    assert trace.version == (1, 8) and not trace.warnings
+    assert trace.version == (1, 8) and not trace.tolerated
     assert [what for *_, what in trace.remarks] == (
         [] if minor == 8 else [f"version 1.{minor} is read as 1.8"]
     )

@@ -80,7 +80,7 @@ class TypeResolver:
         self._depth = 0
         self._by_name: dict[int, tuple[Structure, dict[str, Member]]] = {}
         #: Accepted defects: (offset, text).
-        self.warnings: list[tuple[int, str]] = []
+        self.tolerated: list[tuple[int, str]] = []
         #: True if a location was found since this was last cleared.
         self._located = False
 
@@ -189,7 +189,7 @@ class TypeResolver:
             for option, shown in zip(declared.options, names, strict=True)
         ]
         if not any(option.ranges for option in options):
-            self.warnings.append((declared.selector.offset, NO_LABEL))
+            self.tolerated.append((declared.selector.offset, NO_LABEL))
         return Variant(location, tuple(options))
 
     def _locate(self, reference: Reference) -> tuple[Location, FieldDeclaration]:

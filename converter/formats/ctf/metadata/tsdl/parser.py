@@ -55,7 +55,7 @@ def native_byte_order(tokens: Iterator[Token]) -> ByteOrder | None:
 def parse_blocks(
     reader: TokenReader, byte_order: ByteOrder
 ) -> tuple[list[Block], list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return the blocks of a text in order, and remarks about it and warnings: (offset, text).
+    """Return the blocks of a text in order, and remarks about it and tolerated defects: (offset, text).
 
     Raises:
         TraceError: the text is not valid TSDL; names line and column.
@@ -64,7 +64,7 @@ def parse_blocks(
     parser = _BlockParser(reader, byte_order)
     while reader.peek().kind is not TokenKind.END:
         parser.statement()
-    return parser.blocks, parser.types.remarks, parser.types.warnings
+    return parser.blocks, parser.types.remarks, parser.types.tolerated
 
 
 class _BlockParser:

@@ -60,7 +60,7 @@ class PlainTypeParser:
         self._reader = reader
         self._byte_order = byte_order
         self.remarks: list[tuple[int, str]] = []
-        self.warnings: list[tuple[int, str]] = []
+        self.tolerated: list[tuple[int, str]] = []
 
     def integer(self) -> FixedInteger | FixedBits:
         """Parse what follows `integer`. An integer of more than 64 bits becomes a bit array."""

@@ -86,7 +86,7 @@ class _TraceBuilder:
         order = native_byte_order(tokens(self._text))
         trace.byte_order = order or "little"
         reader = TokenReader(tokens(self._text), self._positions)
-        blocks, remarks, warnings = parse_blocks(reader, trace.byte_order)
+        blocks, remarks, tolerated = parse_blocks(reader, trace.byte_order)
         for offset, message in remarks:
             self._remark(offset, message)
         named: dict[str, list[Block]] = {}
@@ -108,8 +108,8 @@ class _TraceBuilder:
                 build(block)
         for stream in trace.streams.values():
             stream.clock = self._clock_of(stream)
-        for offset, message in dict.fromkeys(warnings + self._resolver.warnings):
-            trace.warnings.append(self._positions.error(offset, message))
+        for offset, message in dict.fromkeys(tolerated + self._resolver.tolerated):
+            trace.tolerated.append(self._positions.error(offset, message))
         return trace
 
     def _signature(self) -> None:

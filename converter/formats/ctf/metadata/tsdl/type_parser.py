@@ -45,9 +45,9 @@ class TypeParser:
         }
 
     @property
-    def warnings(self) -> list[tuple[int, str]]:
+    def tolerated(self) -> list[tuple[int, str]]:
         """Accepted defects: (offset, text)."""
-        return self._plain.warnings
+        return self._plain.tolerated
 
     @property
     def remarks(self) -> list[tuple[int, str]]:
@@ -306,7 +306,7 @@ class TypeParser:
             self._refuse(selector, "what selects an option must be an enumeration")
         labels = {mapping.name for mapping in target.mappings}
         if not any(option.name in labels or option.name[1:] in labels for option in options):
-            self.warnings.append((selector.offset, NO_LABEL))
+            self.tolerated.append((selector.offset, NO_LABEL))
 
     def _enumeration(self) -> FixedInteger:
         reader = self._reader

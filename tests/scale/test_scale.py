@@ -11,6 +11,7 @@ from scale.checks import USUAL, check_law, check_program, drawn_case, programs_f
 from scale.dimensions import DIMENSIONS
 from scale.drawn import Dimension, Drawn, tokens_in
 from scale.watched import reports
+from support.samples import sampled
 
 from converter.building.builder import TraceBuilder
 
@@ -49,12 +50,12 @@ def test_tables_grow(name, size, tmp_path):
     checked(name, size, tmp_path)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 2))
 def test_much_of_one_thing(name, tmp_path):
     checked(name, LARGE, tmp_path)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, 2))
 def test_nothing_of_it(name, tmp_path):
     with drawn_case(DIMENSIONS[name], DIMENSIONS[name].least, tmp_path) as case:
         check_law(case, USUAL[NAMES.index(name) % len(USUAL)])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support import samples
 from support.trace_processor import needs_trace_processor
 from support.trace_processor_versions import Feature
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
@@ -168,6 +169,10 @@ def test_the_page_says_what_depends_on_the_version() -> None:
 
 
 @needs_trace_processor
+@pytest.mark.skipif(
+    not samples.ALL and "TRACECONV_WRITE_VIEWERS" not in os.environ,
+    reason="a minute and a half: TRACECONV_TESTS=all",
+)
 def test_the_table_says_what_viewers_show(tmp_path: Path) -> None:
     for program in ("babeltrace2", "uftrace", "trace-cmd"):
         if shutil.which(program) is None:

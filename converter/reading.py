@@ -217,7 +217,7 @@ def _refuse_nothing(trace: Trace) -> None:
             if events or requests:
                 raise
             raise _as_nothing_left(error) from error.__cause__
-        damage = [one for one in trace.warnings if one.message != LEFT_OUT]
+        damage = [one for one in trace.warnings if one.message != LEFT_OUT and _is_damage(one)]
         if not events and damage and not requests:
             raise _nothing_left(damage[0])
 
@@ -229,6 +229,11 @@ def _refuse_nothing(trace: Trace) -> None:
         trace.seeking = _NotedSeeking(trace.seeking, requests)
     if trace.leave_out is not None:
         trace.leave_out = partial(_noted, trace.leave_out, requests)
+
+
+def _is_damage(warning: TraceWarning) -> bool:
+    """Return True if a warning is about a place in the input, or about what was expected there: not a mere remark."""
+    return warning.offset is not None or warning.expected is not None
 
 
 class _NotedSeeking:

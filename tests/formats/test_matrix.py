@@ -158,7 +158,7 @@ def of_rows() -> list[tuple[str, str]]:
     return there + back + recorded
 
 
-PAIRS = sampled(of_all_kinds(), 4) + sampled(of_recordings(), 2) + of_rows()
+PAIRS = sampled(of_all_kinds(), 8) + sampled(of_recordings(), 4) + of_rows()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.catapult import Imported, imported_all, losing, needs_catapult, unmatched
+from support.samples import sampled
 from viewers import catapult_model as model
 from viewers import chrome_model
 from viewers.conversions import (
@@ -32,6 +33,8 @@ from converter.ir.kinds import Kind, Role
 pytestmark = needs_catapult
 
 Shown = tuple[Conversion, Imported]
+#: What is converted for it.
+CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 2)
 #: Names of the rows of CPUs.
 _CPU = re.compile(r"(?:CPU|Cpu|cpu) ?(\d+)")
 
@@ -40,15 +43,13 @@ _CPU = re.compile(r"(?:CPU|Cpu|cpu) ?(\d+)")
 def all_shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shown]:
     """All conversions, imported by one process."""
     folder = tmp_path_factory.mktemp("catapult")
-    conversions = [
-        convert(source, "chrome", folder) for source in SOURCES if format_of(source) != "chrome"
-    ]
+    conversions = [convert(source, "chrome", folder) for source in CHOSEN]
     found = imported_all([one.path for one in conversions])
     return {one.source: (one, shown) for one, shown in zip(conversions, found, strict=True)}
 
 
 @pytest.fixture(
-    params=[source for source in SOURCES if format_of(source) != "chrome"],
+    params=CHOSEN,
     ids=lambda source: f"{source}-to-chrome",
 )
 def shown(request: pytest.FixtureRequest, all_shown: dict[str, Shown]) -> Shown:

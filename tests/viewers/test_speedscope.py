@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.samples import sampled
 from support.speedscope import Imported, imported_all, needs_speedscope
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
@@ -15,21 +16,21 @@ import converter
 pytestmark = needs_speedscope
 
 Shown = tuple[Conversion, Imported]
+#: What is converted for it.
+CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 2)
 
 
 @pytest.fixture(scope="module")
 def all_shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shown]:
     """All conversions, imported by one process."""
     folder = tmp_path_factory.mktemp("speedscope")
-    conversions = [
-        convert(source, "chrome", folder) for source in SOURCES if format_of(source) != "chrome"
-    ]
+    conversions = [convert(source, "chrome", folder) for source in CHOSEN]
     found = imported_all([one.path for one in conversions])
     return {one.source: (one, shown) for one, shown in zip(conversions, found, strict=True)}
 
 
 @pytest.fixture(
-    params=[source for source in SOURCES if format_of(source) != "chrome"],
+    params=CHOSEN,
     ids=lambda source: f"{source}-to-chrome",
 )
 def shown(request: pytest.FixtureRequest, all_shown: dict[str, Shown]) -> Shown:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from support.samples import sampled
 from support.trace_processor import needs_trace_processor
 from viewers import chrome_model, fxt_model, kernel_messages, kernel_model, perfetto_model
 from viewers.conversions import SOURCES, Conversion, convert, format_of
@@ -41,9 +42,15 @@ Shown = tuple[Conversion, dict[str, list[Row]]]
 
 @pytest.fixture(
     scope="module",
-    params=[
-        (source, target) for target in MODELS for source in SOURCES if format_of(source) != target
-    ],
+    params=sampled(
+        (
+            (source, target)
+            for target in MODELS
+            for source in SOURCES
+            if format_of(source) != target
+        ),
+        2,
+    ),
     ids="-to-".join,
 )
 def shown(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shown:

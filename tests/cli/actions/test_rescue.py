@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 import converter
+from converter import reading
+from converter.building.builder import TraceBuilder
 from converter.cli import main
+from converter.errors import TraceWarning, note
 from converter.ir.kinds import Kind
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
@@ -149,6 +152,20 @@ def test_an_event_that_is_left_is_enough(capfd):
     # Nor is an empty trace damaged.
     Path("empty.json").write_text('{"traceEvents": []}')
     assert run(capfd, "empty.json", "-o", "empty.fxt")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_damage"), [({}, False), ({"offset": 0}, True), ({"expected": "x"}, True)]
+)
+def test_a_remark_about_a_trace_without_events_is_no_damage(parts, is_damage):
+    trace = TraceBuilder().trace()
+    note(trace.warnings, TraceWarning(message="its clock is not as exact as it says", **parts))
+    reading._refuse_nothing(trace)
+    if is_damage:
+        with pytest.raises(converter.NothingLeftError):
+            list(trace.batches())
+    else:
+        assert sum(map(len, trace.batches())) == 0
 
 
 def test_a_folder_keeps_what_is_left(capfd):

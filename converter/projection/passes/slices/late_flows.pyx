@@ -103,7 +103,8 @@ cdef class LateFlows:
                 stack = &(<Stack*>self._lanes.items)[lane]
                 if step == FLOW:
                     first_end = first_split_end(stack, columns.ts[i])
-                    if first_end <= columns.ts[i]:
+                    # An event may be at the last time of all, and a stack be empty.
+                    if first_end != INT64_MAX and first_end <= columns.ts[i]:
                         flow[found] = i
                         span[0, found] = stack.spans[stack.size - 1].start
                         span[1, found] = first_end

@@ -50,6 +50,16 @@ def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
     return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
 
 
+def at_shared_times(ts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Return the positions of events at a time that others have, too, ordered by time; of one time as they come."""
+    order = order_of(ts)
+    times = ts if order is None else ts[order]
+    same = np.zeros(len(times) + 1, np.bool_)
+    same[1:-1] = times[1:] == times[:-1]
+    shared = np.flatnonzero(same[1:] | same[:-1])
+    return shared if order is None else order[shared]
+
+
 def _reordered_column(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[Any]:
     """Return the column in an order; a constant stays one."""
     # Nothing is out of bounds; with "clip", NumPy need not check.

@@ -18,7 +18,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.passes.slices.complete_slices import ticks
-from converter.projection.passes.time_order import order_of, reordered
+from converter.projection.passes.time_order import at_shared_times, reordered
 from converter.projection.timeline_fields import PHASE
 
 #: The kinds that viewers may take before others of their time.
@@ -55,14 +55,9 @@ def _ordered(trace: Trace, batch: Batch) -> Batch:
     if len(_ORDERED & set(kinds.values())) < 2 or _FIRST.isdisjoint(kinds.values()):
         # Complete slices alone are put in order where they become begins and ends.
         return batch
-    order = order_of(batch.ts)
-    ts = batch.ts if order is None else batch.ts[order]
-    same = np.zeros(len(ts) + 1, np.bool_)
-    same[1:-1] = ts[1:] == ts[:-1]
-    together = np.flatnonzero(same[1:] | same[:-1])
-    if not len(together):
+    at = at_shared_times(batch.ts)
+    if not len(at):
         return batch
-    at = together if order is None else order[together]
     at = at[_are_ordered(trace, batch, kinds)[at]]
     wanted = np.lexsort((_keys(trace, batch, kinds)[at], batch.ts[at]))
     if np.array_equal(wanted, np.arange(len(at))):

@@ -24,7 +24,7 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.equal_times import fates
-from converter.projection.passes.time_order import order_of
+from converter.projection.passes.time_order import at_shared_times
 from converter.projection.timeline_fields import DURATION
 
 _END: Final = 2
@@ -83,12 +83,7 @@ class _EndsFirst:
         present = {self._steps[number] for number, table in batch.tables.items() if len(table)}
         if not present & {_END, _POINT} or len(present) == 1:
             return in_classes(batch, self._numbers)
-        order = order_of(batch.ts)
-        ts = batch.ts if order is None else batch.ts[order]
-        same = np.zeros(len(ts) + 1, np.bool_)
-        same[1:-1] = ts[1:] == ts[:-1]
-        together = np.flatnonzero(same[1:] | same[:-1])
-        at = together if order is None else order[together]
+        at = at_shared_times(batch.ts)
         step = self._steps_of(batch, at)
         at, step = at[step > 0], step[step > 0]
         if not len(at):

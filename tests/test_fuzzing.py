@@ -61,6 +61,7 @@ def test_what_has_waited_too_long_is_tried_again(ends, monkeypatch):
         return ended[-1]
 
     monkeypatch.setattr(fuzz, "originals", lambda _: [{"": b"[]"}])
+    monkeypatch.setattr(fuzz, "large", lambda _: [])
     monkeypatch.setattr(fuzz, "forked", forked)
     # A child that was not ended has read an input.
     monkeypatch.setattr(fuzz.Shared, "told", lambda _: (7 + (not ended[-1]), 0, 0, "chrome ", b""))

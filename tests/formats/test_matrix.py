@@ -158,13 +158,13 @@ def of_rows() -> list[tuple[str, str]]:
     return there + back + recorded
 
 
-PAIRS = sampled(of_all_kinds(), 8) + sampled(of_recordings(), 4) + of_rows()
+PAIRS = sampled(of_all_kinds(), 12) + sampled(of_recordings(), 8) + of_rows()
 
 
 @pytest.mark.parametrize(
     ("target", "kinds"),
     sampled(
-        ((name, kinds) for name in NAMES for kinds in GROUPS if kinds not in ("all", "kernel")), 2
+        ((name, kinds) for name in NAMES for kinds in GROUPS if kinds not in ("all", "kernel")), 4
     ),
 )
 def test_each_kind_of_events_survives_as_projected(target: str, kinds: str, tmp_path: Path) -> None:

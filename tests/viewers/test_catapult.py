@@ -34,7 +34,7 @@ pytestmark = needs_catapult
 
 Shown = tuple[Conversion, Imported]
 #: What is converted for it.
-CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 2)
+CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 4)
 #: Names of the rows of CPUs.
 _CPU = re.compile(r"(?:CPU|Cpu|cpu) ?(\d+)")
 

@@ -17,7 +17,7 @@ pytestmark = needs_speedscope
 
 Shown = tuple[Conversion, Imported]
 #: What is converted for it.
-CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 2)
+CHOSEN = sampled([source for source in SOURCES if format_of(source) != "chrome"], 4)
 
 
 @pytest.fixture(scope="module")

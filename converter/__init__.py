@@ -14,16 +14,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from converter.hooks import HOOKS
+from converter.ir.hooks import HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from converter.building.builder import TraceBuilder
-    from converter.building.places import Place
-    from converter.comparing.differences import TraceDifference
-    from converter.comparison import diff
-    from converter.conversion import convert, write
+    from converter.analysis.building.builder import TraceBuilder
+    from converter.analysis.building.places import Place
     from converter.errors import (
         ArgumentError,
         DefectError,
@@ -45,15 +42,18 @@ if TYPE_CHECKING:
     from converter.ir.events import Batch, EventClass, Field
     from converter.ir.kinds import Kind, Role
     from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
+    from converter.jobs.comparing.differences import TraceDifference
+    from converter.jobs.comparison import diff
+    from converter.jobs.conversion import convert, write
+    from converter.jobs.reading import detect, open_merged, open_trace, read
+    from converter.jobs.round_trips import RoundTrip, roundtrip
+    from converter.jobs.splitting import SplitPart, split
     from converter.merging.merge import merge
     from converter.merging.merged_trace import MergedInput, MergedTrace
     from converter.projection.losses import Loss, LossReport
-    from converter.reading import detect, open_merged, open_trace, read
     from converter.registry import FORMATS
-    from converter.round_trips import RoundTrip, roundtrip
     from converter.selection.select import select
     from converter.selection.selection import Selection
-    from converter.splitting import SplitPart, split
 
 __all__ = [
     "FORMATS",
@@ -107,11 +107,11 @@ __all__ = [
 ]
 
 _MODULES = {
-    "converter.building.builder": ("TraceBuilder",),
-    "converter.building.places": ("Place",),
-    "converter.conversion": ("convert", "write"),
-    "converter.comparing.differences": ("TraceDifference",),
-    "converter.comparison": ("diff",),
+    "converter.analysis.building.builder": ("TraceBuilder",),
+    "converter.analysis.building.places": ("Place",),
+    "converter.jobs.conversion": ("convert", "write"),
+    "converter.jobs.comparing.differences": ("TraceDifference",),
+    "converter.jobs.comparison": ("diff",),
     "converter.errors": (
         "ArgumentError",
         "DefectError",
@@ -136,12 +136,12 @@ _MODULES = {
     "converter.merging.merge": ("merge",),
     "converter.merging.merged_trace": ("MergedInput", "MergedTrace"),
     "converter.projection.losses": ("Loss", "LossReport"),
-    "converter.reading": ("detect", "open_merged", "open_trace", "read"),
+    "converter.jobs.reading": ("detect", "open_merged", "open_trace", "read"),
     "converter.registry": ("FORMATS",),
-    "converter.round_trips": ("RoundTrip", "roundtrip"),
+    "converter.jobs.round_trips": ("RoundTrip", "roundtrip"),
     "converter.selection.select": ("select",),
     "converter.selection.selection": ("Selection",),
-    "converter.splitting": ("SplitPart", "split"),
+    "converter.jobs.splitting": ("SplitPart", "split"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -155,17 +155,17 @@ def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[...,
         except ModuleNotFoundError as error:
             if not needs or error.name != needs:
                 raise
-            message = f"this needs {needs}: pip install 'traceconv[{module.split('.')[1]}]'"
+            message = f"this needs {needs}: pip install 'traceconv[{module.split('.')[-2]}]'"
             raise ModuleNotFoundError(message, name=needs) from None
 
     return find
 
 
 HOOKS.update(
-    columns=_hook("converter.columns.collecting", "event_columns"),
-    column_stream=_hook("converter.columns.collecting", "event_column_stream"),
-    table=_hook("converter.arrow.tables", "table", "pyarrow"),
-    table_reader=_hook("converter.arrow.tables", "reader", "pyarrow"),
+    columns=_hook("converter.analysis.columns.collecting", "event_columns"),
+    column_stream=_hook("converter.analysis.columns.collecting", "event_column_stream"),
+    table=_hook("converter.analysis.arrow.tables", "table", "pyarrow"),
+    table_reader=_hook("converter.analysis.arrow.tables", "reader", "pyarrow"),
 )
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from converter.conversion import Strictness
 from converter.errors import TraceError, TraceWarning, UnsupportedError, note
+from converter.jobs.conversion import Strictness
+from converter.jobs.reading import open_trace
 from converter.limits import changed_limits
-from converter.reading import open_trace
 from converter.storage.locations import is_remote
 from converter.storage.pool.workers import most_workers, use_workers
 
@@ -39,7 +39,7 @@ _NEEDED: Final = (
     "distributed",
     "numpy",
     "pandas",
-    "converter.conversion",
+    "converter.jobs.conversion",
     "converter.projection.preparation",
     "converter.projection.project",
     "converter.streaming.pipeline",

@@ -20,7 +20,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from converter.conversion import write
 from converter.errors import TraceError
 from converter.fixtures.generation import file_name
 from converter.fixtures.kinds import GROUPS
@@ -28,9 +27,10 @@ from converter.fixtures.synthetic import synthetic_trace
 from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check
 from converter.ir.trace import Trace
+from converter.jobs.conversion import write
+from converter.jobs.reading import detect, open_trace
+from converter.jobs.reading import read as read_trace
 from converter.projection.project import project
-from converter.reading import detect, open_trace
-from converter.reading import read as read_trace
 from converter.registry import format_named
 
 #: Groups of kinds of events that add nothing to the others.

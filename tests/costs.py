@@ -23,7 +23,7 @@ from support.costly_inputs import INPUTS  # noqa: E402
 
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.events import decode  # noqa: E402
-from converter.reading import open_trace  # noqa: E402
+from converter.jobs.reading import open_trace  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402
 
 #: Seconds that one input may take for each MB of it, and besides for anything, as modules are loaded.

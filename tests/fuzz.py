@@ -55,7 +55,7 @@ from converter.fixtures.synthetic import synthetic_trace  # noqa: E402
 from converter.ir.collect import collect  # noqa: E402
 from converter.ir.invariants import check  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
-from converter.reading import detect, open_trace, read  # noqa: E402
+from converter.jobs.reading import detect, open_trace, read  # noqa: E402
 from converter.registry import FORMATS, source_format  # noqa: E402
 from converter.storage.opening import open_source  # noqa: E402
 

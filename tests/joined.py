@@ -30,13 +30,13 @@ from viewers.conversions import (  # noqa: E402
 )
 
 import converter  # noqa: E402
-from converter import joining_by_workers as joining  # noqa: E402
 from converter import scheduling  # noqa: E402
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.canonical import difference  # noqa: E402
 from converter.ir.events import Batch  # noqa: E402
 from converter.ir.trace import Trace  # noqa: E402
-from converter.reading import open_trace  # noqa: E402
+from converter.jobs import joining_by_workers as joining  # noqa: E402
+from converter.jobs.reading import open_trace  # noqa: E402
 from converter.storage.outputs import open_sink  # noqa: E402
 
 TARGETS = ("perfetto", "fxt", "chrome", "parquet+dataset")

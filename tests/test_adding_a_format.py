@@ -14,9 +14,9 @@ import pytest
 
 import converter
 from converter.cli import main
+from converter.cli.new_format import generate, modules
 from converter.formats import table
 from converter.formats.plugins import GROUP, PluginWarning, _may_be
-from converter.new_format import generate, modules
 from converter.registry import FORMATS, format_named
 
 ROOT = Path(__file__).parents[1]

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from support.strategies import traces
 
 import converter
-from converter.comparison import diff
 from converter.ir.canonical import difference, dump, load
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
-from converter.round_trips import roundtrip
+from converter.jobs.comparison import diff
+from converter.jobs.round_trips import roundtrip
 
 FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
 

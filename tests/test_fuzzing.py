@@ -22,8 +22,8 @@ from support.mutation import Changes, Part, matched, mended, multiplied, parts, 
 from support.protobuf_fields import sized
 
 from converter.errors import TraceError
+from converter.formats.lossless.footer import Footer
 from converter.ir.collect import collect
-from converter.lossless.footer import Footer
 from converter.registry import FORMATS
 
 ROOT = Path(__file__).parent.parent

@@ -6,7 +6,7 @@ import pytest
 from support import samples
 
 import converter
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 from converter.storage.pool import workers
 
 #: A size, its double and that one's. Growth between them leaves out what is done once.

@@ -177,7 +177,7 @@ def test_refused_memory_is_said_in_a_line(tmp_path, share):
     script = f"""
 import resource, sys
 from converter.cli import command
-import converter.reading, converter.transcription
+import converter.jobs.reading, converter.jobs.transcription
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (int(size * {share}),) * 2)
 sys.argv = ["traceconv", {str(ROOT / "roundtrip_fixtures/trace_cmd/small.dat")!r}, "o.json", "-q"]

@@ -6,8 +6,8 @@ import joined
 import pytest
 
 import converter
-from converter import joining_by_workers as joining
 from converter.errors import StrictLossError, TraceError, UnsupportedError
+from converter.jobs import joining_by_workers as joining
 from converter.storage.outputs import open_sink
 from converter.storage.sink import BufferSink
 from converter.storage.writing.shared_sink import SharedSink, Turns, join_files

@@ -21,16 +21,17 @@ FLOORS = [
     ["converter.__main__"],
     # Ways in: the command, the fixture of pytest, and the names of the API.
     ["converter.cli", "converter.pytest_plugin", "converter.testing", "converter"],
-    ["converter.fixtures", "converter.new_format"],
+    ["converter.fixtures", "converter.cli.new_format"],
     # Whole jobs.
-    ["converter.joining_by_workers", "converter.splitting_by_workers"],
-    ["converter.round_trips", "converter.scheduling", "converter.splitting"],
-    ["converter.comparison"],
-    ["converter.comparing", "converter.conversion"],
-    ["converter.reading", "converter.transcription"],
+    ["converter.jobs"],
+    ["converter.jobs.joining_by_workers", "converter.jobs.splitting_by_workers"],
+    ["converter.jobs.round_trips", "converter.scheduling", "converter.jobs.splitting"],
+    ["converter.jobs.comparison"],
+    ["converter.jobs.comparing", "converter.jobs.conversion"],
+    ["converter.jobs.reading", "converter.jobs.transcription"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
-    ["converter.unrecognised"],
+    ["converter.formats.unrecognised"],
     [
         "converter.formats.aix",
         "converter.formats.arrow",
@@ -46,17 +47,18 @@ FLOORS = [
     # Linux ftrace, no format of its own: what trace.dat and uftrace store of it.
     ["converter.formats.ftrace"],
     # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
-    ["converter.columnar"],
+    ["converter.formats.columnar"],
     # What travels is encoded as a file of the representation is.
-    ["converter.lossless"],
+    ["converter.formats.lossless"],
     ["converter.formats.ir"],
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
     ["converter.merging"],
-    ["converter.viewing"],
+    ["converter.analysis.viewing"],
     # What other programs take a trace as.
-    ["converter.arrow", "converter.statistics"],
-    ["converter.building", "converter.columns"],
+    ["converter.analysis"],
+    ["converter.analysis.arrow", "converter.analysis.statistics"],
+    ["converter.analysis.building", "converter.analysis.columns"],
     ["converter.selection"],
     ["converter.projection"],
     ["converter.streaming"],
@@ -64,15 +66,17 @@ FLOORS = [
     ["converter.printing"],
     ["converter.ir"],
     ["converter.kernels"],
-    ["converter.guarding"],
-    ["converter.errors", "converter.hooks", "converter.interrupts", "converter.schemas"],
+    ["converter.errors.guarding"],
+    ["converter.errors", "converter.ir.hooks", "converter.storage.interrupts", "converter.schemas"],
     # Errors name what raises a limit, and reach terminals.
-    ["converter.limits", "converter.terminal"],
+    ["converter.limits", "converter.errors.terminal"],
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of
 #: their own, so that what is new in them has to be listed.
-HALLS = {"converter", "converter.formats"}
+HALLS = {"converter", "converter.analysis", "converter.formats", "converter.jobs"}
+#: The most entries of a folder.
+MOST_ENTRIES = 24
 #: The modules that lie loose in them, and why each is no room: names of the API, or what all rooms below share.
 LOOSE = {
     "converter.formats": {"descriptor", "embedding", "plugins", "side_table", "structures", "table"}
@@ -270,7 +274,8 @@ def test_no_imports_are_overlooked():
 FORMATS = sorted(
     room
     for room in FLOOR
-    if room.startswith("converter.formats.") and room != "converter.formats.ftrace"
+    if room.startswith("converter.formats.")
+    and room.rpartition(".")[2] not in {"columnar", "ftrace", "lossless", "unrecognised"}
 )
 
 

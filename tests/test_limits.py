@@ -27,8 +27,8 @@ from converter.errors import TraceError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.ftrace.print_format.expressions import parse_print_fmt
 from converter.ir.events import decode
+from converter.jobs.reading import open_trace
 from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
-from converter.reading import open_trace
 from converter.scheduling import Share
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 import converter
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 from converter.cli import _failed_by_system
 from converter.errors import OpenFilesError, TraceError
 from converter.storage import descriptors

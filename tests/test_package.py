@@ -50,11 +50,12 @@ def test_schemas_are_installed():
 
 
 @pytest.mark.parametrize(
-    ("package", "folder"), [("cli", "help"), ("new_format", "template"), ("viewing", "page")]
+    ("package", "folder"),
+    [("cli", "help"), ("cli.new_format", "template"), ("analysis.viewing", "page")],
 )
 def test_what_modules_read_is_installed(package, folder):
     installed = resources.files(f"converter.{package}").joinpath(folder)
-    for path in (ROOT / "converter" / package / folder).iterdir():
+    for path in (ROOT / "converter" / package.replace(".", "/") / folder).iterdir():
         assert installed.joinpath(path.name).read_bytes() == path.read_bytes()
 
 

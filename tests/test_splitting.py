@@ -10,12 +10,12 @@ from support.small_traces import event_class, trace_of
 from support.trace_processor import answer, errors, needs_trace_processor
 
 import converter
-from converter import splitting
 from converter.cli import main
 from converter.fixtures import synthetic_trace
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.splitting import without_suffixes
+from converter.jobs import splitting
+from converter.jobs.splitting import without_suffixes
 
 ROOT = Path(__file__).parents[1]
 SMALL = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"

@@ -249,7 +249,7 @@ def _failed_by_system(error: OSError) -> int:
 def _failed_unexpectedly(error: Exception) -> int:
     """Report memory that the system refuses, or a defect, in one line."""
     _give_back()
-    from converter.guarding import as_trace_error
+    from converter.errors.guarding import as_trace_error
 
     return _failed(as_trace_error(error))
 

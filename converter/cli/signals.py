@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
-from converter.interrupts import begin, is_done, wait
+from converter.storage.interrupts import begin, is_done, wait
 
 #: The shell's convention for a process that a signal ended: this plus its number.
 SIGNALLED = 128

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from converter.errors import UnsupportedError
-from converter.guarding import GuardedMethods, guarded_function, guarded_items
+from converter.errors.guarding import GuardedMethods, guarded_function, guarded_items
 
 if TYPE_CHECKING:
     from converter.formats.embedding import Embedding

@@ -1,4 +1,4 @@
-"""The declaration of a format's storage for embedded payloads in its files (see `converter.lossless`)."""
+"""The declaration of a format's storage for embedded payloads in its files (see `converter.formats.lossless`)."""
 
 from __future__ import annotations
 

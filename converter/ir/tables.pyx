@@ -22,7 +22,7 @@ from cpython.pythread cimport (
 
 from numpy import ndarray
 
-from converter.guarding import guarded
+from converter.errors.guarding import guarded
 from converter.ir.columns import constant_column, take
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from converter.errors.terminal import printable
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -24,7 +25,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.symbols import SymbolTable
-from converter.terminal import printable
 
 #: Texts that need no quotes next to others.
 _BARE = re.compile(r'[^\s"\\=,\[\]{}]+')

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from converter.errors import ClosedError, TraceWarning
-from converter.hooks import HOOKS
 from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
+from converter.ir.hooks import HOOKS
 from converter.ir.semantics import DEFAULT, Semantics
 from converter.ir.symbols import SymbolTable
 from converter.kernels.tables.strings import StringTable

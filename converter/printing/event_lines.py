@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors.terminal import printable
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass, Table, class_label
 from converter.ir.field_classes import IntegerClass
@@ -25,7 +26,6 @@ from converter.printing.event_texts import IN_FRONT, ColumnKey, FieldTexts, NotE
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.terminal import printable
 
 _PLACE_WIDTH: Final = 23
 _TIME_WIDTH: Final = 16

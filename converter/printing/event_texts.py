@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from converter.errors.terminal import printable
 from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
@@ -31,7 +32,6 @@ from converter.ir.text import text_of_value, unique_names
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory
-from converter.terminal import printable
 
 #: Printed before the event, not among its fields.
 IN_FRONT: Final = frozenset({Role.CONTEXT_FLAGS, Role.CONTEXT_PREEMPT_COUNT})

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Final
 
-from converter.terminal import without_secrets
+from converter.errors.terminal import without_secrets
 
 #: The names of the streams that "-" means.
 STANDARD_INPUT: Final = "standard input"

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from converter.arrow.arrays import text_array
+from converter.analysis.arrow.arrays import text_array
 from converter.kernels.tables.strings import StringTable
 
 

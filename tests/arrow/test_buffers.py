@@ -9,7 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from converter.arrow.buffers import array_of, numbers, text_array_of  # noqa: E402 - needs PyArrow
+from converter.analysis.arrow.buffers import array_of, numbers, text_array_of  # noqa: E402 - needs PyArrow
 
 ROOT = Path(__file__).parents[2]
 

@@ -233,7 +233,7 @@ def test_events_are_wanted_by_name():
 
 
 def test_without_pyarrow_it_says_what_to_install(monkeypatch):
-    for module in [name for name in sys.modules if name.startswith("converter.arrow")]:
+    for module in [name for name in sys.modules if name.startswith("converter.analysis.arrow")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     trace = trace_of([event_class(Kind.TYPED, "a", "s")], [])

@@ -13,10 +13,10 @@ import pytest
 from support.printed_commands import ROOT, commands
 from support.viewer import Viewer
 
+from converter.analysis.viewing import perfetto_ui
 from converter.cli import main
 from converter.cli.actions import opening
 from converter.cli.commands.table import COMMANDS
-from converter.viewing import perfetto_ui
 
 FIXTURES = ROOT / "roundtrip_fixtures"
 SMALL = FIXTURES / "trace_cmd" / "small.dat"

@@ -219,7 +219,7 @@ def exhausted(arguments):
     while True:
         kept.append([object()])
 cli._run = exhausted
-import converter.cli.output.messages, converter.guarding, converter.cli.output.streams
+import converter.cli.output.messages, converter.errors.guarding, converter.cli.output.streams
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + (64 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (size, size))
 cli.command()

@@ -16,7 +16,7 @@ import pytest
 
 from converter.cli import main
 from converter.cli.commands.table import COMMANDS
-from converter.terminal import PrintableBytes, printable, printable_lines, without_secrets
+from converter.errors.terminal import PrintableBytes, printable, printable_lines, without_secrets
 from tests.support.samples import sampled
 from tests.support.web_server import serving
 

@@ -244,8 +244,8 @@ def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monke
 
 @pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])
 def test_spans_that_say_nothing_skip_nothing(tmp_path, spans):
-    from converter.columnar.layout import SPANS
     from converter.formats.arrow import writing
+    from converter.formats.columnar.layout import SPANS
 
     if not writing.HAS_FOOTER:
         pytest.skip("this PyArrow writes no metadata into footers")

@@ -7,7 +7,7 @@ from support.small_traces import event_class, trace_of
 from support.strategies import traces
 
 import converter
-from converter.columns.resolved import resolved
+from converter.analysis.columns.resolved import resolved
 from converter.ir.columns import value
 from converter.ir.event_columns import EventColumns
 from converter.ir.field_classes import (

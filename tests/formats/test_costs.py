@@ -7,8 +7,8 @@ from support.trace_cmd_files import PAGE, File, Kernel
 from converter.errors import TraceWarning, note
 from converter.formats.aix.trcfmt import parse
 from converter.ir.events import decode
+from converter.jobs.reading import open_trace
 from converter.limits import LIMITS, limited
-from converter.reading import open_trace
 
 
 @pytest.mark.parametrize("name", ["uftrace_sessions", "uftrace_images", "uftrace_nonsense"])

@@ -10,10 +10,10 @@ from support.small_traces import event_class, events_of, trace_of
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
+from converter.analysis.statistics.measure import measure
 from converter.ir.collect import collect
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.statistics.measure import measure
 
 I64 = IntegerClass(64, signed=True)
 TICK = event_class(Kind.TYPED, "tick", "sched", n=I64)

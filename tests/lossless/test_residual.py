@@ -16,8 +16,8 @@ from support.samples import sampled
 import converter
 from converter.errors import UnsupportedError
 from converter.formats.chrome import FORMAT as CHROME
+from converter.formats.lossless.footer import footer_of
 from converter.ir.canonical import difference
-from converter.lossless.footer import footer_of
 from converter.registry import FORMATS
 from converter.storage.opening import open_source
 

@@ -15,9 +15,9 @@ from converter.errors import TraceError
 from converter.formats.ir import MAGIC, layout
 from converter.formats.ir import messages as pb
 from converter.formats.ir.values import pack_entries
+from converter.formats.lossless.residual import recording_of
+from converter.formats.lossless.sources import reopened
 from converter.ir.canonical import difference
-from converter.lossless.residual import recording_of
-from converter.lossless.sources import reopened
 from converter.storage.opening import open_source
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"

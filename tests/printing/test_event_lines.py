@@ -12,6 +12,7 @@ from support.reports import reported
 from support.small_traces import event_class, trace_of
 from support.strategies import traces
 
+from converter.errors.terminal import printable
 from converter.ir.collect import with_batches
 from converter.ir.columns import column_from_values, value
 from converter.ir.events import Batch, EventClass, Field, Table, class_label
@@ -30,7 +31,6 @@ from converter.ir.text import text_of_fields
 from converter.ir.trace import ClockDomain, Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.event_texts import IN_FRONT
-from converter.terminal import printable
 
 
 def lines(trace):

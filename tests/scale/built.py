@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scale.drawn import Dimension, Drawn, token, tokens
 
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 from converter.ir.collect import with_batches
 
 #: Ticks between events.

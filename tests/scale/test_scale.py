@@ -13,7 +13,7 @@ from scale.drawn import Dimension, Drawn, tokens_in
 from scale.watched import reports
 from support.samples import sampled
 
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 
 #: The size at which tables of kernels are renewed first, and one after the next such.
 GROWN, BEYOND = 128, 257

@@ -5,10 +5,10 @@ import pytest
 from support.small_traces import event_class, trace_of
 
 import converter
+from converter.analysis.statistics.distributions import field_values, wakeup_latencies
 from converter.errors import UnsupportedError
 from converter.ir.field_classes import FloatClass, IntegerClass, OptionalClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.statistics.distributions import field_values, wakeup_latencies
 
 SMALL = "roundtrip_fixtures/trace_cmd/small.dat"
 I64 = IntegerClass(64, True)

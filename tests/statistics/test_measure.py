@@ -7,9 +7,9 @@ from support.small_traces import event_class, trace_of
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
+from converter.analysis.statistics.measure import measure
 from converter.ir.field_classes import IntegerClass, OptionalClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.statistics.measure import measure
 
 RECORDINGS = Path(__file__).parents[2] / "roundtrip_fixtures"
 TEXT, I64 = StringClass(), IntegerClass(64, True)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from converter import registry
+from converter.jobs.reading import open_trace
+from converter.jobs.transcription import transcribe
 from converter.projection.losses import LossReport
-from converter.reading import open_trace
 from converter.storage.outputs import open_sink
 from converter.storage.pool.workers import use_workers
 from converter.streaming import decoding, pipeline, stream_merge
-from converter.transcription import transcribe
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 

@@ -23,8 +23,8 @@ from support.lttng_legacy_files import Trace as Recording
 from support.protobuf_fields import numeric, sized
 from support.trace_cmd_files import File, Kernel, format_text
 
-from converter.conversion import write
-from converter.reading import open_trace
+from converter.jobs.conversion import write
+from converter.jobs.reading import open_trace
 from converter.registry import FORMATS
 
 _MAGIC = b"\x10\x00\x04FxT\x16\x00"

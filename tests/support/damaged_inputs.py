@@ -15,7 +15,7 @@ from converter.errors import TraceError, TraceWarning
 from converter.ir.events import Batch
 from converter.ir.fingerprints import Fingerprinter
 from converter.ir.trace import Trace
-from converter.reading import detect, open_trace
+from converter.jobs.reading import detect, open_trace
 
 FIXTURES = Path(__file__).resolve().parents[2] / "roundtrip_fixtures"
 

@@ -11,7 +11,7 @@ from support.fuzz_corpus import Files
 from support.fuzz_inputs_parquet import FOREIGN
 from support.fuzz_outputs import written
 
-from converter.columnar.layout import SPANS
+from converter.formats.columnar.layout import SPANS
 
 
 def inputs() -> list[Files]:

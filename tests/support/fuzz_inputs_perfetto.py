@@ -12,7 +12,7 @@ from support.perfetto_any import any_bundles, any_packets
 from support.perfetto_files import BEGIN, COUNTER, END, INSTANT, File, kernel_event
 from support.protobuf_fields import sized, varint
 
-from converter.reading import read
+from converter.jobs.reading import read
 
 _FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 

@@ -32,7 +32,7 @@ from support.uftrace_kernel_files import in_the_kernel
 from support.uftrace_recordings import recording
 
 from converter.formats.uftrace.layout import EventId, Feature
-from converter.reading import open_trace
+from converter.jobs.reading import open_trace
 
 #: Another session, and a library that is opened.
 _OTHER = "f" * 16

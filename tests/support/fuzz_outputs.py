@@ -10,11 +10,11 @@ from converter.cli.actions.reporting import write_report
 from converter.cli.output.first_events import first_events
 from converter.errors import TraceError
 from converter.ir.trace import Trace
+from converter.jobs.transcription import transcribe
 from converter.registry import format_named
 from converter.selection.select import selected
 from converter.selection.selection import Selection
 from converter.storage.sink import BufferSink, Sink
-from converter.transcription import transcribe
 
 #: What is written as lines of text, by templates and print formats of the input.
 REPORT = "report"

@@ -19,7 +19,7 @@ import zstandard
 from support.protobuf_fields import varint
 
 from converter.formats.aix.layout import MAGIC
-from converter.lossless.footer import Footer
+from converter.formats.lossless.footer import Footer
 
 INTERESTING = [
     0,

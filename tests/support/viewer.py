@@ -4,7 +4,7 @@ import http.client
 import threading
 from urllib.parse import unquote, urlsplit
 
-from converter.viewing import perfetto_ui
+from converter.analysis.viewing import perfetto_ui
 
 
 class Viewer:

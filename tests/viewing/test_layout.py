@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.viewing.layout import rows_of
+from converter.analysis.viewing.layout import rows_of
 
 OPEN = np.iinfo(np.int64).max
 

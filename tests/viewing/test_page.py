@@ -11,8 +11,8 @@ from support.browser import Browser, needs_browser
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
-from converter.viewing.contents import Contents
-from converter.viewing.page import page
+from converter.analysis.viewing.contents import Contents
+from converter.analysis.viewing.page import page
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"

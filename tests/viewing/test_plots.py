@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import converter
+from converter.analysis.statistics.distributions import Distribution, wakeup_latencies
+from converter.analysis.viewing import plots
+from converter.analysis.viewing.shares import Shares, shares_of
 from converter.cli import main
 from converter.errors import UnsupportedError
-from converter.statistics.distributions import Distribution, wakeup_latencies
-from converter.viewing import plots
-from converter.viewing.shares import Shares, shares_of
 
 SMALL = "roundtrip_fixtures/trace_cmd/small.dat"
 

@@ -9,10 +9,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from support.browser import Browser, needs_browser
 
+from converter.analysis.viewing import serving
+from converter.analysis.viewing.perfetto_ui import ADDRESS, link, origin_of
+from converter.analysis.viewing.serving import FileServer
 from converter.errors import TraceError
-from converter.viewing import serving
-from converter.viewing.perfetto_ui import ADDRESS, link, origin_of
-from converter.viewing.serving import FileServer
 
 DATA = bytes(range(256)) * 20_000
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 import converter
-from converter.viewing.shares import shares_of
+from converter.analysis.viewing.shares import shares_of
 
 SMALL = "roundtrip_fixtures/trace_cmd/small.dat"
 

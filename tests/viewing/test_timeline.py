@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from support.strategies import traces
 
 import converter
-from converter.viewing.arrange import Run, arranged
-from converter.viewing.contents import Contents
-from converter.viewing.gather import OPEN, Gathered
-from converter.viewing.levels import coarsened, unit_for
-from converter.viewing.shares import shares_of
+from converter.analysis.viewing.arrange import Run, arranged
+from converter.analysis.viewing.contents import Contents
+from converter.analysis.viewing.gather import OPEN, Gathered
+from converter.analysis.viewing.levels import coarsened, unit_for
+from converter.analysis.viewing.shares import shares_of
 
 EVENTS = [
     {"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "shop"}},

@@ -22,16 +22,16 @@ from converter.cli.output import messages
 from converter.cli.output.loss_summary import verdict
 from converter.cli.output.tables import table
 from converter.cli.signals import handled
-from converter.conversion import Strictness
 from converter.errors import NothingLeftError, StrictLossError, TraceError
+from converter.errors.guarding import as_trace_error
+from converter.errors.terminal import printable
 from converter.formats.descriptor import Format
-from converter.guarding import as_trace_error
+from converter.jobs.conversion import Strictness
 from converter.limits import changed_limits, limited
 from converter.storage.locations import folders_below, is_remote, join, local, name_of, shown
 from converter.storage.lookup import make_folder, matches, modified
 from converter.storage.pool.workers import most_workers, use_workers, workers
 from converter.storage.writing.placing import whole_folder
-from converter.terminal import printable
 
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength

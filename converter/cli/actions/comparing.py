@@ -9,12 +9,12 @@ from typing import Any
 
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
-from converter.comparing.differences import TraceDifference
-from converter.comparison import diff
-from converter.reading import open_trace
-from converter.round_trips import RoundTrip, roundtrip
+from converter.errors.terminal import printable
+from converter.jobs.comparing.differences import TraceDifference
+from converter.jobs.comparison import diff
+from converter.jobs.reading import open_trace
+from converter.jobs.round_trips import RoundTrip, roundtrip
 from converter.selection.selection import Selection
-from converter.terminal import printable
 
 #: The most lines about tables and classes that are printed; JSON has all.
 _MOST_LINES = 40

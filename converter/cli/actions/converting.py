@@ -14,24 +14,24 @@ from converter.cli.options.merging import Relations, print_inputs
 from converter.cli.options.paths import output_in
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
-from converter.conversion import Strictness, refuse
 from converter.errors import OutputError, UnknownFormatError, UnsupportedError
+from converter.errors.guarding import as_trace_error
 from converter.formats.descriptor import Format
-from converter.guarding import as_trace_error
-from converter.interrupts import expect_last
 from converter.ir.trace import Trace
+from converter.jobs.conversion import Strictness, refuse
+from converter.jobs.reading import open_merged
+from converter.jobs.transcription import transcribe
 from converter.projection.losses import LossReport
-from converter.reading import open_merged
+from converter.storage.interrupts import expect_last
 from converter.storage.locations import is_remote, shown_input, shown_output
 from converter.storage.lookup import exists
 from converter.storage.outputs import open_sink
 from converter.storage.sink import DiscardingSink, Sink
-from converter.transcription import transcribe
 
 if TYPE_CHECKING:
+    from converter.jobs.splitting import SplitPart
     from converter.selection.parts import Division, TimeLength
     from converter.selection.selection import Selection
-    from converter.splitting import SplitPart
 
 #: A constant of glibc's <malloc.h>.
 _M_ARENA_MAX = -8
@@ -194,7 +194,7 @@ def converted(
         watch(trace)
         if options.split is not None:
             from converter.cli.actions.split_parts import written
-            from converter.splitting import Outputs
+            from converter.jobs.splitting import Outputs
 
             outputs = Outputs(
                 path=output,
@@ -244,7 +244,7 @@ def _converted_by_workers(options: Options, output: str) -> Conversion:
     parts: Sequence[SplitPart] = ()
     with open_merged(options.sources, options.source_format, options.reader_options) as trace:
         if isinstance(options.split, TimeLength):
-            from converter.splitting_by_workers import Parts, split_by_workers
+            from converter.jobs.splitting_by_workers import Parts, split_by_workers
 
             shares = Parts(**arguments, division=options.split, lossless=options.lossless)
             found = split_by_workers(shares, options.scheduler, force=options.force)
@@ -253,7 +253,7 @@ def _converted_by_workers(options: Options, output: str) -> Conversion:
             for part in parts:
                 report.include(part.report)
         else:
-            from converter.joining_by_workers import Runs, convert_by_workers
+            from converter.jobs.joining_by_workers import Runs, convert_by_workers
 
             result = convert_by_workers(Runs(**arguments), options.scheduler, force=options.force)
             events, size, report = result.events, result.size, result.report

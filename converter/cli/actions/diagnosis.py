@@ -9,10 +9,10 @@ from typing import Any
 from converter.cli.output.first_events import seconds
 from converter.cli.output.tables import table
 from converter.errors import TraceWarning
+from converter.errors.terminal import printable
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.terminal import printable
 
 #: The most gaps that are listed for people to read.
 _LISTED = 20

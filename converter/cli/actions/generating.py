@@ -11,8 +11,8 @@ from converter.cli.output.progress import Progress
 from converter.errors import UnknownFormatError, UnsupportedError
 from converter.fixtures.generation import generate, variants
 from converter.fixtures.kinds import kinds_named
-from converter.interrupts import expect_last
 from converter.ir.trace import Trace
+from converter.storage.interrupts import expect_last
 
 
 def run(

@@ -13,13 +13,13 @@ import numpy as np
 from converter.cli.options.merging import print_inputs
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
+from converter.errors.terminal import printable
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.reading import open_trace
+from converter.jobs.reading import open_trace
 from converter.selection.selection import Selection
 from converter.storage.locations import shown_input
-from converter.terminal import printable
 
 #: The most processes, threads and classes that are listed for people to read.
 _LISTED = 20
@@ -104,8 +104,8 @@ def run(
 
 def _add_figures(trace: Trace, report: dict[str, Any]) -> str:
     """Compute statistics; add them to the report for programs, and return them as text for people."""
+    from converter.analysis.statistics.measure import measure
     from converter.cli.output.figures import figures_form, figures_text
-    from converter.statistics.measure import measure
 
     figures = measure(trace)
     report["statistics"] = figures_form(trace, figures)

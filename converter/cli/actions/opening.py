@@ -6,6 +6,8 @@ import os
 import tempfile
 from contextlib import ExitStack
 
+from converter.analysis.viewing import perfetto_ui
+from converter.analysis.viewing.serving import FileServer
 from converter.cli.actions import converting
 from converter.cli.actions.browsers import started
 from converter.cli.options.merging import Relations
@@ -13,12 +15,10 @@ from converter.cli.options.paths import output_name
 from converter.cli.output import messages
 from converter.errors import TraceError
 from converter.formats.descriptor import Format
-from converter.reading import detect
+from converter.jobs.reading import detect
 from converter.registry import target_format
 from converter.selection.selection import Selection
 from converter.storage.opening import compression_of
-from converter.viewing import perfetto_ui
-from converter.viewing.serving import FileServer
 
 #: Longer than a browser needs to start and load a page.
 _PATIENCE = 20

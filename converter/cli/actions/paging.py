@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from converter.analysis.viewing.contents import Contents
+from converter.analysis.viewing.page import page
 from converter.cli.actions.browsers import started
 from converter.cli.actions.converting import print_warnings, reporting
 from converter.cli.options.merging import Relations
@@ -12,13 +14,11 @@ from converter.cli.output import messages
 from converter.cli.output.loss_summary import summary
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
-from converter.interrupts import expect_last
-from converter.reading import open_merged
+from converter.jobs.reading import open_merged
 from converter.selection.selection import Selection
+from converter.storage.interrupts import expect_last
 from converter.storage.locations import name_of, shown_input, shown_output
 from converter.storage.outputs import open_sink
-from converter.viewing.contents import Contents
-from converter.viewing.page import page
 
 
 def run(

@@ -7,21 +7,21 @@ import os
 from functools import partial
 from typing import Any
 
+from converter.analysis.statistics.distributions import field_values, wakeup_latencies
+from converter.analysis.viewing import plots
+from converter.analysis.viewing.shares import shares_of
 from converter.cli.actions.converting import print_warnings
 from converter.cli.options.merging import Relations
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.errors import UnsupportedError
-from converter.interrupts import expect_last
 from converter.ir.trace import Trace
-from converter.reading import open_merged
+from converter.jobs.reading import open_merged
 from converter.selection.selection import Selection
-from converter.statistics.distributions import field_values, wakeup_latencies
+from converter.storage.interrupts import expect_last
 from converter.storage.locations import name_of, shown_input, shown_output
 from converter.storage.outputs import open_sink
-from converter.viewing import plots
-from converter.viewing.shares import shares_of
 
 #: Suffixes of figures.
 FORMATS = ("svg", "png", "pdf")

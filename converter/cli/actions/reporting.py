@@ -10,12 +10,12 @@ from converter.cli.output.progress import Progress
 from converter.cli.output.report_rows import csv_lines, json_lines
 from converter.cli.output.selected_part import part_of
 from converter.formats.table import format_of
-from converter.interrupts import expect_last
 from converter.ir.trace import Trace
+from converter.jobs.reading import open_trace
 from converter.printing.event_lines import print_lines
 from converter.printing.lines import Write, write_lines
-from converter.reading import open_trace
 from converter.selection.selection import Selection
+from converter.storage.interrupts import expect_last
 from converter.storage.locations import shown_input
 from converter.storage.outputs import open_sink
 from converter.streaming.pipeline import Pipeline

@@ -8,10 +8,10 @@ from converter.cli.exit_codes import FAILED, NOTHING
 from converter.cli.output import messages
 from converter.cli.output.progress import Progress
 from converter.errors import NothingLeftError
+from converter.errors.terminal import printable
 from converter.ir.trace import Trace
-from converter.reading import open_trace
+from converter.jobs.reading import open_trace
 from converter.storage.locations import shown, shown_input, shown_output
-from converter.terminal import printable
 
 
 def run_check(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from converter.cli.output.first_events import seconds
 from converter.cli.output.tables import table
+from converter.errors.terminal import printable
 from converter.ir.trace import ClockDomain, Trace
+from converter.jobs.splitting import Outputs, SplitPart, split_trace
 from converter.projection.losses import LossReport
 from converter.selection.parts import Division, TimeLength
-from converter.splitting import Outputs, SplitPart, split_trace
-from converter.terminal import printable
 
 
 def written(

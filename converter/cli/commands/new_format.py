@@ -29,9 +29,9 @@ def new_format(name: str, directory: str | None, quiet: bool) -> None:
     It has a whole small format, to be changed into yours, and the tests that every format has to
     pass.
     """
+    from converter.cli.new_format import generate
     from converter.cli.output import messages
     from converter.errors import UnsupportedError
-    from converter.new_format import generate
 
     try:
         place = generate(name, directory)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from converter.analysis.viewing import perfetto_ui
 from converter.cli.options.merging import Relations, relating
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import SETTINGS, inputs_argument, reader_options, source_format
-from converter.viewing import perfetto_ui
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -10,10 +10,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from converter.analysis.statistics.measure import Statistics
 from converter.cli.output.first_events import seconds
+from converter.errors.terminal import printable
 from converter.ir.trace import Trace
-from converter.statistics.measure import Statistics
-from converter.terminal import printable
 
 #: The most rows of a table.
 _MOST = 10

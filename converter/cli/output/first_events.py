@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from converter.errors.terminal import printable
 from converter.ir.columns import value
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.text import json_fields, text_of_fields
 from converter.ir.trace import ClockDomain, Thread, Trace
-from converter.terminal import printable
 
 
 def first_events(trace: Trace, count: int) -> Iterator[Event]:

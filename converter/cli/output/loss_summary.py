@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from converter.errors.terminal import printable
 from converter.projection.losses import Aspect, Loss, LossClass, LossKind, LossReport
-from converter.terminal import printable
 
 #: The number of losses named in a line of the summary.
 _NAMED = 3

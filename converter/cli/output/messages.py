@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from converter.terminal import printable
+from converter.errors.terminal import printable
 
 _RED: Final = "31"
 _YELLOW: Final = "33"

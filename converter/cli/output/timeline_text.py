@@ -6,10 +6,10 @@ import shutil
 from math import ceil
 from typing import Any
 
+from converter.analysis.viewing.shares import Line, Shares, shares_of
 from converter.cli.output.first_events import seconds
+from converter.errors.terminal import printable
 from converter.ir.trace import NANOSECONDS, Trace
-from converter.terminal import printable
-from converter.viewing.shares import Line, Shares, shares_of
 
 #: The least and the most intervals.
 _FEWEST, _MOST = 20, 100

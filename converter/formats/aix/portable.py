@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from converter.formats.aix.entries.prescan import prescan
 from converter.formats.aix.entries.streams import TEMPLATES_SUFFIX, Stream, warn_of
+from converter.formats.lossless import travelling
 from converter.ir.trace import Trace
-from converter.lossless import travelling
 from converter.storage.sink import Sink
 from converter.storage.source_files import SourceFiles, parts_of
 

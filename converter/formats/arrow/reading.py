@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from converter.columnar.files import errors_of
-from converter.columnar.opening import trace_of
 from converter.formats.arrow.stored import IpcFile
+from converter.formats.columnar.files import errors_of
+from converter.formats.columnar.opening import trace_of
 from converter.ir.trace import Trace
 from converter.storage.source import Source
 

@@ -9,10 +9,10 @@ from typing import Final
 
 import pyarrow as pa
 
-from converter.columnar.files import SourceFile
-from converter.columnar.layout import SPANS
-from converter.columnar.stored import BATCH_ROWS, Group
 from converter.formats.arrow import MAGIC
+from converter.formats.columnar.files import SourceFile
+from converter.formats.columnar.layout import SPANS
+from converter.formats.columnar.stored import BATCH_ROWS, Group
 from converter.storage.source import Source
 
 #: The end of a file: the size of its footer, and the magic bytes.

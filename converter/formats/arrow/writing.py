@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from converter.arrow.buffers import array_of, text_array_of
-from converter.arrow.tasks import TASK_COLUMNS, task_arrays
-from converter.columnar.files import SinkFile
-from converter.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
-from converter.columnar.rows import Rows
+from converter.analysis.arrow.buffers import array_of, text_array_of
+from converter.analysis.arrow.tasks import TASK_COLUMNS, task_arrays
+from converter.formats.columnar.files import SinkFile
+from converter.formats.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
+from converter.formats.columnar.rows import Rows
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink

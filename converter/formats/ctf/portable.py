@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from converter.formats.ctf.streams.files import FileContents
+from converter.formats.lossless import travelling
 from converter.ir.trace import Trace
-from converter.lossless import travelling
 from converter.storage.source_files import SourceFiles
 from converter.storage.source_files import parts_of as file_parts
 

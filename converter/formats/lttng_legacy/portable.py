@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from converter.formats.lossless import travelling
 from converter.formats.lttng_legacy.recording import Recording
 from converter.ir.trace import Trace
-from converter.lossless import travelling
 from converter.storage.source_files import PART_SIZE, SourceFiles
 
 #: Entries of the sidecar that are not embedded as they are.

@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from converter.arrow.buffers import numbers
-from converter.columnar.files import errors_of
-from converter.columnar.layout import EVENT, About, about_of, unpacked_tables
-from converter.columnar.own import GroupSeeking, OwnRows, check_columns, warn
-from converter.columnar.stored import Group
+from converter.analysis.arrow.buffers import numbers
 from converter.errors import TraceError
+from converter.formats.columnar.files import errors_of
+from converter.formats.columnar.layout import EVENT, About, about_of, unpacked_tables
+from converter.formats.columnar.own import GroupSeeking, OwnRows, check_columns, warn
+from converter.formats.columnar.stored import Group
 from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
 from converter.formats.parquet.stored import Footer, ParquetFile
 from converter.ir.events import Batch

@@ -10,8 +10,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from converter.columnar.files import SourceFile
-from converter.columnar.stored import BATCH_ROWS, Group
+from converter.formats.columnar.files import SourceFile
+from converter.formats.columnar.stored import BATCH_ROWS, Group
 from converter.formats.parquet.footer import Chunk, RowGroup, row_groups
 from converter.storage.source import Source
 

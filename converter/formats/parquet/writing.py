@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from converter.columnar.files import SinkFile
-from converter.columnar.layout import (
+from converter.formats.columnar.files import SinkFile
+from converter.formats.columnar.layout import (
     ABOUT,
     EVENT,
     TABLES,
@@ -19,7 +19,7 @@ from converter.columnar.layout import (
     encoded_tables,
     packed_tables,
 )
-from converter.columnar.rows import Part, Rows
+from converter.formats.columnar.rows import Part, Rows
 from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
 from converter.ir.events import EventClass
 from converter.ir.trace import Trace

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from converter.errors import TraceError
 from converter.formats.ftrace.symbols import kernel_symbols
+from converter.formats.lossless.travelling import compressed
 from converter.formats.trace_cmd.writing.native_contents import WHOLE, embedded_file, source_file
 from converter.formats.trace_cmd.writing.writer import write
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Trace
-from converter.lossless.travelling import compressed
 from converter.storage.sink import BufferSink
 from converter.storage.source_files import SourceFiles, parts_of, single_file
 

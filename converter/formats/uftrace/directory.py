@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from converter.errors import TraceError, TraceWarning, note
+from converter.formats.lossless.footer import HIDDEN_FILE
 from converter.formats.uftrace.layout import Header
 from converter.formats.uftrace.mapping import EXECUTING, FORKING, JUMPING, SETTING_JUMP
 from converter.limits import allowed, limit
-from converter.lossless.footer import HIDDEN_FILE
 from converter.storage.source import Source
 from converter.storage.source_files import PART_SIZE
 

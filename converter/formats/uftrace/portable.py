@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from converter.errors import TraceError
+from converter.formats.lossless import travelling
 from converter.formats.uftrace.directory import DataDirectory
 from converter.ir.trace import Trace
-from converter.lossless import travelling
 from converter.storage.source_files import SourceFiles
 
 _TOO_LARGE: Final = (

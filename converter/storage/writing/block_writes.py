@@ -10,10 +10,10 @@ from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
 from converter.errors import OutputError
+from converter.errors.terminal import PrintableBytes
 from converter.storage.descriptors import TOO_MANY, OpenFile, most_open, open_file
 from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.source import MOST_AT_ONCE
-from converter.terminal import PrintableBytes
 
 #: The most buffers that can wait: enough to overlap, few enough to bound the memory.
 _DEPTH = 3
@@ -100,7 +100,7 @@ class Descriptor(Target):
 
 
 class Terminal(Descriptor):
-    """A terminal: text is escaped, as a trace can have any (`converter.terminal`)."""
+    """A terminal: text is escaped, as a trace can have any (`converter.errors.terminal`)."""
 
     def __init__(self, name: str, descriptor: int) -> None:
         super().__init__(name, descriptor)

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
-from converter import interrupts
 from converter.errors import OutputError
-from converter.interrupts import uninterrupted
+from converter.storage import interrupts
+from converter.storage.interrupts import uninterrupted
 from converter.storage.writing.durability import sync_data, sync_name
 
 #: Why an output is refused that exists already.

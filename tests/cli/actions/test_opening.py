@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from support.viewer import Viewer
 
+from converter.analysis.viewing import perfetto_ui
 from converter.cli import main
 from converter.cli.actions import opening
 from converter.cli.commands.table import COMMANDS
-from converter.viewing import perfetto_ui
 
 SMALL = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd/small.dat"
 

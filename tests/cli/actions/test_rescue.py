@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import converter
-from converter import reading
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 from converter.cli import main
 from converter.errors import TraceWarning, note
 from converter.ir.kinds import Kind
+from converter.jobs import reading
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
 SMALL = FIXTURES / "trace_cmd" / "small.dat"

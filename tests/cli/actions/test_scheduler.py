@@ -19,8 +19,8 @@ import converter
 from converter import scheduling
 from converter.cli import main
 from converter.cli.actions import batching
+from converter.jobs.splitting_by_workers import Parts, written
 from converter.selection.parts import parse_division
-from converter.splitting_by_workers import Parts, written
 
 RECORDINGS = Path(__file__).parents[3] / "roundtrip_fixtures" / "trace_cmd"
 long = pytest.mark.skipif(
@@ -166,7 +166,7 @@ def test_what_is_not_shared_out(capfd):
 
 @pytest.mark.filterwarnings("default")
 def test_one_output_of_several_workers(distributed, monkeypatch, capfd):
-    monkeypatch.setattr("converter.joining_by_workers.RUN_EVENTS", 1)
+    monkeypatch.setattr("converter.jobs.joining_by_workers.RUN_EVENTS", 1)
     report = converter.convert("in/0.dat", "one.json")
     cluster = distributed.LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, protocol="tcp"

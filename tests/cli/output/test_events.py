@@ -20,6 +20,7 @@ from support.trace_cmd_files import BPRINT, BPUTS, FORMATS, File, Kernel
 import converter
 from converter.cli import main
 from converter.cli.output.first_events import first_events
+from converter.errors.terminal import printable
 from converter.formats.trace_cmd.reading.reader import read
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import EventClass, Field
@@ -42,7 +43,6 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track
 from converter.storage.opening import open_source
-from converter.terminal import printable
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "roundtrip_fixtures"

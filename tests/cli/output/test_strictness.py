@@ -134,7 +134,7 @@ def test_losses_of_one_aspect_are_one_of_the_summary():
 
 def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path, monkeypatch):
     assert run(capfd, STREAM, "-o", tmp_path / "whole.fxt", "--lossless", "--strict=all")[0] == 0
-    monkeypatch.setattr("converter.lossless.travelling.MOST", 10)
+    monkeypatch.setattr("converter.formats.lossless.travelling.MOST", 10)
     code, _, err = run(capfd, STREAM, "-o", tmp_path / "a.fxt", "--lossless", "--strict")
     assert code == 3
     assert "hooks of the streams" in err

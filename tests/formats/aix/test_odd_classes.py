@@ -3,7 +3,7 @@
 import pytest
 
 import converter
-from converter.building.builder import TraceBuilder
+from converter.analysis.building.builder import TraceBuilder
 from converter.formats.aix.entries.encoding import MAX_DEPTH, MAX_NODES
 
 

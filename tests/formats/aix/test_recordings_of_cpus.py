@@ -47,7 +47,7 @@ def test_streams_of_cpus_and_their_templates_come_back(tmp_path, via):
 
 
 def test_streams_that_do_not_travel_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("converter.lossless.travelling.MOST", 10)
+    monkeypatch.setattr("converter.formats.lossless.travelling.MOST", 10)
     with (
         converter.open_trace(_recording(tmp_path / "in")) as trace,
         pytest.raises(StrictLossError, match="user hooks"),

@@ -3,7 +3,7 @@
 import pytest
 
 from converter.formats.chrome.reading.document import WINDOW
-from converter.reading import read
+from converter.jobs.reading import read
 
 EVENTS = '[{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"a"},{"ph":"i","ts":5,"pid":1,"tid":1}]'
 #: Texts in which a member is damaged, the events left out; and where that is.

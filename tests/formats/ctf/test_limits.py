@@ -5,8 +5,8 @@ from fuzz import fixtures
 from support.fuzz_corpus import packed
 
 from converter.errors import TraceError
+from converter.jobs.reading import read
 from converter.limits import limited
-from converter.reading import read
 
 
 def test_metadata_that_is_known_is_held_to_the_limits_of_each_trace():

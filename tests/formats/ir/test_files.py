@@ -35,10 +35,10 @@ from converter.ir.field_classes import (
 from converter.ir.invariants import check
 from converter.ir.kinds import Kind
 from converter.ir.trace import TrackScope
+from converter.jobs.transcription import transcribe
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.transcription import transcribe
 
 ROOT = Path(__file__).parents[3]
 FIXTURES = ROOT / "roundtrip_fixtures"

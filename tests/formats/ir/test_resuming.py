@@ -10,11 +10,11 @@ from converter.cli.actions.reporting import write_report
 from converter.formats.chrome.reading import reader as chrome
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
-from converter.reading import read
+from converter.jobs.reading import read
+from converter.jobs.transcription import transcribe
 from converter.registry import format_named
 from converter.storage.opening import open_source
 from converter.storage.sink import BufferSink
-from converter.transcription import transcribe
 
 #: Events of a batch, and how many batches there are.
 EACH, BATCHES = 20, 6

@@ -12,8 +12,8 @@ from support.uftrace_oracle import needs_uftrace, run
 import converter
 from converter.cli import main
 from converter.errors import TraceError
+from converter.formats.lossless import travelling
 from converter.ir.canonical import difference
-from converter.lossless import travelling
 
 
 def files_of(path):

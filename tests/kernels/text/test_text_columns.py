@@ -33,9 +33,9 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.trace import Trace
+from converter.jobs.transcription import transcribe
 from converter.registry import FORMATS, format_named
 from converter.storage.outputs import open_sink
-from converter.transcription import transcribe
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
 RECORDED = [

@@ -10,8 +10,8 @@ import zipfile
 
 import pytest
 
-from converter.conversion import convert
 from converter.errors import OutputError
+from converter.jobs.conversion import convert
 from converter.storage.archives.tar import is_inside
 from converter.storage.opening import open_source
 

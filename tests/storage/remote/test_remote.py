@@ -12,8 +12,8 @@ from support.web_server import serving
 import converter
 from converter.cli import main
 from converter.errors import OutputError, TraceError, UnknownFormatError
+from converter.jobs.reading import detect
 from converter.limits import limited
-from converter.reading import detect
 from converter.storage import transfers
 from converter.storage.lookup import matches
 from converter.storage.opening import open_source

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import note
+from converter.errors.terminal import printable
 from converter.formats.aix.hooks import HOOKS
 from converter.formats.aix.portable import streams_of
 from converter.formats.aix.reading.event_texts import entry_of
@@ -47,7 +48,6 @@ from converter.printing.directory import Directory
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.terminal import printable
 
 _FRONT = "{:<4} {:<15} {:<3} {:<10} {:<10} {:>16} {:>15}  "
 _HEADING = (

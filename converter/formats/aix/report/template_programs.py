@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from converter.errors.terminal import printable
 from converter.formats.aix.report.template_locations import (
     SIZES,
     WIDE,
@@ -42,7 +43,6 @@ from converter.formats.aix.trcfmt.model import (
 from converter.formats.aix.trcfmt.values import case_value, is_number
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
-from converter.terminal import printable
 
 #: Less than the steps that the engine allows any entry.
 _MOST_ITEMS: Final = 900

@@ -26,6 +26,7 @@ from converter.formats.ftrace.ring_buffer.page_data import (
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker, chunk_size
 from converter.formats.ftrace.ring_buffer.pages import PageStream
 from converter.formats.ftrace.text_buffers import text_of
+from converter.formats.lossless.travelling import parts_of
 from converter.formats.trace_cmd.container.gaps import kernel_long
 from converter.formats.trace_cmd.container.opening import open_file
 from converter.formats.trace_cmd.container.options import interpret
@@ -39,7 +40,6 @@ from converter.formats.trace_cmd.writing.file_contents import (
 )
 from converter.formats.trace_cmd.writing.native_events import NativeEvents, task_numbers
 from converter.ir.trace import Trace
-from converter.lossless.travelling import parts_of
 from converter.storage.opening import open_source
 from converter.storage.source import spooled
 from converter.storage.window_memory import WindowMemory

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.page_writer import SpoolMaker
+from converter.formats.lossless import travelling
 from converter.formats.trace_cmd.container.trace_file import TraceFile
 from converter.formats.trace_cmd.writing.native_contents import WHOLE, native_contents, source_file
 from converter.formats.trace_cmd.writing.new_contents import new_contents
 from converter.formats.trace_cmd.writing.version6 import write_version_6
 from converter.formats.trace_cmd.writing.version7 import write_version_7
 from converter.ir.trace import Trace
-from converter.lossless import travelling
 from converter.storage.sink import Sink
 from converter.storage.source_files import parts_of
 

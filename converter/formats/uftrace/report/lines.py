@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors.terminal import printable
 from converter.formats.ftrace.event_format.record_tables import Records, RecordTable
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.mapping import (
@@ -36,7 +37,6 @@ from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
 from converter.projection.domain.switched_tasks import UNKNOWN_TASK
-from converter.terminal import printable
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"
 _REMAINING: Final = (

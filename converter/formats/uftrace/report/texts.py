@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors.terminal import printable
 from converter.formats.ftrace.event_format.record_tables import Records
 from converter.formats.ftrace.event_format.syntax import EventFormat
 from converter.formats.ftrace.print_format.kernel_pointers import ByteOrder
@@ -38,7 +39,6 @@ from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
 from converter.printing.directory import Directory
 from converter.printing.event_texts import FieldTexts
-from converter.terminal import printable
 
 if TYPE_CHECKING:
     from converter.formats.ftrace.print_format.text_sources import TextSources

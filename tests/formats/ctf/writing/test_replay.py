@@ -14,8 +14,8 @@ from converter.errors import TraceError, UnsupportedError
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.other_version import metadata_in
 from converter.formats.ctf.metadata.trace_class import LOG_LEVELS
+from converter.formats.lossless import travelling
 from converter.ir.canonical import difference
-from converter.lossless import travelling
 
 FIXTURES = Path(__file__).parents[4] / "roundtrip_fixtures"
 

@@ -243,7 +243,7 @@ def test_another_version_needs_a_projection(tmp_path):
 @pytest.mark.parametrize("name", ["kernel-2.5", "net-2.6"])
 def test_a_trace_that_travelled_in_another_format(tmp_path, monkeypatch, name):
     """Without its files: classes come with batches then, and the sidecar is all that is left of them."""
-    monkeypatch.setattr("converter.lossless.travelling.MOST", 10)
+    monkeypatch.setattr("converter.formats.lossless.travelling.MOST", 10)
     path = FIXTURES / f"{name}.tar.gz"
     converter.convert(path, tmp_path / "out.fxt", lossless=True)
     converter.convert(tmp_path / "out.fxt", tmp_path / "back", target_format="lttng_legacy")

@@ -16,8 +16,8 @@ from converter.formats.perfetto.protobuf.messages import varint
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.trace import Trace
+from converter.jobs.reading import read
 from converter.projection.project import project
-from converter.reading import read
 
 ARGUMENTS: dict[str, Any] = {
     "a.b.c": 1,

@@ -1,0 +1,1 @@
+"""Traces for other programs: Arrow tables, columns by name, statistics, pages to view, and traces built in code."""

@@ -1,0 +1,1 @@
+"""Whole jobs: from files to a trace, to another file, to several, and to a comparison."""

@@ -1,0 +1,194 @@
+"""Whole conversions: read, project, write; and the refusal of losses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, get_args
+
+from converter import registry
+from converter.errors import StrictLossError, TraceWarning
+from converter.formats.table import format_read
+from converter.ir.trace import Trace
+from converter.jobs.reading import open_trace
+from converter.jobs.transcription import transcribe
+from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.storage.opening import SourceArgument
+from converter.storage.outputs import open_sink
+
+if TYPE_CHECKING:
+    from converter.selection.selection import Selection
+
+#: Which losses to refuse: of what viewers show; also of what other readers find unchanged; or all.
+Strictness = Literal["shown", "kept", "all"]
+STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
+
+
+def write(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    force: bool = False,
+    strict: bool | Strictness = False,
+    lossless: bool = False,
+    source: str | os.PathLike[str] | None = None,
+) -> LossReport:
+    """Write a trace to a file or directory, or to standard output ("-").
+
+    Args:
+        trace: any trace; its batches are read once.
+        path: the output, a local path or a URL; it appears whole or not at all.
+        format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
+        force: replace what exists.
+        strict: refuse to lose what a viewer of the output would show ("shown", True), that or what other readers of it
+            would find ("kept"), or anything ("all"), and what is left of damaged input.
+        lossless: also embed the original trace in the output, so that reading the output restores it.
+        source: the input, which is never replaced.
+
+    Returns:
+        The losses: everything that did not fit.
+
+    Raises:
+        StrictLossError: something that `strict` protects would be lost.
+        ValueError: `strict` has an unknown value.
+        UnknownFormatError: there is no such format.
+        UnsupportedError: the format cannot represent the trace at all, or cannot be written.
+        OutputError: the output cannot be written, or exists and not `force`.
+        TraceError: as `Trace.batches` does.
+
+    """
+    check_strictness(strict)
+    target, variant = registry.target_format(path, format)
+    with open_sink(
+        path,
+        force=force,
+        directory=target.is_directory(variant),
+        avoid=source,
+        seekable=target.patches_output or lossless,
+    ) as sink:
+        report = transcribe(trace, sink, target, variant, lossless=lossless)
+        refuse(trace, report, strict, lossless=lossless)
+    return report
+
+
+def convert(
+    source: SourceArgument,
+    target: str | os.PathLike[str],
+    *,
+    source_format: str | None = None,
+    target_format: str | None = None,
+    options: Mapping[str, str] | None = None,
+    selection: Selection | None = None,
+    limits: Mapping[str, int | str] | None = None,
+    force: bool = False,
+    strict: bool | Strictness = False,
+    lossless: bool = False,
+    on_warning: Callable[[TraceWarning], object] | None = None,
+) -> LossReport:
+    """Convert an input, or the part of it that a selection wants, to a file.
+
+    Args:
+        source: as `open_trace` accepts it.
+        target: the output: the `path` of `write`.
+        source_format: the `format` of `open_trace`.
+        target_format: the `format` of `write`.
+        options: as `open_trace` accepts them.
+        selection: as `open_trace` accepts it.
+        limits: as `open_trace` accepts them.
+        force: as `write` accepts it.
+        strict: as `write` accepts it.
+        lossless: as `write` accepts it.
+        on_warning: called, at the end, for all damage in the input that was skipped.
+
+    Returns:
+        The losses: everything that did not fit.
+
+    Raises:
+        Exception: whatever `open_trace` and `write` raise.
+
+    """
+    path = source if isinstance(source, str | os.PathLike) else None
+    with (
+        open_trace(source, source_format, options, selection, limits) as trace,
+        reporting_warnings(trace, on_warning),
+    ):
+        return write(
+            trace,
+            target,
+            target_format,
+            force=force,
+            strict=strict,
+            lossless=lossless,
+            source=path,
+        )
+
+
+@contextmanager
+def reporting_warnings(
+    trace: Trace, on_warning: Callable[[TraceWarning], object] | None
+) -> Iterator[None]:
+    """Call a function for a trace's warnings at the end of the context, even if an error ends it."""
+    try:
+        yield
+    finally:
+        if on_warning is not None:
+            for warning in trace.warnings:
+                on_warning(warning)
+
+
+def check_strictness(strict: bool | Strictness) -> None:
+    """Raise ValueError for an unknown strictness."""
+    if strict not in (False, True, *STRICTNESS):
+        raise ValueError(f"no strictness {strict!r}: there are {', '.join(STRICTNESS)}")
+
+
+def refuse(
+    trace: Trace, report: LossReport, strict: bool | Strictness, *, lossless: bool = False
+) -> None:
+    """Raise an error if a strictness refuses the damage of a trace that was written, or its losses.
+
+    What a `lossless` conversion loses is what reading does not restore, not what other readers miss.
+    """
+    if not strict:
+        return
+    if trace.check is not None:
+        trace.check(True)
+    if trace.warnings:
+        raise trace.warnings[0].to_error()
+    refuse_losses(_not_restored(trace) if lossless else report, strict)
+
+
+def _not_restored(trace: Trace) -> LossReport:
+    """Return what reading a finished lossless conversion of a trace does not restore."""
+    from converter.merging.merged_trace import MergedTrace
+
+    report = LossReport()
+    source = format_read(trace)
+    if source is not None:
+        text = trace.sidecar.get(source.name, {}).get("left_behind")
+        if text is not None:
+            report.add(LossKind.DROPPED, text)
+    if isinstance(trace, MergedTrace):
+        report.include(trace.losses)
+    return report
+
+
+def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
+    """Raise StrictLossError for a loss that a strictness refuses."""
+    if not strict:
+        return
+    level = "shown" if strict is True else strict
+    refused, tolerated = {
+        "shown": ((LossClass.SHOWN,), "no loss of what is shown"),
+        "kept": ((LossClass.SHOWN, LossClass.KEPT), "no loss but of details"),
+        "all": (tuple(LossClass), "no loss"),
+    }[level or "shown"]
+    losses = [loss for one in refused for loss in report.of_class(one)]
+    if losses:
+        more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
+        raise StrictLossError(
+            f"not everything fits: {losses[0]}{more}; strict allows {tolerated} "
+            "(--dry-run -v lists all, --lossless keeps all)"
+        )

@@ -164,8 +164,11 @@ def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[...,
 HOOKS.update(
     columns=_hook("converter.analysis.columns.collecting", "event_columns"),
     column_stream=_hook("converter.analysis.columns.collecting", "event_column_stream"),
+    data_frame=_hook("converter.analysis.columns.frames", "data_frame"),
+    polars_frame=_hook("converter.analysis.columns.frames", "polars_frame"),
     table=_hook("converter.analysis.arrow.tables", "table", "pyarrow"),
     table_reader=_hook("converter.analysis.arrow.tables", "reader", "pyarrow"),
+    column_table=_hook("converter.analysis.arrow.column_table", "column_table", "pyarrow"),
 )
 
 

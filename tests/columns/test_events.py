@@ -153,7 +153,7 @@ def test_events_are_those_that_are_called_so():
 def test_only_the_fields_that_are_wanted_are_read():
     events = small_trace().events("a", fields=["n_label"])
     assert list(events)[11:] == ["n_label"]
-    with pytest.raises(KeyError, match="no column 'text' of 2 events: there are ts, time"):
+    with pytest.raises(KeyError, match="no column 'text' of 2 rows: there are ts, time"):
         events["text"]
 
 
@@ -219,7 +219,7 @@ def test_a_thread_is_found_by_its_number():
 def test_everything_is_shown_in_one_line():
     trace = small_trace()
     assert repr(trace.events("a", fields=())) == (
-        "<EventColumns of 2 events: ts, time, event, system, kind, cpu, tid, pid, thread, process, track>"
+        "<EventColumns of 2 rows: ts, time, event, system, kind, cpu, tid, pid, thread, process, track>"
     )
     assert repr(trace.event_classes[0]) == "<EventClass typed 's:a': n, text>"
     assert repr(trace.event_classes[0].fields[0]) == "<Field n: uint8>"

@@ -215,6 +215,20 @@ def reached(start: str, within: str) -> set[str]:
     return found
 
 
+def entries(folder: Path) -> int:
+    """The folders and files in a folder, but for those that a build or a run leaves there."""
+    left = {"__pycache__"}
+    return sum(
+        path.name not in left and path.suffix not in (".so", ".pyd") for path in folder.iterdir()
+    )
+
+
+def test_a_folder_is_seen_at_a_glance():
+    folders = {path.parent for path in files()}
+    full = {str(folder): entries(folder) for folder in folders if entries(folder) > MOST_ENTRIES}
+    assert not full, "group what belongs together"
+
+
 def test_every_module_has_a_room():
     homeless = sorted(module for module in modules() if room_of(module) is None)
     assert not homeless, (

@@ -187,7 +187,7 @@ class Batch:
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the columns of the first events."""
-        from converter.ir.html import html_table
+        from converter.ir.display.html import html_table
 
         columns = ("ts", "class_id", "row", "cpu", "thread", "track")
         heads = [getattr(self, name)[:_LISTED].tolist() for name in columns]

@@ -23,6 +23,7 @@ from converter.ir.columns import (
     UnionColumn,
     take,
 )
+from converter.ir.display.text import is_text
 from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import (
     ArrayClass,
@@ -39,7 +40,6 @@ from converter.ir.field_classes import (
     parts_of,
 )
 from converter.ir.kinds import REQUIRED_ROLES
-from converter.ir.text import is_text
 from converter.ir.trace import Trace, TrackScope, known_epoch
 
 Invariant = Callable[[Trace, Batch], Iterator[str]]

@@ -344,7 +344,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """For notebooks: what is known without reading events, or has been read."""
-        from converter.ir.html import html_table
+        from converter.ir.display.html import html_table
 
         rate = self.clock.ticks_per_second
         rows: list[tuple[str, object]] = [

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from converter.errors.terminal import printable
 from converter.ir.columns import value
+from converter.ir.display.latency import latency_letters
+from converter.ir.display.text import text_of_fields
 from converter.ir.events import Batch, EventClass, Table, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
-from converter.ir.latency import latency_letters
 from converter.ir.symbols import SymbolTable
-from converter.ir.text import text_of_fields
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed

@@ -12,6 +12,7 @@ import numpy as np
 
 from converter.errors.terminal import printable
 from converter.ir.columns import Column, ListColumn, OptionalColumn, StructColumn, UnionColumn
+from converter.ir.display.text import text_of_value, unique_names
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import (
     ArrayClass,
@@ -28,7 +29,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Role
-from converter.ir.text import text_of_value, unique_names
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Names
 from converter.printing.directory import Directory

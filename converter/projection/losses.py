@@ -188,7 +188,7 @@ class LossReport:
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the most frequent losses, by the users that they affect."""
-        from converter.ir.html import html_table
+        from converter.ir.display.html import html_table
 
         losses = sorted(self, key=lambda loss: -loss.count)
         losses = [loss for one in LossClass for loss in losses if loss.loss_class is one]

@@ -79,26 +79,26 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
     # Formats whose viewers show no scheduling keep the records as they are.
     as_tasks = capabilities.exits_by_switch and not capabilities.weights
     if as_tasks and trace.semantics.may_have(Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP):
-        from converter.projection.domain.weighted_tasks import as_priorities
+        from converter.projection.domain.scheduling.weighted_tasks import as_priorities
 
         trace = as_priorities(trace, report)
     source = trace.semantics
     if capabilities.exits_by_switch and source.may_have(Kind.TASK_EXIT):
-        from converter.projection.domain.exiting_tasks import leaving_at_exit
+        from converter.projection.domain.scheduling.exiting_tasks import leaving_at_exit
 
         trace = leaving_at_exit(trace, report)
     if not source.may_have(Kind.SCHED_SWITCH):
         return trace
     if not capabilities.unknown_tasks:
-        from converter.projection.domain.switched_tasks import naming_both
+        from converter.projection.domain.scheduling.switched_tasks import naming_both
 
         trace = naming_both(trace, report)
     if not capabilities.unknown_tids:
-        from converter.projection.domain.switched_tasks import naming_left
+        from converter.projection.domain.scheduling.switched_tasks import naming_left
 
         trace = naming_left(trace, report)
     if not capabilities.wakes_running and source.may_have(*_WAKEUPS):
-        from converter.projection.domain.wakeups import of_sleepers
+        from converter.projection.domain.scheduling.wakeups import of_sleepers
 
         trace = of_sleepers(trace)
     return trace
@@ -119,7 +119,7 @@ def _with_flows(
     # Formats that hold fields of any class hold those with ids as they are.
     holds_ids = bool(of_slices.of_class) or FLOW_IDS in of_slices.optional
     if not holds_ids and source.may_have(*_WITH_FLOW_IDS):
-        from converter.projection.passes.slices.slice_flows import with_events
+        from converter.projection.passes.flows.slice_flows import with_events
 
         trace = with_events(trace, report)
     if capabilities.flow_fields is None or trace.format == format_name:

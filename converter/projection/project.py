@@ -20,8 +20,8 @@ from converter.ir.kinds import Kind
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
+from converter.projection.domain.scheduling.task_states import TaskStates
 from converter.projection.domain.symbol_names import addresses_by_style, addresses_of, names_lost
-from converter.projection.domain.task_states import TaskStates
 from converter.projection.engine.assembly import assemble
 from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, TracingRun
 from converter.projection.engine.ids import ShownIds, with_shown_ids

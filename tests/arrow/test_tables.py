@@ -12,6 +12,7 @@ from support.strategies import traces
 
 import converter
 from converter.ir.columns import value
+from converter.ir.display.text import unique_names
 from converter.ir.field_classes import (
     ArrayClass,
     BytesClass,
@@ -24,7 +25,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import unique_names
 from converter.ir.trace import ClockDomain
 
 pa = pytest.importorskip("pyarrow", minversion="14.0.1")

@@ -9,6 +9,7 @@ from support.strategies import traces
 import converter
 from converter.analysis.columns.resolved import resolved
 from converter.ir.columns import value
+from converter.ir.display.text import unique_names, utf8_text
 from converter.ir.event_columns import EventColumns
 from converter.ir.field_classes import (
     ArrayClass,
@@ -24,7 +25,6 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import TICK_ROLES, Kind, Role
-from converter.ir.text import unique_names, utf8_text
 from converter.ir.trace import ClockDomain
 
 

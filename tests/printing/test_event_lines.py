@@ -15,6 +15,8 @@ from support.strategies import traces
 from converter.errors.terminal import printable
 from converter.ir.collect import with_batches
 from converter.ir.columns import column_from_values, value
+from converter.ir.display.latency import latency_letters
+from converter.ir.display.text import text_of_fields
 from converter.ir.events import Batch, EventClass, Field, Table, class_label
 from converter.ir.field_classes import (
     ArrayClass,
@@ -26,8 +28,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.latency import latency_letters
-from converter.ir.text import text_of_fields
 from converter.ir.trace import ClockDomain, Trace
 from converter.printing.event_lines import print_lines
 from converter.printing.event_texts import IN_FRONT

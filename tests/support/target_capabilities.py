@@ -4,8 +4,11 @@ from converter.ir.events import Field
 from converter.ir.field_classes import BytesClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport
-from converter.projection.domain.sched_conventions import adapt_sched_switch, adapt_sched_wakeup
-from converter.projection.domain.thread_states import THREAD_STATES
+from converter.projection.domain.scheduling.sched_conventions import (
+    adapt_sched_switch,
+    adapt_sched_wakeup,
+)
+from converter.projection.domain.scheduling.thread_states import THREAD_STATES
 
 NAME = Field("name", StringClass(), Role.NAME)
 CATEGORY = Field("category", StringClass(), Role.CATEGORY)

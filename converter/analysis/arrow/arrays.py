@@ -20,6 +20,7 @@ from converter.ir.columns import (
     UnionColumn,
     renumbered,
 )
+from converter.ir.display.text import column_name, label_of, unique_names, utf8_text
 from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import (
     ArrayClass,
@@ -35,7 +36,6 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.ir.text import column_name, label_of, unique_names, utf8_text
 from converter.kernels.tables.strings import StringTable
 
 #: Texts repeat: they are dictionary-encoded.

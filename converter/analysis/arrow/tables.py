@@ -35,11 +35,11 @@ from converter.analysis.arrow.buffers import array_of
 from converter.analysis.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.analysis.columns.field_columns import COMMON, FieldColumn, FieldColumns
 from converter.analysis.columns.named import named
+from converter.ir.display.text import utf8_text
 from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TICK_ROLES
-from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import put
 

@@ -13,10 +13,10 @@ from converter.analysis.columns.field_columns import COMMON, FieldColumn, FieldC
 from converter.analysis.columns.named import named
 from converter.analysis.columns.resolved import labels_of, resolved
 from converter.ir.columns import Column
+from converter.ir.display.text import utf8_text
 from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, Field
 from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass, StringClass
-from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 
 _BITS = (1 << 64) - 1

@@ -6,9 +6,9 @@ from collections.abc import Callable, Container
 from itertools import chain, count
 from typing import Generic, NamedTuple, TypeVar
 
+from converter.ir.display.text import column_name, unique_names
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass
-from converter.ir.text import column_name, unique_names
 
 #: The columns that all events have, before those of fields.
 COMMON = (

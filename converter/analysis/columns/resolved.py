@@ -17,6 +17,7 @@ from converter.ir.columns import (
     StructColumn,
     UnionColumn,
 )
+from converter.ir.display.text import label_of, unique_names, utf8_text
 from converter.ir.distinct_values import distinct
 from converter.ir.field_classes import (
     ArrayClass,
@@ -28,7 +29,6 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
-from converter.ir.text import label_of, unique_names, utf8_text
 from converter.kernels.tables.strings import StringTable
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from converter.errors.terminal import printable
 from converter.ir.columns import value
+from converter.ir.display.text import json_fields, text_of_fields
 from converter.ir.events import Batch, EventClass, class_label
-from converter.ir.text import json_fields, text_of_fields
 from converter.ir.trace import ClockDomain, Thread, Trace
 
 

@@ -39,8 +39,8 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.domain.sched_conventions import argument_role, with_linux_state
-from converter.projection.domain.task_names import with_tasks
+from converter.projection.domain.scheduling.sched_conventions import argument_role, with_linux_state
+from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import DURATION, JSON_TEXT

@@ -15,9 +15,9 @@ from converter.ir.field_classes import FieldClass, IntegerClass, Style, media_ty
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import COUNT, counted
-from converter.projection.domain.sched_conventions import with_linux_state
-from converter.projection.domain.state_bits import bits_of_release, with_state_bits
-from converter.projection.domain.task_names import NAMED_KINDS, with_tasks
+from converter.projection.domain.scheduling.sched_conventions import with_linux_state
+from converter.projection.domain.scheduling.state_bits import bits_of_release, with_state_bits
+from converter.projection.domain.scheduling.task_names import NAMED_KINDS, with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossClass, LossKind
 

@@ -15,7 +15,7 @@ from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.domain.switched_tasks import UNKNOWN_LABEL, UNKNOWN_TASK
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL, UNKNOWN_TASK
 
 #: A thread starts to run, and no thread runs any more.
 SWITCHED_IN: Final = "thread_switched_in"

@@ -48,9 +48,9 @@ from converter.projection.capabilities import (
 from converter.projection.domain.atrace_text import TEXT_LOWERINGS
 from converter.projection.domain.linux_tracepoints import MEANINGS, checked_kind, meaning
 from converter.projection.domain.lost_events import counted
-from converter.projection.domain.sched_conventions import with_linux_state
-from converter.projection.domain.state_bits import with_state_bits
-from converter.projection.domain.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
+from converter.projection.domain.scheduling.sched_conventions import with_linux_state
+from converter.projection.domain.scheduling.state_bits import with_state_bits
+from converter.projection.domain.scheduling.task_names import NAMED_KINDS, UNKNOWN_NAME, with_tasks
 from converter.projection.engine.fitting import index_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import cut_utf8, plain_identifier

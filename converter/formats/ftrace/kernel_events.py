@@ -23,8 +23,8 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, Style
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.domain.scheduling.task_names import UNKNOWN_NAME
 from converter.projection.domain.symbol_names import SYMBOL_ROLES
-from converter.projection.domain.task_names import UNKNOWN_NAME
 
 _LAST_ADDRESS = (1 << 64) - 1
 _LINE_ENDS = re.compile(rb"[\0\r\n]")

@@ -30,7 +30,7 @@ from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
-from converter.projection.domain.sched_conventions import (
+from converter.projection.domain.scheduling.sched_conventions import (
     adapt_sched_switch,
     adapt_sched_wakeup,
     argument_role,

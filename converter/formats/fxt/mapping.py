@@ -33,8 +33,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching, Semantics
-from converter.projection.domain.sched_conventions import argument_role
-from converter.projection.domain.thread_states import THREAD_STATES
+from converter.projection.domain.scheduling.sched_conventions import argument_role
+from converter.projection.domain.scheduling.thread_states import THREAD_STATES
 
 #: What events mean, as viewers take them.
 SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST, flow_matching=FlowMatching.ID)

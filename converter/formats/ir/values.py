@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError
 
 from converter.errors import TraceError, TraceWarning
 from converter.formats.ir import messages as pb
-from converter.ir.text import is_text, is_unicode
+from converter.ir.display.text import is_text, is_unicode
 from converter.ir.trace import ClockDomain, parse_epoch, parse_rate
 
 _MASK = (1 << 64) - 1

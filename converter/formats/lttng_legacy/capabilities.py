@@ -26,7 +26,7 @@ from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import counted
-from converter.projection.domain.sched_conventions import with_linux_state
+from converter.projection.domain.scheduling.sched_conventions import with_linux_state
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import plain_identifier
 from converter.projection.instants import as_typed

@@ -21,7 +21,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, FieldClass, IntegerClass, Label, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.domain.lost_events import COUNT
-from converter.projection.domain.sched_conventions import argument_role
+from converter.projection.domain.scheduling.sched_conventions import argument_role
 
 #: The channel of kernel events, and of all events in converted traces.
 KERNEL: Final = "kernel"

@@ -40,7 +40,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.domain.lost_events import counted
-from converter.projection.domain.task_names import NAMED_KINDS
+from converter.projection.domain.scheduling.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import FOLLOWED
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from converter.ir.display.text import is_unicode
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
-from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.metadata import is_json_document
 

@@ -24,8 +24,8 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowBinding, Semantics
-from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
-from converter.projection.domain.thread_states import THREAD_STATES, ThreadState
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL
+from converter.projection.domain.scheduling.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,

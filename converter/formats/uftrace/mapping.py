@@ -17,7 +17,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL
 
 #: Names of functions, and the name of the file of each ("libc.so.6"), empty where the address is in none.
 NAME: Final = Field("name", StringClass(), Role.NAME)

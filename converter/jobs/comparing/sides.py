@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import value
+from converter.ir.display.text import text_of_fields
 from converter.ir.events import Batch, class_label
 from converter.ir.fingerprints import Fingerprinter, Fingerprints
-from converter.ir.text import text_of_fields
 from converter.ir.trace import Trace
 from converter.jobs.comparing.differences import Aspect
 

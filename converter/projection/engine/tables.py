@@ -16,7 +16,7 @@ from converter.ir.columns import constant_column, renumbered
 from converter.ir.distinct_values import map_distinct
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
-from converter.projection.domain.task_names import IDLE_NAME
+from converter.projection.domain.scheduling.task_names import IDLE_NAME
 from converter.projection.engine.buffers import Buffers
 from converter.projection.engine.ids import ShownIds
 from converter.projection.engine.texts import fit_name

@@ -13,10 +13,10 @@ import converter
 from converter.cli import main
 from converter.formats.aix.reading import report_text
 from converter.ir.collect import collect
+from converter.ir.display.latency import latency_letters
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
-from converter.ir.latency import latency_letters
 from converter.ir.trace import Track
 from converter.storage.opening import open_source
 

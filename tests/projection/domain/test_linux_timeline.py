@@ -9,7 +9,11 @@ from converter.ir.columns import neutral
 from converter.ir.field_classes import ArrayClass, IntegerClass, Label, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
-from converter.projection.domain.thread_states import ThreadState, state_of_name, thread_state
+from converter.projection.domain.scheduling.thread_states import (
+    ThreadState,
+    state_of_name,
+    thread_state,
+)
 
 U32, U64, I32, I64 = (
     IntegerClass(32),

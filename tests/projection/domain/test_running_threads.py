@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.projection.domain.running_threads import RunningThreads
+from converter.projection.domain.scheduling.running_threads import RunningThreads
 
 EVENTS = {
     "class_id": np.array([0, 1, 1, 0, 1], np.int32),

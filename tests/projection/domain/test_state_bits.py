@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.projection.domain.state_bits import (
+from converter.projection.domain.scheduling.state_bits import (
     SINCE_4_14,
     StateBits,
     bits_of_release,

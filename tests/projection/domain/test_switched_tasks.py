@@ -7,7 +7,7 @@ from support.target_capabilities import EVERYTHING
 
 from converter.ir.field_classes import IntegerClass, Label
 from converter.ir.kinds import Kind, Role
-from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL
 
 TASK = IntegerClass(32, True, labels=(UNKNOWN_LABEL,))
 SCHEDULE = event_class(

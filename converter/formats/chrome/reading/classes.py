@@ -50,7 +50,7 @@ from converter.ir.field_classes import FieldClass, FloatClass, IntegerClass
 from converter.ir.forms import type_of
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tables.strings import StringTable
-from converter.projection.domain.sched_conventions import argument_role
+from converter.projection.domain.scheduling.sched_conventions import argument_role
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,

@@ -36,9 +36,9 @@ from converter.formats.chrome.times import (
     Scale,
 )
 from converter.ir.columns import Column
+from converter.ir.display.text import is_text
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
-from converter.ir.text import is_text
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.batches.order import group_by_class
 from converter.kernels.batches.union import looked_up, number_rows

@@ -28,10 +28,10 @@ from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
 from converter.formats.chrome.writing.emit_programs import Program, bind_plain, release_all
 from converter.formats.chrome.writing.programs import Bindable, Outline, ambiguous_rows, bindable
 from converter.formats.chrome.writing.scheduling import LinePrinter, SchedulingText
+from converter.ir.display.text import is_unicode
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.semantics import FlowBinding
-from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import mark

@@ -38,6 +38,7 @@ from converter.ir.columns import (
     neutral,
     take,
 )
+from converter.ir.display.text import unique_names
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -53,7 +54,6 @@ from converter.ir.field_classes import (
     Style,
     VariantClass,
 )
-from converter.ir.text import unique_names
 from converter.kernels.tables.strings import StringTable
 
 _STYLES = {2: Style.BINARY, 8: Style.OCTAL, 16: Style.HEXADECIMAL}

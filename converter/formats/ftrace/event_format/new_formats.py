@@ -23,7 +23,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Role
-from converter.projection.domain.state_bits import SINCE_4_14, StateBits, bits_of_release
+from converter.projection.domain.scheduling.state_bits import SINCE_4_14, StateBits, bits_of_release
 
 #: The context that precedes the fields of every record; type and pid are the record's class and thread.
 COMMON_FIELDS = (

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.ir.columns import ListColumn, StructColumn, string_ids
+from converter.ir.display.text import is_unicode
 from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
-from converter.ir.text import is_unicode
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition

@@ -14,11 +14,11 @@ from converter.ir.events import EventClass, class_label
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.domain.sched_conventions import with_linux_state
-from converter.projection.domain.state_bits import bits_of_release, with_state_bits
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
-from converter.projection.domain.task_names import with_tasks
-from converter.projection.domain.thread_states import thread_state
+from converter.projection.domain.scheduling.sched_conventions import with_linux_state
+from converter.projection.domain.scheduling.state_bits import bits_of_release, with_state_bits
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.domain.scheduling.task_names import with_tasks
+from converter.projection.domain.scheduling.thread_states import thread_state
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossKind
 

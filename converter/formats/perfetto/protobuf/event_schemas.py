@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from converter.formats.perfetto.protobuf.descriptors import ProgramField
 from converter.formats.perfetto.protobuf.scan_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
+from converter.ir.display.text import is_unicode
 from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -27,7 +28,6 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
-from converter.ir.text import is_unicode
 from converter.projection.domain.linux_tracepoints import TEXT_ROLES
 from converter.projection.engine.types import converts
 

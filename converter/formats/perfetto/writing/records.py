@@ -42,7 +42,7 @@ from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK
 
 _SWITCHES: Final = (mapping.SWITCH, mapping.SWITCH_WITH_STATE)
 #: By number of a thread state.

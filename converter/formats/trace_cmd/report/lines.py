@@ -23,9 +23,9 @@ from converter.formats.trace_cmd.report.call_depths import CallDepths
 from converter.formats.trace_cmd.report.pending_calls import PendingCalls, Settled
 from converter.formats.trace_cmd.side_table import read_side_table
 from converter.ir.columns import ListColumn
+from converter.ir.display.latency import HARDIRQ, IRQS_OFF, NEED_RESCHED, NEED_RESCHED_LAZY, SOFTIRQ
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.latency import HARDIRQ, IRQS_OFF, NEED_RESCHED, NEED_RESCHED_LAZY, SOFTIRQ
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Printed

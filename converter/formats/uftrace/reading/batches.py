@@ -16,7 +16,7 @@ from converter.formats.uftrace.arguments.shown_values import SymbolNames
 from converter.formats.uftrace.reading.columns import BatchValues
 from converter.formats.uftrace.reading.event_streams import ReadyEvents
 from converter.formats.uftrace.reading.functions import Functions, operations_array
-from converter.formats.uftrace.reading.scan import (
+from converter.formats.uftrace.reading.kernels.scan import (
     BAD_MAGIC,
     BAD_TIME,
     DAMAGED,
@@ -26,8 +26,8 @@ from converter.formats.uftrace.reading.scan import (
     TRUNCATED,
     Scanner,
 )
-from converter.formats.uftrace.reading.scan_functions import FunctionTable
-from converter.formats.uftrace.reading.scan_skip import find_record
+from converter.formats.uftrace.reading.kernels.scan_functions import FunctionTable
+from converter.formats.uftrace.reading.kernels.scan_skip import find_record
 from converter.formats.uftrace.reading.windows import Windows
 from converter.formats.uftrace.symbols.symbol_files import Module
 from converter.ir.events import Batch, Table

@@ -18,13 +18,13 @@ from converter.formats.uftrace.layout import (
     PerfType,
 )
 from converter.formats.uftrace.mapping import SCHEDULE, TASK_EXIT, TASK_NAME, TASK_NEW
-from converter.formats.uftrace.reading.scan_events import scan_lines, scan_perf, survey_perf
+from converter.formats.uftrace.reading.kernels.scan_events import scan_lines, scan_perf, survey_perf
 from converter.formats.uftrace.reading.windows import Windows, window_size
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.tasks import TaskTable
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK
 
 _PERF_FILE = re.compile(r"perf-cpu(\d{1,5})\.dat", re.ASCII)
 EXTERNAL_FILE = "extern.dat"

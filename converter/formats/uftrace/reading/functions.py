@@ -23,7 +23,7 @@ from converter.formats.uftrace.mapping import (
     unmatched_end,
     value_class,
 )
-from converter.formats.uftrace.reading.scan_functions import (
+from converter.formats.uftrace.reading.kernels.scan_functions import (
     BYTES,
     FLOAT80,
     REGISTER,

@@ -9,7 +9,7 @@ from typing import Final
 from converter.errors import TraceError
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import RECORD_SIZE
-from converter.formats.uftrace.reading.scan_skip import OpenEntries
+from converter.formats.uftrace.reading.kernels.scan_skip import OpenEntries
 from converter.formats.uftrace.reading.windows import Windows, window_size
 from converter.ir.trace import Narrowed
 

@@ -27,16 +27,16 @@ from converter.formats.uftrace.report import call_stacks as stack
 from converter.formats.uftrace.report.call_stacks import CallStacks
 from converter.formats.uftrace.report.texts import EventColumns, EventTexts, is_kernel_function
 from converter.formats.uftrace.task_records import CallTable
+from converter.ir.display.text import utf8_text
 from converter.ir.distinct_values import names_by_value
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.printing.code import Printed
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK
 
 _HEADING: Final = b"# DURATION     TID      FUNCTION\n"
 _REMAINING: Final = (

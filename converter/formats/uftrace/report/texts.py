@@ -31,9 +31,9 @@ from converter.formats.uftrace.mapping import (
 from converter.formats.uftrace.report import call_stacks as stack
 from converter.formats.uftrace.report.values import ValueTexts
 from converter.formats.uftrace.task_records import CallTable
+from converter.ir.display.text import utf8_text
 from converter.ir.events import EventClass, Table, class_label
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import utf8_text
 from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed

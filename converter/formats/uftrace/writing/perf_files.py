@@ -18,7 +18,7 @@ from converter.ir.columns import string_ids, value
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK
 from converter.storage.sink import Sink
 
 _HEADER: Final = [("type", "<u4"), ("misc", "<u2"), ("size", "<u2")]

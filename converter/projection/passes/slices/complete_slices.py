@@ -21,7 +21,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.projection.passes.slices.flows_at_ends import FlowsAtEnds, LateFlow
+from converter.projection.passes.flows.flows_at_ends import FlowsAtEnds, LateFlow
 from converter.projection.passes.slices.overlapping_slices import (
     OverlappingSlices,
     time_and_position,

@@ -45,8 +45,8 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
 from converter.ir.trace import Process, Thread, Trace
-from converter.projection.domain.switched_tasks import UNKNOWN_LABEL
-from converter.projection.domain.thread_states import THREAD_STATES, ThreadState
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL
+from converter.projection.domain.scheduling.thread_states import THREAD_STATES, ThreadState
 from converter.projection.project import project
 
 # Kernel events

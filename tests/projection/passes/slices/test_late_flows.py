@@ -4,7 +4,7 @@ import numpy as np
 
 from converter.ir.events import Batch
 from converter.kernels.batches.event_arrays import EventArrays
-from converter.projection.passes.slices.late_flows import LateFlows
+from converter.projection.passes.flows.late_flows import LateFlows
 
 LAST = np.iinfo(np.int64).max
 FLOW, SPLIT = 4, 5

@@ -7,8 +7,8 @@ from libc.stdint cimport int64_t, uint64_t, uint8_t
 from libc.stdlib cimport free, realloc
 
 from converter.formats.uftrace.arguments.values cimport MOST_VALUES
-from converter.formats.uftrace.reading.scan_frames cimport DEPTHS
-from converter.formats.uftrace.reading.scan_streams cimport ENTRY, EXIT, RECORD_SIZE
+from converter.formats.uftrace.reading.kernels.scan_frames cimport DEPTHS
+from converter.formats.uftrace.reading.kernels.scan_streams cimport ENTRY, EXIT, RECORD_SIZE
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 
 

@@ -9,8 +9,8 @@ Columns of the values of scanned uftrace records.
 """
 
 # Stub:
-# from converter.formats.uftrace.reading.scan_functions import Streams
-# from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
+# from converter.formats.uftrace.reading.kernels.scan_functions import Streams
+# from converter.formats.uftrace.reading.kernels.scan_functions import FunctionTable, Streams
 # from converter.kernels.batches.event_arrays import OutputArrays
 # from converter.kernels.tables.strings import StringTable
 #
@@ -33,14 +33,14 @@ from libc.stdint cimport int32_t, INT64_MAX, int64_t, uint32_t, UINT64_MAX, uint
 from libc.stdlib cimport calloc, free
 
 from converter.formats.uftrace.arguments.values cimport decode_values, integer, MOST_VALUES, padded, Program
-from converter.formats.uftrace.reading.scan_addresses cimport cache_slot, Cached
-from converter.formats.uftrace.reading.scan_estimates cimport (
+from converter.formats.uftrace.reading.kernels.scan_addresses cimport cache_slot, Cached
+from converter.formats.uftrace.reading.kernels.scan_estimates cimport (
     account, MISC_AT, move_next, settle, SWITCH_END, SWITCH_OUT, TID_AT,
 )
-from converter.formats.uftrace.reading.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
-from converter.formats.uftrace.reading.scan_functions cimport FunctionTable, grown, SITE_MISSING
-from converter.formats.uftrace.reading.scan_functions cimport Streams
-from converter.formats.uftrace.reading.scan_streams cimport (
+from converter.formats.uftrace.reading.kernels.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
+from converter.formats.uftrace.reading.kernels.scan_functions cimport FunctionTable, grown, SITE_MISSING
+from converter.formats.uftrace.reading.kernels.scan_functions cimport Streams
+from converter.formats.uftrace.reading.kernels.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, note_record, pop, RECORD_SIZE, replace, sink,
     Stream, SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
 )

@@ -17,8 +17,8 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.domain.switched_tasks import UNKNOWN_TASK, may_name_one
-from converter.projection.domain.thread_states import number_of_dead
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.domain.scheduling.thread_states import number_of_dead
 from converter.projection.engine.assembly import Placed, assemble
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossClass, LossKind, LossReport

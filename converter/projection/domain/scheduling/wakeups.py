@@ -18,7 +18,7 @@ from converter.ir.events import Batch, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
-from converter.projection.domain.running_threads import RunningThreads
+from converter.projection.domain.scheduling.running_threads import RunningThreads
 
 _WAKEUPS = frozenset({Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW})
 #: The meaning of an event to `RunningThreads`.

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport realloc
 
-from converter.formats.uftrace.reading.scan_streams cimport ENTRY, EXIT, Stream
+from converter.formats.uftrace.reading.kernels.scan_streams cimport ENTRY, EXIT, Stream
 
 
 cdef enum:

@@ -21,8 +21,12 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
-from converter.projection.domain.state_bits import SINCE_4_14, converted_states, source_bits
-from converter.projection.domain.thread_states import (
+from converter.projection.domain.scheduling.state_bits import (
+    SINCE_4_14,
+    converted_states,
+    source_bits,
+)
+from converter.projection.domain.scheduling.thread_states import (
     THREAD_STATES,
     ThreadState,
     linux_state,

@@ -19,8 +19,8 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.instants import CATEGORY, NAME
 from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.passes.flows.slice_arrows import SliceArrows
 from converter.projection.passes.renumbering import in_classes, with_events_behind
-from converter.projection.passes.slices.slice_arrows import SliceArrows
 from converter.projection.timeline_fields import (
     BINDS,
     FLOW_IDS,

@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from converter.formats.uftrace.arguments.values cimport Program
-from converter.formats.uftrace.reading.scan_addresses cimport Cached, Module, Space
-from converter.formats.uftrace.reading.scan_streams cimport Heap, Stream
+from converter.formats.uftrace.reading.kernels.scan_addresses cimport Cached, Module, Space
+from converter.formats.uftrace.reading.kernels.scan_streams cimport Heap, Stream
 from converter.kernels.tables.strings cimport StringTable
 
 

@@ -29,10 +29,10 @@ from libc.string cimport memcpy, memset
 from converter.formats.uftrace.arguments.values cimport (
     MOST_VALUES, O_BYTES, O_FLOAT80, O_REGISTER, O_SIGNED, O_TEXT, O_UNSIGNED, Program,
 )
-from converter.formats.uftrace.reading.scan_addresses cimport (
+from converter.formats.uftrace.reading.kernels.scan_addresses cimport (
     CACHE_SIZE, Cached, locate, Module, Site, Space, UNLOADED,
 )
-from converter.formats.uftrace.reading.scan_streams cimport clipped, push, RECORD_SIZE, Stream
+from converter.formats.uftrace.reading.kernels.scan_streams cimport clipped, push, RECORD_SIZE, Stream
 from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.tables.strings cimport StringTable

@@ -18,7 +18,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
-from converter.projection.passes.slices.late_flows import LateFlows
+from converter.projection.passes.flows.late_flows import LateFlows
 from converter.projection.timeline_fields import BINDS
 
 _BEGIN: Final = 1

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, INT64_MAX, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memset
 
-from converter.formats.uftrace.reading.scan_streams cimport clipped, ENTRY, Estimates, EXIT, Frame, LOST
+from converter.formats.uftrace.reading.kernels.scan_streams cimport clipped, ENTRY, Estimates, EXIT, Frame, LOST
 
 
 cdef enum:

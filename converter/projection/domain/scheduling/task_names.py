@@ -15,7 +15,7 @@ from converter.ir.events import Field, class_label
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.domain.new_tasks import with_clone_flags
+from converter.projection.domain.scheduling.new_tasks import with_clone_flags
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import Aspect, LossKind
 

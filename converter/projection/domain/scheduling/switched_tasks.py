@@ -17,7 +17,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, Label, StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.domain.task_names import UNKNOWN_NAME
+from converter.projection.domain.scheduling.task_names import UNKNOWN_NAME
 from converter.projection.losses import LossKind, LossReport
 
 #: The number in a field of a switch that means an unknown task. Other classes name all tasks.

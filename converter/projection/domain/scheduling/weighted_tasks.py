@@ -22,7 +22,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.domain.sched_conventions import (
+from converter.projection.domain.scheduling.sched_conventions import (
     IDLE_WEIGHT,
     INCOMING_WEIGHT,
     OUTGOING_WEIGHT,
@@ -30,7 +30,7 @@ from converter.projection.domain.sched_conventions import (
     is_unweighted,
     unweighted_idle,
 )
-from converter.projection.domain.thread_states import ThreadState
+from converter.projection.domain.scheduling.thread_states import ThreadState
 from converter.projection.losses import LossClass, LossKind, LossReport
 
 _IDLE_TID: Final = 0

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint64
 from numpy.typing import NDArray
 
-from converter.formats.uftrace.reading.scan_functions import FunctionTable, Streams
+from converter.formats.uftrace.reading.kernels.scan_functions import FunctionTable, Streams
 from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.tables.strings import StringTable
 

@@ -1,0 +1,1 @@
+"""Values and tables of traces as text, for people and for programs."""

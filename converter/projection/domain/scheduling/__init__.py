@@ -1,0 +1,1 @@
+"""Scheduling: switches, wakeups, states and names of tasks, as Linux and others describe them."""

@@ -289,7 +289,7 @@ class EventColumns(dict[str, NDArray[Any]]):
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the first rows."""
-        from converter.ir.html import html_table
+        from converter.ir.display.html import html_table
 
         rows = [tuple(row.values()) for row in self.head(_SHOWN).rows()]
         title = f"{self.count:,} rows, {len(self._columns)} columns"

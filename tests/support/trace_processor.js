@@ -6,6 +6,10 @@
 // input and output are the engine's RPC (perfetto, protos/perfetto/trace_processor/trace_processor.proto): each frame is a length
 // of 4 bytes, little-endian, and a TraceProcessorRpcStream. Every request is answered by one frame with all of its responses. It
 // ends with its input, or with status 1 where the engine fails.
+//
+// An engine takes most of its time to become empty again. So a frame whose length has the highest bit set keeps the memory of
+// the engine as it is now, under the number in the other bits, and one that has the two highest bits set puts it back; neither
+// is answered.
 'use strict';
 
 const fs = require('fs');
@@ -14,6 +18,8 @@ const vm = require('vm');
 
 const STDIN = 0;
 const STDOUT = 1;
+const KEEP = 0x80000000;
+const PUT_BACK = 0xC0000000;
 const folder = process.argv[2];
 
 // What the bundle asks for of a web worker; files it asks for lie beside it.
@@ -29,7 +35,18 @@ class FileRequest {
   }
 }
 
-function loadedBundle() {
+// Tell of each instance of WebAssembly that is made in a context.
+function watch(assembly, made) {
+  const {Instance} = assembly;
+  assembly.Instance = class extends Instance {
+    constructor(...given) {
+      super(...given);
+      made(this);
+    }
+  };
+}
+
+function loadedBundle(made) {
   const nothing = () => {};
   const worker = {
     console: {log: nothing, info: nothing, debug: nothing, warn: nothing, error: nothing},
@@ -42,6 +59,7 @@ function loadedBundle() {
   };
   worker.self = worker;
   vm.createContext(worker);
+  watch(vm.runInContext('WebAssembly', worker), made);
   const bundle = path.join(folder, 'engine_bundle.js');
   vm.runInContext(fs.readFileSync(bundle, 'utf8'), worker, {filename: bundle});
   return worker;
@@ -80,21 +98,55 @@ function write(data) {
   for (let done = 0; done < data.length;) done += fs.writeSync(STDOUT, data, done);
 }
 
-function serve(worker, port) {
-  for (let length; (length = read(4)) !== null;) {
-    const request = read(length.readUInt32LE());
+// The memory of the engine at moments between requests, where all of its state is.
+class Moments {
+  constructor(memory) {
+    this.memory = memory;
+    this.kept = new Map();
+  }
+
+  keep(number) {
+    const bytes = new Uint8Array(this.memory.buffer);
+    let end = bytes.length;
+    while (end > 0 && bytes[end - 1] === 0) end--;
+    this.kept.set(number, bytes.slice(0, end));
+  }
+
+  putBack(number) {
+    const bytes = new Uint8Array(this.memory.buffer);
+    const kept = this.kept.get(number);
+    bytes.set(kept);
+    // What has grown since is as new.
+    bytes.fill(0, kept.length);
+  }
+}
+
+function serve(worker, port, moments) {
+  for (let head; (head = read(4)) !== null;) {
+    const length = head.readUInt32LE();
+    if (length >= PUT_BACK) {
+      moments.putBack(length - PUT_BACK);
+      continue;
+    }
+    if (length >= KEEP) {
+      moments.keep(length - KEEP);
+      continue;
+    }
+    const request = read(length);
     if (request === null) return;
     write(answer(worker, port, request));
   }
 }
 
 async function main() {
-  const worker = loadedBundle();
+  const instances = [];
+  const worker = loadedBundle(instance => instances.push(instance));
   worker.Uint8Array = vm.runInContext('Uint8Array', worker);
   const port = connected(worker);
   // The engine starts in jobs that have not run yet.
   await new Promise(resolve => setTimeout(resolve, 0));
-  serve(worker, port);
+  const [memory] = Object.values(instances[0].exports).filter(one => `${one}` === '[object WebAssembly.Memory]');
+  serve(worker, port, new Moments(memory));
 }
 
 main().catch(error => {

@@ -116,6 +116,18 @@ def test_engines_answer_alike(asked: Engine, trace: Path, tmp_path: Path) -> Non
     assert asked.printed(trace, query, ()) == rows
 
 
+def test_an_engine_that_is_made_empty_again_knows_nothing_of_the_file_before(
+    asked: Engine, trace: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "b.json"
+    many = [{**SLICES[0], "ts": n, "dur": 1, "name": f"n{n}" * 50} for n in range(300)]
+    other.write_text(json.dumps(many))
+    for options in ((), ("--crop-track-events",), ()):
+        for path, count in ((trace, 2), (other, 300), (trace, 2)):
+            printed = asked.printed(path, "select count(*), max(id) from slice", options)
+            assert printed[-1] == [str(count), str(count - 1)]
+
+
 @needs_trace_processor
 def test_an_answer_is_kept_for_the_same_contents_and_query(trace, monkeypatch):
     query = "select count(*) from slice"

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -139,13 +140,18 @@ def main(grammar: Grammar, about: str | None) -> int:
     )
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
-    different = refused = 0
+    done = different = refused = 0
+    until = time.monotonic() + 60 * options.minutes
     folder = options.keep or Path(tempfile.mkdtemp(prefix="drawn"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for number in range(options.first, options.first + options.documents):
+            if time.monotonic() > until:
+                break
+            done += 1
             found = differences(grammar, number, folder)
             refused += found is None
             different += bool(found)
@@ -157,6 +163,6 @@ def main(grammar: Grammar, about: str | None) -> int:
         if not options.keep:
             shutil.rmtree(folder)
     sys.stdout.write(
-        f"{options.documents} documents, {different} shown otherwise, {refused} refused by the importer\n"
+        f"{done} documents, {different} shown otherwise, {refused} refused by the importer\n"
     )
     return min(different, 1)

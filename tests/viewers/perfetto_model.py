@@ -25,6 +25,10 @@ _ASYNC = {Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END}
 _IN_KEYS = str.maketrans(".[]", "___")
 #: Names with dots are nested annotations, up to this many parts.
 _MOST_PARTS = 8
+#: What slices without a name are called where they are from JSON.
+_NO_NAMES = dict.fromkeys(
+    (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.ASYNC_BEGIN, Kind.INSTANT), "[No name]"
+)
 _LEADING = {Role.NAME, Role.CATEGORY, Role.DURATION, Role.ID, Role.SCOPE, Role.VALUE}
 
 
@@ -42,6 +46,8 @@ def timeline(conversion: Conversion) -> Slices:
             kernel_model.slices_of(conversion.trace, event, found, place)
             continue
         name, category = event.of(Role.NAME) or None, event.of(Role.CATEGORY) or None
+        if conversion.trace.format == "chrome" and event.named("scope", "t") == "t":
+            name = name or _NO_NAMES.get(event.kind)
         args = arguments(event, "args" if conversion.trace.format == "chrome" else "debug")
         if event.kind in _ASYNC:
             is_local = event.named("id.local") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -51,6 +52,35 @@ def test_ends_by_name_end_the_same_slices_in_trace_processor(source: Path, tmp_p
     for number, origin in enumerate((source, perfetto)):
         converter.convert(origin, tmp_path / f"{number}.fxt")
         assert answer(tmp_path / f"{number}.fxt", SLICES) == shown
+
+
+@needs_trace_processor
+def test_ends_close_slices_of_their_name_and_category(tmp_path: Path) -> None:
+    """Each pair of a begin and an end on a thread of its own: whether the end closes it."""
+    sides = itertools.product((None, "a"), (None, "x"), (None, "a", "b"), (None, "x", "y"))
+    events = []
+    for tid, (name, category, end_name, end_category) in enumerate(sides, 2):
+        for ph, ts, one, other in (("B", 1, name, category), ("E", 3, end_name, end_category)):
+            members = {"ph": ph, "pid": 1, "tid": tid, "ts": ts, "name": one, "cat": other}
+            events.append({key: value for key, value in members.items() if value is not None})
+    source = tmp_path / "source.json"
+    source.write_text(json.dumps(events))
+    query = """select tid, dur, coalesce(nullif(s.name, ''), '[No name]') from slice s
+        join thread_track k on k.id = track_id join thread using (utid) order by tid"""
+    shown = answer(source, query)
+    assert len(shown) == 36
+    assert sum(row[1] == "2000" for row in shown) == 9
+    for target in ("made.pftrace", "again.json", "made.fxt"):
+        converter.convert(source, tmp_path / target)
+        assert answer(tmp_path / target, query) == shown, target
+    for target in ("back.json", "back.fxt"):
+        converter.convert(tmp_path / "made.pftrace", tmp_path / target)
+        assert answer(tmp_path / target, query) == shown, target
+    back = json.loads((tmp_path / "back.json").read_text())["traceEvents"]
+    begins, those = (
+        [one.get("name", "") for one in listed if one["ph"] == "B"] for listed in (back, events)
+    )
+    assert begins == those
 
 
 @needs_uftrace

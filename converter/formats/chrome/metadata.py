@@ -11,6 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,43 @@ _PLAIN_PROCESS = {"name", "ph", "pid", "args"}
 #: Metadata events with the position of a process or a thread in the viewer.
 _ORDER = frozenset({"process_sort_index", "thread_sort_index"})
 _PLAIN_THREAD = _PLAIN_PROCESS | {"tid"}
+
+
+class _Members(dict[str, Any]):
+    """An object of a metadata event, of whose repeated members those count that importers use."""
+
+    #: No member is repeated.
+    said_once = True
+
+
+def _members(pairs: list[tuple[str, Any]]) -> _Members:
+    """Return an object, in which the last value of a member counts that is of the type that it has to be."""
+    result = _Members(pairs)
+    if len(result) == len(pairs):
+        return result
+    fits = _FITS if "ph" in result else _ARGUMENT_FITS
+    result.clear()
+    result.said_once = False
+    for name, value in pairs:
+        is_fit = fits.get(name)
+        if name not in result or is_fit is None or is_fit(value):
+            result[name] = value
+    return result
+
+
+def _is_identity(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+#: What members have to be. The name of the event that is said again takes back what was said before, whatever it is.
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "args": lambda value: isinstance(value, dict),
+    "pid": _is_identity,
+    "tid": _is_identity,
+}
+_ARGUMENT_FITS: dict[str, Callable[[Any], bool]] = {
+    "name": lambda value: isinstance(value, str) and value != ""
+}
 
 
 def process_name(pid: str, name: str) -> str:
@@ -161,16 +199,17 @@ class Tables:
     def _name(self, line: bytes) -> bool:
         """Set a name if this is one; return True if the event says nothing else."""
         try:
-            event = json.loads(line)
+            event = json.loads(line, object_pairs_hook=_members)
         except (ValueError, RecursionError):
             return False
         arguments = event.get("args")
-        if event.get("ph") != Phase.METADATA or not isinstance(arguments, dict):
+        # Of a longer phase the first letter counts.
+        phase = str(event.get("ph"))[:1]
+        if phase != Phase.METADATA or not isinstance(arguments, dict):
             return False
         name, pid = arguments.get("name", None if arguments else ""), event.get("pid", 0)
         tid = event.get("tid", pid)
-        ids = (str, int, float)
-        if not isinstance(pid, ids) or not isinstance(tid, ids):
+        if not _is_identity(pid) or not _is_identity(tid):
             return False
         if not isinstance(event.get("name"), str):
             return False
@@ -201,7 +240,9 @@ class Tables:
         if not unnamed and old != name and event.keys() == plain:
             # The table holds only the last name.
             self._sidecar().setdefault("metadata", []).append(rest)
-        return event.keys() == plain and len(arguments) <= 1
+        is_plain = event.keys() == plain and event["ph"] == Phase.METADATA
+        is_plain &= event.said_once and arguments.said_once
+        return is_plain and len(arguments) <= 1
 
     def text_of(self, number: int) -> str:
         """Return the text of a pid or tid, empty where it is a number."""

@@ -18,6 +18,8 @@ from converter.projection.metadata import is_json_document
 
 #: The name of an attribute with such a sidecar, before the sidecar's name.
 SIDECAR_PREFIX: Final = "traceconv."
+#: The file that declares the extension of track events with arguments of JSON.
+EXTENSION_FILE: Final = "traceconv.proto"
 #: Metadata events with the position of a process or a thread in the viewer.
 _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
 
@@ -25,6 +27,12 @@ _PROCESS_ORDER, _THREAD_ORDER = "process_sort_index", "thread_sort_index"
 def was_json(trace: Trace) -> bool:
     """Return True if the trace was read from JSON, so that the importers' presentation of JSON must be kept."""
     return bool(trace.semantics.json_arguments)
+
+
+def has_extension(trace: Trace) -> bool:
+    """Return True if arguments are written like those of JSON: they come from JSON, or from such an extension."""
+    packets = trace.sidecar.get("perfetto", {}).get("extension_descriptor", ())
+    return was_json(trace) or any(EXTENSION_FILE.encode() in packet for packet in packets)
 
 
 def json_documents(trace: Trace) -> Iterator[tuple[str, dict[str, Any]]]:

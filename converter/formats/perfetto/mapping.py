@@ -52,6 +52,8 @@ SEMANTICS: Final = Semantics(ends=EndMatching.NAME_OR_UNNAMED, flows=FlowBinding
 # The timeline
 
 NAME: Final = Field("name", StringClass(), Role.NAME)
+#: What importers call slices and instants of JSON that have no name.
+NO_NAME: Final = "[No name]"
 #: A track event's categories, joined by commas.
 CATEGORY: Final = Field("category", StringClass(), Role.CATEGORY)
 ID: Final = number_id("id")

@@ -16,6 +16,8 @@ cdef enum:
     FEWEST_KEPT = 1 << 12
     # An entry inside more than this number of others is deep.
     SHALLOW = 32
+    # The number of entries that are looked at for a category, beyond those that do not have the name.
+    MOST_WALKED = 1 << 12
 
 
 cdef struct Open:
@@ -118,6 +120,21 @@ cdef inline int32_t find_open(const Lanes* of, int32_t lane, int64_t name, bint 
         entry = of.entries[entry].shallow
     while entry >= 0 and not is_called(of, entry, name, or_none):
         entry = of.entries[entry].below
+    return entry
+
+
+# Return the innermost entry of a stack that an end of a name and a category closes, in viewers that require both where
+# the end has them (0 if not). `number` of the entries is their category.
+cdef inline int32_t find_matching(
+    const Lanes* of, int32_t lane, int64_t name, int64_t category, bint or_none
+) noexcept nogil:
+    cdef int32_t entry = find_open(of, lane, name, or_none) if name else innermost(of, lane)
+    cdef int32_t walked = 0
+    while entry >= 0 and category and not (
+        of.entries[entry].number == category and (not name or is_called(of, entry, name, or_none))
+    ):
+        walked += 1
+        entry = of.entries[entry].below if walked < MOST_WALKED else NONE
     return entry
 
 

@@ -44,6 +44,8 @@ from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMI
 
 #: Fields of slices that viewers show as arrows, as long as they keep their meaning.
 _ARROWS: Final = (FLOW_IDS, TERMINATING_FLOW_IDS)
+#: Roles of fields with the time that a thread ran in a slice, which viewers show of the slice.
+_THREAD_TIMES: Final = (Role.THREAD_TIME, Role.THREAD_DURATION)
 #: Converts a partition's column to another field class.
 _Conversion = Callable[[Partition, Any], Column]
 
@@ -260,6 +262,8 @@ class Fitter:
             plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
             if field in _ARROWS:
                 plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
+            if field.role in _THREAD_TIMES:
+                plan.lose(LossKind.UNSHOWN, f"thread times in {what}")
             if field == CORRELATION_ID:
                 plan.lose(LossKind.UNSHOWN, f"correlation by {what}")
         unit = fit_name(field.unit, capabilities) if capabilities.units else ""

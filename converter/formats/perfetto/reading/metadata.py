@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from converter.formats.perfetto.clocks import Clocks, wrapped
 from converter.formats.perfetto.json_sidecar import (
     SIDECAR_PREFIX,
+    has_extension,
     parse_sidecar,
 )
 from converter.formats.perfetto.layout import (
@@ -51,6 +53,7 @@ from converter.formats.perfetto.reading.sequence_state import SequenceStates
 from converter.formats.perfetto.reading.shown_metadata import BOOKKEEPING, shown_fields
 from converter.formats.perfetto.reading.tracks import TrackTables, is_thread_time, text
 from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
+from converter.ir.semantics import EndMatching
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 
 #: Attributes with the sidecars of JSON documents, and those with other data.
@@ -288,6 +291,9 @@ class Metadata:
         if self._sidecar:
             trace.sidecar["perfetto"] = dict(self._sidecar)
             trace.sidecar_shown["perfetto"] = self._shown
+        if has_extension(trace):
+            # Slices of JSON without a name are shown under one, which ends with other names do not close.
+            trace.semantics = dataclasses.replace(trace.semantics, ends=EndMatching.NAME)
         trace.bookkeeping = BOOKKEEPING
 
     # Second pass

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, proto_class
+from converter.formats.perfetto.json_sidecar import has_extension
 from converter.formats.perfetto.layout import InternedField, LegacyField, TrackEventType
 from converter.formats.perfetto.reading.assembly import EventsOfClass, Part
 from converter.formats.perfetto.reading.callstacks import CallStacks
@@ -126,6 +127,7 @@ class TrackEventClasses:
         track, thread = self._tables.resolve(events.place, events.space)
         if (class_id < 0).any():
             self._read_eager(read, class_id, scope, timeline, callstacks)
+        self._forget_shown_names(read)
         self._name_counters(read, class_id, track)
         self._locate(read, scope, callstacks)
 
@@ -245,6 +247,14 @@ class TrackEventClasses:
                 size += len(parts[-1])
             spans[position] = span
         read.located = np.frombuffer(b"".join(parts), np.uint8), spans
+
+    def _forget_shown_names(self, read: ReadEvents) -> None:
+        """Leave events of JSON without the name that importers show for them."""
+        if not has_extension(self._trace):
+            return
+        shown = read.name == self._trace.strings.intern(mapping.NO_NAME)
+        if shown.any():
+            read.name = np.where(shown, np.int32(0), read.name)
 
     def _name_counters(
         self, read: ReadEvents, class_id: NDArray[np.int32], track: NDArray[np.int32]

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from converter.formats.perfetto.json_sidecar import was_json
+from converter.formats.perfetto.json_sidecar import EXTENSION_FILE
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS
 from converter.formats.perfetto.protobuf.messages import encode
 from converter.ir.trace import Trace
 
-_FILE: Final = "traceconv.proto"
 _OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
 
 #: ``extend TrackEvent { optional Arguments args = ...; }`` (descriptor.proto).
 _DESCRIPTOR: Final[dict[str, Any]] = {
-    "name": _FILE,
+    "name": EXTENSION_FILE,
     "package": "traceconv",
     "dependency": ["protos/perfetto/trace/track_event/track_event.proto"],
     "message_type": [
@@ -56,9 +55,3 @@ def extension_packet(trace: Trace) -> bytes:
     return encode(
         "TracePacket", {"extension_descriptor": {"extension_set": {"file": [descriptor]}}}
     )
-
-
-def has_extension(trace: Trace) -> bool:
-    """Return True if arguments are written like those of JSON: they come from JSON, or from such an extension."""
-    packets = trace.sidecar.get("perfetto", {}).get("extension_descriptor", ())
-    return was_json(trace) or any(_FILE.encode() in packet for packet in packets)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from converter.formats.perfetto.clocks import Clocks
+from converter.formats.perfetto.json_sidecar import has_extension
 from converter.formats.perfetto.layout import (
     PACKET_TAG,
     SEQUENCE_STATES,
@@ -24,7 +25,7 @@ from converter.formats.perfetto.protobuf.descriptors import decode
 from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.formats.perfetto.system_info import system_info_message
-from converter.formats.perfetto.writing.extension import extension_packet, has_extension
+from converter.formats.perfetto.writing.extension import extension_packet
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.ir.trace import ClockDomain, Trace
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.annotations import RAW_ANNOTATION
+from converter.formats.perfetto.json_sidecar import has_extension
 from converter.formats.perfetto.layout import ARGUMENTS, ARGUMENTS_ANNOTATIONS, LegacyField
 from converter.formats.perfetto.protobuf.messages import varint
 from converter.formats.perfetto.writing.annotations import Names, add_annotation
 from converter.formats.perfetto.writing.callstacks import InternedStacks
-from converter.formats.perfetto.writing.extension import has_extension
 from converter.formats.perfetto.writing.instructions import (
     BYTES,
     CATEGORIES,
@@ -55,6 +55,10 @@ TRACK_KINDS: Final = frozenset(
     {*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE}
 )
 
+#: Kinds of which importers of JSON show slices without a name under a name of their own.
+_NAMED_IF_JSON: Final = frozenset(
+    {Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT, Kind.ASYNC_BEGIN}
+)
 _ASYNCHRONOUS: Final = frozenset({Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END})
 _TYPES: Final = {kind: int(number) for number, kind in mapping.TYPE_KINDS.items()}
 
@@ -297,10 +301,11 @@ class _Builder:
                 name = field.role is Role.NAME
                 number = _NAME_IID if name else _CATEGORY_IIDS
                 strings = self._strings
+                column = self._shown_names if name else lambda _, ids: ids
                 steps.add(
                     kernel.INTERNED,
                     tag_of(number, VARINT),
-                    lambda table: string_ids(getter(table), strings),
+                    lambda table: column(table, string_ids(getter(table), strings)),
                     table=NAMES if name else CATEGORIES,
                 )
                 self._parts.append((number, steps))
@@ -310,6 +315,18 @@ class _Builder:
                 self._add_number(
                     LegacyField.DURATION_US, lambda table: _microseconds(getter(table))
                 )
+
+    def _shown_names(self, table: Table, ids: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return names as the importer of JSON shows them, which has one for slices without any."""
+        if not self._extended or self._class.kind not in _NAMED_IF_JSON or bool(ids.all()):
+            return ids
+        nameless = ids == 0
+        fields = self._class.fields
+        if self._class.kind is Kind.INSTANT and timeline_fields.SCOPE in fields:
+            scope = table.column(fields.index(timeline_fields.SCOPE))
+            nameless &= string_ids(scope, self._strings) == self._strings.intern("t")
+        name = np.int32(self._strings.intern(mapping.NO_NAME))
+        return np.where(nameless, name, ids).astype(np.int32, copy=False)
 
     def _add_identity(self, field: Field, getter: Getter) -> None:
         """Add an id; one that is text is added as the number that represents it, and also unchanged."""

@@ -14,7 +14,7 @@ from libc.string cimport memset
 
 from converter.kernels.tables.open_slices cimport (
     Lanes,
-    find_open,
+    find_matching,
     forget_closed,
     free_lanes,
     innermost,
@@ -83,7 +83,7 @@ cdef class InnerEnds:
             thread: shape (n,).
             track: shape (n,).
             name: shape (n,), ids of strings, 0 of events without a name.
-            category: shape (n,), ids of strings.
+            category: shape (n,), ids of strings. An end that has one closes only slices of this category.
             or_unnamed: an end with a name also closes a slice without one.
 
         Returns:
@@ -124,8 +124,7 @@ cdef class InnerEnds:
                         continue
                     if entry < 0:
                         continue
-                    if name[i]:
-                        entry = find_open(held, stack, name[i], or_unnamed)
+                    entry = find_matching(held, stack, name[i], category[i], or_unnamed)
                     if entry < 0:
                         closes_nothing[i] = True
                         continue

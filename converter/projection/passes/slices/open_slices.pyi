@@ -10,6 +10,7 @@ class OpenSlices:
         thread: NDArray[int32],
         track: NDArray[int32],
         name: NDArray[int32],
+        category: NDArray[int32] | None,
         by_name: bool,
         in_turn: bool = False,
     ) -> NDArray[np.intp]: ...

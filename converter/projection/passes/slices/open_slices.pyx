@@ -16,6 +16,7 @@ from converter.kernels.batches.places cimport are_within
 from converter.kernels.tables.open_slices cimport (
     NONE,
     Lanes,
+    find_matching,
     find_open,
     forget_closed,
     free_lanes,
@@ -54,13 +55,15 @@ cdef class OpenSlices:
         const int32_t[:] thread,
         const int32_t[:] track,
         const int32_t[::1] name,
+        const int32_t[::1] category: NDArray[int32] | None,
         bint by_name,
         bint in_turn=False,
     ) -> NDArray[np.intp]:
         """Go on with events, of which those of step 1 begin and those of step 2 end a slice of a track and thread.
 
         An end that finds none of its name ends the innermost slice; where ends are `by_name`, none, and one that has no
-        name is of any. Where they come `in_turn`, each ends the innermost, whatever its name.
+        name is of any; with categories, one that has a category ends a slice of that. Where they come `in_turn`, each
+        ends the innermost, whatever its name.
 
         Returns:
             The places of ends that have another name than the slice that they end.
@@ -72,7 +75,10 @@ cdef class OpenSlices:
         cdef Lanes* held = &self._open
         cdef RecentLane[RECENT] recent
         cdef bint failed
+        cdef bint has_categories = category is not None
         if thread.shape[0] != count or track.shape[0] != count or name.shape[0] != count:
+            raise ValueError("columns differ in length")
+        if has_categories and category.shape[0] != count:
             raise ValueError("columns differ in length")
         result = np.zeros(count, np.uint8)
         cdef uint8_t[::1] foreign = result
@@ -83,13 +89,18 @@ cdef class OpenSlices:
                 if step[i] != BEGIN and step[i] != END:
                     continue
                 lane = recent_lane(recent, &held.tops, thread[i], track[i]).number - 1
-                if lane < 0 or step[i] == BEGIN and push(held, lane, name[i]) < 0:
+                entry = push(held, lane, name[i]) if lane >= 0 and step[i] == BEGIN else lane
+                if entry < 0:
                     failed = True
                     break
+                if step[i] == BEGIN and has_categories:
+                    held.entries[entry].number = category[i]
                 if step[i] == END and innermost(held, lane) >= 0:
                     entry = innermost(held, lane)
                     if in_turn:
                         foreign[i] = name[i] and held.entries[entry].name != name[i]
+                    elif has_categories:
+                        entry = find_matching(held, lane, name[i], category[i], by_name)
                     elif name[i]:
                         entry = find_open(held, lane, name[i], by_name)
                     if entry < 0 and by_name:
@@ -297,7 +308,7 @@ cdef class NamedEnds:
                     if entry < 0:
                         continue
                     if name[0]:
-                        entry = find_open(held, lane, name[0], False)
+                        entry = find_matching(held, lane, name[0], category, False)
                     elif category and held.entries[entry].number != category:
                         entry = NONE
                     else:

@@ -64,15 +64,17 @@ class _Ends:
                 yield batch
                 continue
             step = looked_up(steps, batch.class_id)
-            names = values_by_class(
-                batch.class_id, batch.row, texts_of(self._source, batch, Role.NAME)
-            )
+            names = self._texts(batch, Role.NAME)
+            categories = self._texts(batch, Role.CATEGORY) if self._by_name else None
             thread, track = batch.thread, batch.track
             if order is not None:
                 step, thread, track, names = (
                     column[order] for column in (step, thread, track, names)
                 )
-            foreign = slices.match(step, thread, track, names, self._by_name, self._in_turn)
+                categories = None if categories is None else categories[order]
+            foreign = slices.match(
+                step, thread, track, names, categories, self._by_name, self._in_turn
+            )
             if order is not None:
                 foreign = order[foreign]
             yield self._without_names(batch, foreign) if len(foreign) else batch
@@ -96,18 +98,23 @@ class _Ends:
         """Go on with a batch whose ends have no names: only those of slices that stay open matter."""
         opened = slices.close_innermost(steps, batch.class_id, batch.thread, batch.track, order)
         if len(opened):
-            names = values_by_class(
-                batch.class_id[opened], batch.row[opened], texts_of(self._source, batch, Role.NAME)
-            )
             begins = np.full(len(opened), STEPS[Kind.SLICE_BEGIN], np.int32)
             slices.match(
                 begins,
                 batch.thread[opened],
                 batch.track[opened],
-                names,
+                self._texts(batch, Role.NAME, opened),
+                self._texts(batch, Role.CATEGORY, opened) if self._by_name else None,
                 self._by_name,
                 self._in_turn,
             )
+
+    def _texts(
+        self, batch: Batch, role: Role, places: NDArray[np.intp] | slice = slice(None)
+    ) -> NDArray[np.int32]:
+        """Return a text of each event at `places`, such as its name: ids of strings, 0 where it has none."""
+        texts = texts_of(self._source, batch, role)
+        return values_by_class(batch.class_id[places], batch.row[places], texts)
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""

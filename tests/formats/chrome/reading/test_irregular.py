@@ -164,3 +164,36 @@ def test_text_of_ftrace_is_named_where_it_is_not_shown(target: str) -> None:
     losses = project(trace, format_named(target)[0].capabilities(""), target)[1]
     shown = [loss for loss in losses if "systemTraceEvents" in loss.what]
     assert [(loss.loss_class, loss.count) for loss in shown] == [("shown", 2)]
+
+
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [
+        ('"pid":5,"args":{"name":"a"},"args":null', "a"),
+        ('"pid":5,"args":{"name":"a"},"args":[1]', "a"),
+        ('"pid":5,"args":null,"args":{"name":"b"}', "b"),
+        ('"pid":5,"args":{"name":"a"},"args":{"name":"b"}', "b"),
+        ('"pid":5,"args":{"name":"a","name":null}', "a"),
+        ('"pid":5,"args":{"name":"a","name":""}', "a"),
+        ('"pid":5,"args":{"name":"a","name":"b"}', "b"),
+        ('"pid":5,"pid":null,"args":{"name":"a"}', "a"),
+        ('"pid":5,"pid":true,"args":{"name":"a"}', "a"),
+        ('"pid":7,"pid":5,"args":{"name":"a"}', "a"),
+        ('"pid":5,"name":null,"args":{"name":"a"}', ""),
+    ],
+)
+def test_of_repeated_members_of_metadata_events_those_of_their_type_count(
+    members: str, name: str
+) -> None:
+    event = f'{{"ph":"M","name":"process_name",{members}}}'
+    trace = load(f"[{event},{one()}]")
+    events(trace)
+    assert {process.name for process in trace.processes if process.pid == 5} <= {name}
+    kept = trace.sidecar["chrome"]["metadata"]
+    assert [json.loads(text)["name"] for text in kept] == [json.loads(event)["name"]]
+
+
+def test_of_a_longer_phase_of_metadata_the_first_letter_counts() -> None:
+    trace = load(f'[{{"ph":"Meta","name":"process_name","pid":5,"args":{{"name":"a"}}}},{one()}]')
+    events(trace)
+    assert [process.name for process in trace.processes if process.pid == 5] == ["a"]

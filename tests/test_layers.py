@@ -37,6 +37,7 @@ FLOORS = [
         "converter.formats.arrow",
         "converter.formats.chrome",
         "converter.formats.ctf",
+        "converter.formats.ftrace_text",
         "converter.formats.fxt",
         "converter.formats.lttng_legacy",
         "converter.formats.parquet",

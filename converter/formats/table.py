@@ -27,6 +27,7 @@ _NAMES = (
     "perfetto",
     "chrome",
     "aix",
+    "ftrace_text",
     "parquet",
     "arrow",
 )

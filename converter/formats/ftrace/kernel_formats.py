@@ -10,6 +10,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Final
 
 from converter.formats.ftrace.event_format.formats import EventFormats
@@ -122,6 +123,22 @@ def kernel_format(
     except FileNotFoundError:
         return None
     return parse_event_format(text, system)
+
+
+@cache
+def _systems_by_name() -> dict[str, list[str]]:
+    events = files("converter.schemas").joinpath("ftrace/events")
+    found: dict[str, list[str]] = {}
+    for system in sorted(entry.name for entry in events.iterdir() if entry.is_dir()):
+        for event in events.joinpath(system).iterdir():
+            found.setdefault(event.name, []).append(system)
+    return found
+
+
+def kernel_formats_by_name(name: str) -> list[EventFormat]:
+    """Return the kernel's formats of an event of any system."""
+    found = [kernel_format(system, name) for system in _systems_by_name().get(name, ())]
+    return [format for format in found if format is not None]
 
 
 def own_print_formats(formats: EventFormats, types: Iterable[int]) -> dict[str, bytes]:

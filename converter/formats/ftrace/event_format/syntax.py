@@ -134,6 +134,33 @@ class EventFormat:
         return None
 
 
+def event_format_text(format: EventFormat) -> bytes:
+    """Return the text of a format as tracefs has it, which `parse_event_format` reads."""
+    common, own = (
+        "".join(map(_field_text, fields)) for fields in (format.common_fields, format.fields)
+    )
+    text = f"name: {format.name}\nID: {format.id}\nformat:\n{common}\n{own}\nprint fmt: {format.print_fmt}\n"
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _field_text(field: FormatField) -> str:
+    location = {Location.DATA_LOC: "__data_loc ", Location.REL_LOC: "__rel_loc "}.get(
+        field.location
+    )
+    length = "" if field.array_length in (None, FLEXIBLE) else str(field.array_length)
+    brackets = "" if field.array_length is None else f"[{length}]"
+    # A dynamic array has its brackets at its type.
+    declared = (
+        f"{field.type} {field.name}{brackets}"
+        if location is None
+        else f"{location}{field.type}{brackets} {field.name}"
+    )
+    return (
+        f"\tfield:{declared};\toffset:{field.offset};\tsize:{field.size};"
+        f"\tsigned:{int(field.signed)};\n"
+    )
+
+
 class HeaderPage(NamedTuple):
     """A parsed `events/header_page` file: the offsets of the parts of a ring-buffer page."""
 

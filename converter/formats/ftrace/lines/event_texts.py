@@ -1,0 +1,387 @@
+"""The programs that events are inverted with, by the names of events: known, or inferred from the first text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ftrace.event_format.syntax import (
+    EventFormat,
+    parse_event_format,
+)
+from converter.formats.ftrace.kernel_formats import kernel_format, kernel_formats_by_name
+from converter.formats.ftrace.lines.inverse import PLACE_TAIL, STEP_FRAMES, Inverses
+from converter.formats.ftrace.lines.programs import (
+    NotInvertibleError,
+    Program,
+    ProgramMaker,
+    Step,
+    tables,
+)
+from converter.kernels.tables.strings import StringTable
+
+_COMMON: Final = (
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+    "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+)
+#: The field with the text of an event that no program can invert.
+MESSAGE: Final = "message"
+#: Different lists of fields that are inferred for the texts of one event.
+_MOST_VARIATIONS: Final = 8
+_MOST_KEYS: Final = 64
+_LONGEST_INFERRED: Final = 4096
+_KEY: Final = re.compile(r"(?:^|(?<=[ ,({\[]))([A-Za-z_][A-Za-z0-9_.]*)=")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,18}")
+_ADDRESS: Final = re.compile(r"[0-9a-f]{6,16}")
+_HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{1,16}")
+#: Where a probe is, and for a return where it returns to.
+_PROBE: Final = re.compile(r"\(([^()<>\s]+)(?: <- ([^()<>\s]+))?\)(?= |$)")
+#: Markers of programs by the function that writes them, and those of the kernel's own code.
+_MARKS: Final = frozenset({"tracing_mark_write", "0"})
+#: How texts of stacks start.
+_STACKS: Final = {
+    "kernel_stack": ("<stack trace>", "<stack trace >"),
+    "user_stack": ("<user stack trace>", "<user stack trace >"),
+}
+_PRINTS: Final = ("print", "bprint", "bputs")
+
+
+def made_format(system: str, name: str, fields: Iterable[tuple[str, str, int, int]]) -> EventFormat:
+    """Return a format of fields: declaration, name, offset and size."""
+    lines = "".join(
+        f"\tfield:{declared} {field};\toffset:{offset};\tsize:{size};\tsigned:{int(declared[0] == 's')};\n"
+        for declared, field, offset, size in fields
+    )
+    text = f'name: {name or "_"}\nID: 1\nformat:\n{_COMMON}{lines}\nprint fmt: ""\n'
+    format = parse_event_format(text.encode("utf-8", "surrogateescape"), system)
+    format.name = name
+    return format
+
+
+class Candidate(NamedTuple):
+    """A program, and whether it takes any text whole."""
+
+    program: Program
+    whole: bool = False
+
+
+class EventTexts:
+    """The inverse programs of all events of a source so far.
+
+    Args:
+        known: formats by name in addition to those of new kernels, which come first.
+
+    """
+
+    def __init__(self, known: Callable[[str], list[EventFormat]] | None = None) -> None:
+        self.names = StringTable()
+        self.symbols = StringTable()
+        self.programs: list[Program] = []
+        self.whole: list[bool] = []
+        self.kernel = Inverses(self.symbols)
+        self._known = known
+        #: By the number of a name and 1.
+        self._candidates: list[list[int]] = []
+        self._loaded = False
+
+    def add_names(self) -> None:
+        """Find the programs of names that are new."""
+        while len(self._candidates) <= len(self.names):
+            number = len(self._candidates) - 1
+            name = "" if number < 0 else self.names[number].decode("utf-8", "surrogateescape")
+            self._candidates.append([])
+            for program in self._programs_of(name):
+                self._add(number, Candidate(program))
+        self._load()
+
+    def add_for(self, number: int, text: bytes) -> None:
+        """Add a program that inverts a text of a name (-1: of none) that no program so far does."""
+        name = "" if number < 0 else self.names[number].decode("utf-8", "surrogateescape")
+        inferred = sum(not self.whole[one] for one in self._candidates[number + 1])
+        program = None
+        if inferred < _MOST_VARIATIONS and name and len(text) <= _LONGEST_INFERRED:
+            program = inferred_program(name, text)
+        if program is None or program in [
+            self.programs[one] for one in self._candidates[number + 1]
+        ]:
+            self._add(number, Candidate(whole_program(name), whole=True))
+        else:
+            self._add(number, Candidate(program))
+        self._load()
+
+    def _add(self, number: int, candidate: Candidate) -> None:
+        self._candidates[number + 1].append(len(self.programs))
+        self.programs.append(candidate.program)
+        self.whole.append(candidate.whole)
+        self._loaded = False
+
+    def _load(self) -> None:
+        if self._loaded:
+            return
+        first: NDArray[np.int32] = np.zeros(len(self._candidates) + 1, np.int32)
+        np.cumsum([len(some) for some in self._candidates], out=first[1:])
+        candidates = [one for some in self._candidates for one in some]
+        self.kernel.load(tables(self.programs), first, np.array(candidates, np.int32))
+        self._loaded = True
+
+    def _programs_of(self, name: str) -> list[Program]:
+        if not name:
+            return _nameless()
+        if name in _MARKS:
+            return [_mark(name)]
+        if name in _PRINTS:
+            return _prints(name)
+        if name in _STACKS:
+            return [_stack(name, head) for head in _STACKS[name]]
+        formats = [] if self._known is None else self._known(name)
+        formats += kernel_formats_by_name(name)
+        found: list[Program] = []
+        for format in formats:
+            found += _programs(format)
+        return found
+
+
+def _programs(format: EventFormat) -> list[Program]:
+    """Return the programs of the kernel's text of an event, that of trace-cmd's plugin, and the raw one."""
+    found = []
+    for make in (_printed, _of_plugin, _raw, _alone):
+        try:
+            program = make(format)
+        except NotInvertibleError:
+            continue
+        if program is not None and program not in found:
+            found.append(program)
+    return found
+
+
+def _printed(format: EventFormat) -> Program:
+    return ProgramMaker(format).print_format()
+
+
+def _raw(format: EventFormat) -> Program | None:
+    """Return the program of `report -R`: all fields with their names."""
+    maker = ProgramMaker(format)
+    if not format.fields:
+        return None
+    maker.spaces()
+    for number, item in enumerate(format.fields):
+        maker.literal(f"{' ' if number else ''}{item.name}=")
+        if item.is_string:
+            maker.text(item.name)
+        else:
+            maker.any_number(item.name)
+    return maker.program()
+
+
+def _of_plugin(format: EventFormat) -> Program | None:
+    make = _PLUGINS.get((format.system, format.name))
+    return None if make is None else make(format)
+
+
+def _alone(format: EventFormat) -> Program | None:
+    return _callee(format) if (format.system, format.name) == ("ftrace", "function") else None
+
+
+def _switch(format: EventFormat) -> Program:
+    """Return the program of trace-cmd's sched_switch: git:23217 [120] R ==> grep:23218 [120]."""
+    maker = ProgramMaker(format)
+    printed = ProgramMaker(format)
+    printed.print_format()
+    states = [step for step in printed.steps if step.choices]
+    for task in ("prev", "next"):
+        maker.text(f"{task}_comm")
+        maker.literal(":")
+        maker.number(f"{task}_pid")
+        maker.literal(" [")
+        maker.number(f"{task}_prio")
+        maker.literal("] " if task == "prev" else "]")
+        if task == "prev":
+            for step in states:
+                if step.d:
+                    maker.flags("prev_state", step.choices, chr(step.d))
+                else:
+                    maker.choice("prev_state", step.choices, adds=True)
+            maker.literal(" ==> ")
+    return maker.program()
+
+
+def _wakeup(format: EventFormat) -> Program:
+    """Return the program of trace-cmd's sched_wakeup: grep:23218 [120] CPU:000."""
+    maker = ProgramMaker(format)
+    maker.text("comm")
+    maker.literal(":")
+    maker.number("pid")
+    maker.literal(" [")
+    maker.number("prio")
+    maker.literal("]")
+    if any(item.name == "success" for item in format.fields):
+        maker.literal(" success=")
+        maker.number("success")
+    maker.literal(" CPU:")
+    maker.number("target_cpu")
+    return maker.program()
+
+
+def _function(format: EventFormat) -> Program:
+    """Return the program of trace-cmd's function: callee <-- caller."""
+    maker = ProgramMaker(format)
+    maker.spaces()
+    maker.symbol("ip")
+    maker.spaces()
+    maker.literal("<-- ")
+    maker.symbol("parent_ip")
+    return maker.program()
+
+
+def _callee(format: EventFormat) -> Program:
+    """Return the program of trace-cmd's function without its caller."""
+    maker = ProgramMaker(format)
+    maker.spaces()
+    maker.symbol("ip")
+    return maker.program()
+
+
+_PLUGINS: Final[dict[tuple[str, str], Callable[[EventFormat], Program]]] = {
+    ("sched", "sched_switch"): _switch,
+    ("sched", "sched_wakeup"): _wakeup,
+    ("sched", "sched_wakeup_new"): _wakeup,
+    ("ftrace", "function"): _function,
+}
+
+
+def _kernel(name: str) -> EventFormat:
+    format = kernel_format("ftrace", name)
+    assert format is not None
+    return format
+
+
+def _nameless() -> list[Program]:
+    """Return the programs of lines without a name: the function tracer's, and stacks."""
+    maker = ProgramMaker(_kernel("function"))
+    maker.symbol("ip")
+    maker.literal(" <-")
+    maker.symbol("parent_ip")
+    found = [maker.program()]
+    for event, heads in _STACKS.items():
+        found += [_stack(event, head) for head in heads]
+    return found
+
+
+def _stack(event: str, head: str) -> Program:
+    layout = made_format("ftrace", event, [("unsigned long", "caller[]", 16, 0)])
+    maker = ProgramMaker(layout)
+    maker.literal(head)
+    return Program(layout, (*maker.steps, Step(STEP_FRAMES, PLACE_TAIL, 16, 0)), 24)
+
+
+def _mark(name: str) -> Program:
+    """Return the program of a marker, of which the kernel prints the function that wrote it as the event's name."""
+    return whole_program(name, "ftrace", "print", "buf")
+
+
+def _prints(name: str) -> list[Program]:
+    """Return the program of trace-cmd's print: function: text."""
+    # The texts of bprint and bputs have been made of what their records have.
+    text = "buf" if name == "print" else MESSAGE
+    layout = made_format(
+        "ftrace", name, [("unsigned long", "ip", 8, 8), ("char", f"{text}[]", 16, 0)]
+    )
+    maker = ProgramMaker(layout)
+    maker.symbol("ip")
+    maker.literal(": ")
+    maker.text(text)
+    return [maker.program()]
+
+
+@cache
+def whole_program(
+    name: str, system: str = "", event: str | None = None, field: str = MESSAGE
+) -> Program:
+    """Return the program that takes a text as it is."""
+    layout = made_format(system, name if event is None else event, [("char", f"{field}[]", 16, 0)])
+    maker = ProgramMaker(layout)
+    maker.text(field)
+    return maker.program()
+
+
+def inferred_program(name: str, text: bytes) -> Program | None:
+    """Return a program for texts like this one: the place of a probe, and key=value; None where there is none of it."""
+    line = text.decode("latin-1")
+    if "\n" in line or "\0" in line:
+        return None
+    parts: list[tuple[str, str, str]] = []
+    at, literal = 0, ""
+    probe = _PROBE.match(line)
+    if probe is not None:
+        returns = probe[2] is not None
+        parts.append(("(", "__probe_func" if returns else "__probe_ip", _place(probe[1])))
+        if returns:
+            parts.append((" <- ", "__probe_ret_ip", _place(probe[2])))
+        at, literal = probe.end(), ")"
+    keys = list(_KEY.finditer(line, at))
+    if len(keys) > _MOST_KEYS or not (keys or parts):
+        return None
+    between = line[at : keys[0].start()] if keys else line[at:]
+    if between.strip():
+        head = between[: len(between.rstrip(" ,"))]
+        lead = head[: len(head) - len(head.lstrip())]
+        parts.append((literal + lead, "text", "text"))
+        literal, between = "", between[len(head) :]
+    literal += between
+    for key, following in zip(keys, [*keys[1:], None], strict=True):
+        value = line[key.end() : len(line) if following is None else following.start()]
+        plain = value.rstrip(" ,({[") if following is not None else value.rstrip(" ")
+        rest = value[len(plain) :]
+        literal += key[0]
+        quoted = len(plain) > 1 and plain[0] == plain[-1] == '"'
+        if quoted:
+            parts.append((f'{literal}"', key[1], "text"))
+            literal = f'"{rest}'
+        else:
+            kind = "s64" if _DECIMAL.fullmatch(plain) else "u64"
+            if kind == "u64" and not _HEXADECIMAL.fullmatch(plain):
+                kind = "text"
+            parts.append((literal, key[1], kind))
+            literal = rest
+    return _program_of(name, parts, literal.rstrip(" "))
+
+
+def _place(text: str) -> str:
+    """Return the kind of the place of a probe: an address, or a function by name."""
+    return "address" if _ADDRESS.fullmatch(text) else "text"
+
+
+def _program_of(name: str, parts: list[tuple[str, str, str]], end: str) -> Program | None:
+    fields: list[tuple[str, str, int, int]] = []
+    names: dict[str, int] = {}
+    kinds = []
+    at = 8
+    for literal, field, kind in parts:
+        count = names[field] = names.get(field, 0) + 1
+        unique = field if count == 1 else f"{field}_{count}"
+        size = 4 if kind == "text" else 8
+        declared = {"s64": "s64", "u64": "void *", "address": "unsigned long"}.get(kind)
+        at = -(-at // size) * size
+        fields.append((declared or "__data_loc char[]", unique, at, size))
+        kinds.append((literal, unique, kind))
+        at += size
+    known = kernel_formats_by_name(name)
+    maker = ProgramMaker(made_format(known[0].system if known else "", name, fields))
+    try:
+        for literal, field, kind in kinds:
+            maker.literal(literal)
+            if kind == "text":
+                maker.text(field)
+            else:
+                maker.number(field, 10 if kind == "s64" else 16)
+        maker.literal(end)
+        return maker.program()
+    except NotInvertibleError:
+        return None

@@ -1,0 +1,38 @@
+from numpy import int32, int64, uint8
+from numpy.typing import NDArray
+
+from converter.kernels.tables.strings import StringTable
+
+#: What a line is: an event, a remark that starts with #, a report of lost events, any other text.
+LINE_EVENT: int
+LINE_COMMENT: int
+LINE_LOST: int
+LINE_OTHER: int
+#: The meanings of characters of the flags.
+FLAG_IRQS: int
+FLAG_RESCHED: int
+FLAG_LAZY: int
+FLAG_CONTEXT: int
+FLAG_DEPTH: int
+FLAG_LAZY_DEPTH: int
+FLAG_MIGRATE: int
+
+class Lines:
+    #: What each line is, and the positions of it, of its text and of the name of its task.
+    kind: NDArray[uint8]
+    ts: NDArray[int64]
+    cpu: NDArray[int32]
+    pid: NDArray[int32]
+    tgid: NDArray[int32]
+    flags: NDArray[int32]
+    name: NDArray[int32]
+    start: NDArray[int64]
+    end: NDArray[int64]
+    text: NDArray[int64]
+    comm: NDArray[int64]
+    comm_size: NDArray[int32]
+    count: int
+    def __init__(
+        self, capacity: int, names: StringTable, flags: bytes, *, ticks: bool, of_report: bool
+    ) -> None: ...
+    def scan(self, data: memoryview | bytes | NDArray[uint8], last_ts: int) -> None: ...

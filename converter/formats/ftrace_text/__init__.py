@@ -1,0 +1,40 @@
+"""Text of Linux ftrace: the kernel's `trace` and `trace_pipe`, trace-cmd's report, and systrace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from converter.formats.descriptor import Format
+from converter.formats.ftrace_text.layout import EVENT_LINE, HEADER_LINE
+
+if TYPE_CHECKING:
+    from converter.projection.capabilities import Capabilities
+
+
+def sniff(head: bytes) -> bool:
+    """Return True if a file starts with a header of the kernel's or trace-cmd's, or has an event near its start."""
+    if b"\0" in head:
+        return False
+    return HEADER_LINE.match(head) is not None or EVENT_LINE.search(head) is not None
+
+
+def _capabilities(variant: str) -> Capabilities:
+    from converter.formats.ftrace_text.capabilities import capabilities
+
+    return capabilities(variant)
+
+
+FORMAT = Format(
+    name="ftrace_text",
+    title="Text of Linux ftrace (trace, trace-cmd report, systrace)",
+    suffixes=(".ftrace", ".systrace"),
+    spec="https://docs.kernel.org/trace/ftrace.html",
+    variants=("",),
+    aliases=("systrace", "atrace", "trace_pipe"),
+    capabilities=_capabilities,
+    sniff=sniff,
+    writable=False,
+    reads_in_order=True,
+    options=("clock", "formats"),
+    options_of_files=("formats",),
+)

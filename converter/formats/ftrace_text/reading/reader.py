@@ -1,0 +1,341 @@
+"""Reads ftrace text: blocks of lines are scanned, and the records that their texts were printed from made again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ftrace.event_format.syntax import (
+    EventFormat,
+    FormatSyntaxError,
+    parse_event_format,
+)
+from converter.formats.ftrace.lines.event_texts import EventTexts
+from converter.formats.ftrace.lines.line_scan import LINE_EVENT, LINE_LOST, LINE_OTHER, Lines
+from converter.formats.ftrace.mapping import KINDS
+from converter.formats.ftrace_text import sniff
+from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
+from converter.formats.ftrace_text.reading.classes import TextClasses
+from converter.formats.ftrace_text.reading.symbols import InventedSymbols
+from converter.formats.ftrace_text.reading.tasks import Tasks
+from converter.formats.table import formats as all_formats
+from converter.ir.events import Batch, NativeRecords
+from converter.ir.locations import Locations
+from converter.ir.semantics import Semantics
+from converter.ir.trace import ClockDomain, Trace
+from converter.kernels.batches.gather import Segments
+from converter.kernels.batches.union import number_rows
+from converter.storage.source import Source
+
+#: Bytes of text of a batch: some 40,000 lines.
+WINDOW: Final = 4 << 20
+#: Enough for the header of any tracer, and the first events.
+_HEAD: Final = 1 << 16
+_FRAME: Final = re.compile(rb"[ \t]*=>")
+#: A kernel's address space does not have more memory for a line than this.
+_LONGEST_LINE: Final = 16 << 20
+
+
+def read(source: Source, *, clock: str | None = None, formats: str | None = None) -> Trace:
+    """Open ftrace text. Its events are decoded by `Trace.batches`, block by block.
+
+    Args:
+        source: the text.
+        clock: the name of the clock of its times (tracefs/trace_clock), which the text does not say.
+        formats: path of a trace.dat file of the same kernel, whose formats of events say what fields texts have.
+
+    Raises:
+        TraceError: the source has no line of ftrace near its start.
+
+    """
+    try:
+        return _Reader(source, clock, formats).trace
+    except TraceError as error:
+        raise error.within(format="ftrace_text", path=source.name) from error
+
+
+class _Reader:
+    def __init__(self, source: Source, clock: str | None, formats: str | None) -> None:
+        head = source.read(0, _HEAD)
+        if not sniff(head):
+            expected = "lines of ftrace, such as 'bash-1977 [000] d..2. 17284.993652: event: text'"
+            raise TraceError(offset=0, field="header", expected=expected, found=repr(head[:40]))
+        self.source = source
+        self.heading = heading(head)
+        self.texts = EventTexts(_known_formats(formats))
+        self.done = 0
+        self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
+        self.trace = Trace(
+            "ftrace_text",
+            semantics=Semantics(kinds=KINDS),
+            clock=_clock(self.heading, clock),
+            environment=_environment(self.heading),
+            symbols=InventedSymbols(self.texts.symbols),
+            make_batches=self._batches,
+            describe=self._describe,
+            progress=lambda: (self.done, source.size),
+        )
+        self.trace.clock_domains = [self.trace.clock]
+        self.trace.source_batches = self.trace.make_batches
+        self.classes = TextClasses(self.trace, self.texts)
+        self.tasks = Tasks(self.trace)
+
+    def _batches(self) -> Iterator[Batch]:
+        self.done = 0
+        last_ts = 0
+        begun = False
+        for offset, block in blocks(self.source, self.trace.bytes_of_a_window(WINDOW)):
+            lines = self._scanned(block, last_ts)
+            rows = np.flatnonzero(_wanted(block, lines, begun=begun))
+            begun = begun or bool((lines.kind == LINE_EVENT).any())
+            self.done = offset + len(block)
+            if lines.count:
+                last_ts = int(lines.ts[lines.count - 1])
+            if len(rows):
+                yield self._batch(block, lines, rows.astype(np.int64))
+
+    def _scanned(self, block: memoryview, last_ts: int) -> Lines:
+        capacity = int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))) + 1
+        lines = Lines(
+            capacity,
+            self.texts.names,
+            self.heading.flags,
+            ticks=self.heading.ticks,
+            of_report=self.heading.of_report,
+        )
+        lines.scan(block, last_ts)
+        _date_lost_events(lines)
+        return lines
+
+    def _batch(self, block: memoryview, lines: Lines, rows: NDArray[np.int64]) -> Batch:
+        kind = lines.kind[rows]
+        class_id: NDArray[np.int32] = np.empty(len(rows), np.int32)
+        location: NDArray[np.int64] = np.empty(len(rows), np.int64)
+        size: NDArray[np.uint32] = np.empty(len(rows), np.uint32)
+        segments: list[memoryview | NDArray[np.uint8]] = []
+        for here, (ids, at, sizes, segment) in (
+            (kind == LINE_EVENT, self._events(block, lines, rows[kind == LINE_EVENT], segments)),
+            (kind == LINE_LOST, self._lost(lines, rows[kind == LINE_LOST])),
+            (kind == LINE_OTHER, self._others(block, lines, rows[kind == LINE_OTHER])),
+        ):
+            if not len(at):
+                continue
+            class_id[here] = ids
+            location[here], size[here] = at, sizes
+            if segment is not None:
+                location[here] += len(segments) << 32
+                segments.append(segment)
+        return self._of_columns(block, lines, rows, (class_id, location, size), segments)
+
+    def _of_columns(
+        self,
+        block: memoryview,
+        lines: Lines,
+        rows: NDArray[np.int64],
+        found: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint32]],
+        segments: list[memoryview | NDArray[np.uint8]],
+    ) -> Batch:
+        class_id, location, size = found
+        row: NDArray[np.int32] = np.empty(len(rows), np.int32)
+        counts: NDArray[np.int32] = np.zeros(len(self.trace.event_classes), np.int32)
+        number_rows(class_id, row, counts)
+        locations = Locations(class_id, row, location, size, counts)
+        held = Segments(segments)
+        tables = {
+            id: self.classes.table(
+                id, int(counts[id]), locations.of_class(id), held, big_endian=False
+            )
+            for id in np.flatnonzero(counts).tolist()
+        }
+        starts, ends = lines.start[rows], lines.end[rows]
+        self._described = block, lines.text[rows], ends
+        return Batch(
+            ts=lines.ts[rows],
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=self.tasks.threads_of(block, lines, rows),
+            cpu=lines.cpu[rows],
+            native=NativeRecords("ftrace_text", block, starts, ends - starts),
+        )
+
+    def _events(
+        self,
+        block: memoryview,
+        lines: Lines,
+        rows: NDArray[np.int64],
+        segments: list[memoryview | NDArray[np.uint8]],
+    ) -> _Found:
+        """Return classes, locations and sizes of the records of events, whose memory is added to `segments`."""
+        program: NDArray[np.int32] = np.full(lines.count, -1, np.int32)
+        location: NDArray[np.int64] = np.zeros(lines.count, np.int64)
+        size: NDArray[np.int64] = np.zeros(lines.count, np.int64)
+        left = rows
+        self.texts.add_names()
+        while len(left):
+            records = self.texts.kernel.run(block, lines, left, (program, location, size))
+            done = left[program[left] >= 0]
+            if len(done):
+                location[done] += len(segments) << 32
+                segments.append(records)
+            left = left[program[left] < 0]
+            if len(left):
+                first = int(left[0])
+                text = bytes(block[int(lines.text[first]) : int(lines.end[first])])
+                self.texts.add_for(int(lines.name[first]), text)
+        flags = lines.flags[rows] >= 0
+        key = program[rows].astype(np.int64) * 2 + flags
+        ids: NDArray[np.int32] = np.zeros(2 * len(self.texts.programs), np.int32)
+        for one in np.flatnonzero(np.bincount(key, minlength=1)).tolist():
+            ids[one] = self.classes.of_program(one >> 1, flags=bool(one & 1))
+        return ids[key], location[rows], size[rows], None
+
+    def _lost(self, lines: Lines, rows: NDArray[np.int64]) -> _Found:
+        if not len(rows):
+            return _NOTHING
+        counts = lines.text[rows].astype("<i8")
+        ids: NDArray[np.int32] = np.full(len(rows), self.classes.lost(), np.int32)
+        at: NDArray[np.int64] = 8 * np.arange(len(rows), dtype=np.int64)
+        sizes: NDArray[np.int64] = np.full(len(rows), 8, np.int64)
+        return ids, at, sizes, counts.view(np.uint8)
+
+    def _others(self, block: memoryview, lines: Lines, rows: NDArray[np.int64]) -> _Found:
+        if not len(rows):
+            return _NOTHING
+        ids: NDArray[np.int32] = np.full(len(rows), self.classes.other(), np.int32)
+        return ids, lines.start[rows], lines.end[rows] - lines.start[rows], block
+
+    def _describe(self, batch: Batch) -> Callable[[int], str | None]:
+        """Return a function that returns the text of an event of the last batch."""
+        described = self._described
+
+        def text(position: int) -> str | None:
+            if described is None or position >= len(described[1]):
+                return None
+            block, starts, ends = described
+            line = bytes(block[int(starts[position]) : int(ends[position])])
+            return line.decode("utf-8", "surrogateescape")
+
+        return text
+
+
+_Found = tuple[
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    memoryview | NDArray[np.uint8] | None,
+]
+_NONE: Final[NDArray[np.int64]] = np.zeros(0, np.int64)
+_NOTHING: Final[_Found] = (np.zeros(0, np.int32), _NONE, _NONE, None)
+
+
+def _date_lost_events(lines: Lines) -> None:
+    """Give reports of lost events, which have no time, that of the event that follows."""
+    kind = lines.kind[: lines.count]
+    lost = np.flatnonzero(kind == LINE_LOST)
+    events = np.flatnonzero(kind == LINE_EVENT)
+    if len(lost) and len(events):
+        following = np.searchsorted(events, lost)
+        dated = following < len(events)
+        lines.ts[lost[dated]] = lines.ts[events[following[dated]]]
+
+
+def _wanted(block: memoryview, lines: Lines, *, begun: bool) -> NDArray[np.bool_]:
+    """Return the lines that are not remarks, and not those of tools before the first event."""
+    kind = lines.kind[: lines.count]
+    wanted: NDArray[np.bool_] = (kind == LINE_EVENT) | (kind == LINE_LOST) | (kind == LINE_OTHER)
+    if begun:
+        return wanted
+    events = np.flatnonzero(kind == LINE_EVENT)
+    first = int(events[0]) if len(events) else lines.count
+    for row in np.flatnonzero(kind[:first] == LINE_OTHER).tolist():
+        line = bytes(block[int(lines.start[row]) : int(lines.end[row])])
+        wanted[row] = OF_TOOLS.fullmatch(line[:200]) is None
+    return wanted
+
+
+def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:
+    """Yield the text in blocks of whole lines, with their offsets. The frames of a stack stay with their event."""
+    offset = 0
+    rest = b""
+    while True:
+        buffer = np.empty(window + len(rest), np.uint8).data
+        buffer[: len(rest)] = rest
+        count = source.read_into(offset + len(rest), buffer[len(rest) :])
+        block = buffer[: len(rest) + count]
+        if not count:
+            if len(block):
+                yield offset, block
+            return
+        end = _whole_lines(block)
+        if end == 0 and len(block) < _LONGEST_LINE:
+            rest = bytes(block)
+            continue
+        end = end or len(block)
+        rest = bytes(block[end:])
+        yield offset, block[:end]
+        offset += end
+
+
+def _whole_lines(block: memoryview) -> int:
+    """Return where the last event starts whose line is whole: what follows may be frames of its stack."""
+    tail = 1 << 16
+    while True:
+        text = bytes(block[-tail:])
+        base = len(block) - len(text)
+        at = text.rfind(b"\n")
+        while (end := text.rfind(b"\n", 0, max(at, 0))) >= 0:
+            before = text.rfind(b"\n", 0, end) + 1
+            # Lost events have the time of the event after them.
+            if not (_FRAME.match(text, end + 1) or text.startswith(b"CPU:", before)):
+                return base + end + 1
+            at = end
+        if base == 0:
+            return 0
+        tail *= 16
+
+
+def _clock(found: Heading, name: str | None) -> ClockDomain:
+    if found.ticks:
+        return ClockDomain(name or "counter", None)
+    return ClockDomain(name or "local")
+
+
+def _environment(found: Heading) -> dict[str, str | int]:
+    environment: dict[str, str | int] = {}
+    if found.release:
+        environment["kernel_release"] = found.release
+    if found.cpus is not None:
+        environment["cpus"] = found.cpus
+    if found.tracer:
+        environment["tracer"] = found.tracer
+    return environment
+
+
+def _known_formats(path: str | None) -> Callable[[str], list[EventFormat]] | None:
+    """Return the event formats that a recording of the same kernel has, by the names of events."""
+    if path is None:
+        return None
+    from converter.storage.opening import open_source
+
+    found: dict[str, list[EventFormat]] = {}
+    with open_source(path) as source:
+        head = source.read(0, 4096)
+        owner = next((format for format in all_formats() if format.sniff(head)), None)
+        if owner is None:
+            raise TraceError("no recording with formats of events", path=path)
+        trace = owner.open(source, {})
+        for _ in trace.batches():
+            pass
+        for event_class in trace.event_classes:
+            with suppress(FormatSyntaxError):
+                format = parse_event_format(event_class.native, event_class.category)
+                found.setdefault(format.name, []).append(format)
+        trace.close()
+    return lambda name: list(found.get(name, ()))

@@ -1,0 +1,286 @@
+"""Ftrace text as a trace: events with their fields, tasks, clocks, and lines that are no events."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import converter
+from converter.errors import TraceError
+from converter.formats.ftrace_text import FORMAT, sniff
+from converter.ir.kinds import Kind
+from converter.reading import detect
+
+ROOT = Path(__file__).parents[4]
+FIXTURES = ROOT / "roundtrip_fixtures/ftrace_text"
+RECORDED = ROOT / "roundtrip_fixtures/trace_cmd"
+
+HEADER = """\
+# tracer: nop
+#
+# entries-in-buffer/entries-written: 3/3   #P:2
+#
+#                                _-----=> irqs-off/BH-disabled
+#                               / _----=> need-resched
+#                              | / _---=> hardirq/softirq
+#                              || / _--=> preempt-depth
+#                              ||| / _-=> migrate-disable
+#                              |||| /     delay
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+"""
+
+
+def read(text):
+    return converter.read(text.encode() if isinstance(text, str) else text, "ftrace_text")
+
+
+def rows(trace):
+    """Time, CPU, tid and name of each event, and its fields by name."""
+    found = []
+    for batch in trace.batches():
+        for position in range(len(batch)):
+            number = int(batch.class_id[position])
+            event_class, table = trace.event_classes[number], batch.tables[number]
+            row = int(batch.row[position])
+            fields = {
+                field.name: shown(trace, field, table.column(index), row)
+                for index, field in enumerate(event_class.fields)
+            }
+            thread = int(batch.thread[position])
+            tid = trace.threads[thread].tid if thread >= 0 else None
+            found.append(
+                (int(batch.ts[position]), int(batch.cpu[position]), tid, event_class.name, fields)
+            )
+    return found
+
+
+def shown(trace, field, column, row):
+    if hasattr(column, "offsets"):
+        values = column.values[column.offsets[row] : column.offsets[row + 1]]
+        return (
+            bytes(values).decode(errors="surrogateescape")
+            if values.dtype.itemsize == 1
+            else values.tolist()
+        )
+    value = int(column[row])
+    return trace.strings.text(value) if "String" in type(field.type).__name__ else value
+
+
+def test_the_kernels_text():
+    text = HEADER + (
+        "              sh-106     [001] d..2.  3000.167472: sched_switch: prev_comm=sh prev_pid=106"
+        " prev_prio=120 prev_state=R+ ==> next_comm=swapper/1 next_pid=0 next_prio=120\n"
+        "          <idle>-0       [000] d..3.  3000.168342: tp1: (__probestub+0x4/0x10) preempt=0\n"
+        "           <...>-99      [000] .....  3000.169000: tracing_mark_write: B|99|work\n"
+    )
+    trace = read(text)
+    switch, probe, mark = rows(trace)
+    assert switch[:4] == (3000167472000, 1, 106, "sched_switch")
+    assert switch[4] == {
+        "prev_comm": "sh",
+        "prev_pid": 106,
+        "prev_prio": 120,
+        "prev_state": 0x100,
+        "next_comm": "swapper/1",
+        "next_pid": 0,
+        "next_prio": 120,
+        "common_flags": 1,
+        "common_preempt_count": 2,
+    }
+    assert probe[3:] == (
+        "tp1",
+        {
+            "__probe_ip": "__probestub+0x4/0x10",
+            "preempt": 0,
+            "common_flags": 1,
+            "common_preempt_count": 3,
+        },
+    )
+    assert mark[3] == "print"
+    assert mark[4]["buf"] == "B|99|work"
+    assert [one.kind for one in trace.event_classes] == [Kind.SCHED_SWITCH, Kind.TYPED, Kind.MARK]
+    assert sorted((thread.tid, thread.name) for thread in trace.threads) == [
+        (0, "swapper"),
+        (99, ""),
+        (106, "sh"),
+    ]
+    assert trace.environment == {"cpus": 2, "tracer": "nop"}
+
+
+def test_a_tgid_is_a_process():
+    text = (
+        " a-11    (-----) [000] ...1 1.000000: e: x=1\n"
+        " a-11    (   10) [000] ...1 1.000001: e: x=1\n"
+        " m-10    (   10) [000] ...1 1.000002: e: x=1\n"
+        " b-11    (   12) [000] ...1 1.000003: e: x=1\n"
+    )
+    trace = read(text)
+    assert len(rows(trace)) == 4
+    found = sorted((one.tid, trace.processes[one.process].pid) for one in trace.threads)
+    assert found == [(10, 10), (11, 10), (11, 12)]
+
+
+@pytest.mark.parametrize(
+    ("text", "event", "fields"),
+    [
+        ("foo: hello there", "foo", {"message": "hello there"}),
+        ("foo:", "foo", {"message": ""}),
+        ("hello there", "", {"message": "hello there"}),
+        ("sched_switch: hello", "sched_switch", {"message": "hello"}),
+        (
+            # Linux 4.4
+            "sched_wakeup: comm=sh pid=7 prio=120 success=1 target_cpu=003",
+            "sched_wakeup",
+            {"comm": "sh", "pid": 7, "prio": 120, "success": 1, "target_cpu": 3},
+        ),
+        ("print:                tracing_mark_write: E|7", "print", {"buf": "E|7"}),
+        ("bprint:               do_it: n=7", "bprint", {"message": "n=7"}),
+    ],
+)
+def test_other_texts(text, event, fields):
+    ((_, _, _, name, found),) = rows(read(f" a-1 [000] 1.000000: {text}\n"))
+    assert name == event
+    assert {key: value for key, value in found.items() if key != "ip"} == fields
+
+
+def test_texts_of_one_event_may_differ():
+    lines = ["x=1", "x=one", "y=2", "nothing", "x=3"]
+    text = "".join(f" a-1 [000] 1.00000{i}: e: {line}\n" for i, line in enumerate(lines))
+    assert [one[4] for one in rows(read(text))] == [
+        {"x": 1},
+        {"x": "one"},
+        {"y": 2},
+        {"message": "nothing"},
+        {"x": 3},
+    ]
+
+
+def test_functions_and_stacks_by_name():
+    text = (
+        " a-1 [000] ..... 1.000000: vfs_open <-do_open+0x10\n"
+        " a-1 [000] ..... 1.000001: <stack trace>\n => vfs_open\n => path_openat\n"
+    )
+    trace = read(text)
+    function, stack = rows(trace)
+    assert trace.symbols is not None
+    named = [trace.symbols.lookup(function[4][name]) for name in ("ip", "parent_ip")]
+    assert named == [(b"vfs_open", 0), (b"do_open", 16)]
+    assert [trace.symbols.lookup(frame) for frame in stack[4]["caller"]] == [
+        (b"vfs_open", 0),
+        (b"path_openat", 0),
+    ]
+
+
+def test_lost_events_and_other_lines():
+    text = HEADER + (
+        "CPU:1 [LOST 12 EVENTS]\n"
+        " a-1 [001] ..... 1.000000: e: x=1\n"
+        "what is this\n"
+        "##### CPU 0 buffer started ####\n"
+        " a-1 [000] ..... 2.000000: e: x=1\n"
+    )
+    trace = read(text)
+    found = rows(trace)
+    assert [one[3] for one in found] == ["discarded", "e", "", "e"]
+    assert found[0][:2] == (10**9, 1)
+    assert found[0][4] == {"count": 12}
+    assert found[2][4] == {"message": "what is this"}
+
+
+def test_a_counter_has_no_unit():
+    trace = read("cpus=1\n a-1 [000] .....           3: e: x=1\n")
+    assert trace.clock.ticks_per_second is None
+    assert rows(trace)[0][0] == 3
+
+
+def test_the_clock_can_be_named():
+    trace = converter.read(b" a-1 [000] 1.5: e: x=1\n", "ftrace_text", {"clock": "boot"})
+    assert trace.clock.name == "boot"
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    from converter.formats.ftrace_text.reading import reader
+
+    text = HEADER + "".join(
+        f" t{i % 7}-{i % 7 + 1} [00{i % 2}] d..1. {i}.000001: e: x={i} name=n{i}\n"
+        + (" => schedule\n => x\n" if i % 5 == 0 else "")
+        + ("CPU:0 [LOST 3 EVENTS]\n" if i % 11 == 0 else "")
+        for i in range(200)
+    )
+    whole = rows(read(text))
+    for window in (1, 64, 1000):
+        monkeypatch.setattr(reader, "WINDOW", window)
+        monkeypatch.setattr(converter.ir.trace.Trace, "bytes_of_a_window", lambda _, usual: usual)
+        assert rows(read(text)) == whole
+
+
+def test_old_systrace_pages_have_the_text_as_a_string():
+    text = (
+        "# tracer: nop\\n\\\n#\\n\\\n"
+        "  atrace-14662 [000] 50260.647576: sched_wakeup: comm=adbd pid=14582 prio=120 target_cpu=000\\n\\\n"
+    )
+    ((_, _, _, name, fields),) = rows(read(text))
+    assert (name, fields["target_cpu"]) == ("sched_wakeup", 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "is_it"),
+    [
+        (b"# tracer: function\n#\n", True),
+        (b"cpus=4\n", True),
+        (b"version = 6\ncpus=6\n  <...>-1701  [001]    76.211513: sched_switch: x=1\n", True),
+        (b"TRACE:\n# tracer: nop\n", True),
+        (b" a-1 [000] 1.5: e: x=1\n", True),
+        (b" bash-2770      3dN.1.   12us!: e: x\n", True),
+        (b"", False),
+        (b"hello\n", False),
+        (b"2026-11-27 12:00:00 [000] hello: x\n", False),
+        (b"# comment\n", False),
+        (b"swapper     0 [000]  1.5: sched:sched_switch: x\n", False),
+        (b"# tracer: nop\0", False),
+    ],
+)
+def test_what_is_recognised(head, is_it):
+    assert sniff(head) is is_it
+
+
+def test_other_files_are_refused():
+    with pytest.raises(TraceError, match="lines of ftrace"):
+        read("hello\n")
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.t*")), ids=lambda path: path.name)
+def test_fixtures_are_recognised_and_read(path):
+    assert detect(path) is FORMAT
+    trace = converter.read(path)
+    count = sum(len(batch) for batch in trace.batches())
+    lines = [line for line in path.read_bytes().splitlines() if b"-" in line and b"]" in line]
+    assert count == len([line for line in lines if not line.startswith(b"#")])
+    assert not trace.warnings
+
+
+trace_cmd = shutil.which("trace-cmd-3.4")
+needs_trace_cmd = pytest.mark.skipif(trace_cmd is None, reason="needs trace-cmd 3.4")
+
+
+@needs_trace_cmd
+@pytest.mark.parametrize("name", ["small.dat", "markers.dat", "lost.dat"])
+def test_a_report_is_read_as_the_recording(name):
+    """But for what texts do not say: names of functions have other addresses, and lines end with their line."""
+    printed = subprocess.run(
+        [trace_cmd, "report", "-t", "-N", RECORDED / name], capture_output=True, check=True
+    ).stdout
+    found, expected = rows(read(printed)), rows(converter.read(RECORDED / name))
+    assert [one[:4] for one in found] == [one[:4] for one in expected]
+    left = {"ip", "common_flags"}
+    for one, other in zip(found, expected, strict=True):
+        if one[3] == "raw_data":
+            continue
+        wanted = {
+            key: value.rstrip("\n") if isinstance(value, str) else value
+            for key, value in other[4].items()
+            if key not in left
+        }
+        assert {key: value for key, value in one[4].items() if key not in left} == wanted

@@ -12,6 +12,7 @@ _MODULES = (
     "arrow",
     "chrome",
     "ctf",
+    "ftrace_text",
     "fxt",
     "ir",
     "lttng_legacy",

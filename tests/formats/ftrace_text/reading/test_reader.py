@@ -10,7 +10,7 @@ import converter
 from converter.errors import TraceError
 from converter.formats.ftrace_text import FORMAT, sniff
 from converter.ir.kinds import Kind
-from converter.reading import detect
+from converter.jobs.reading import detect
 
 ROOT = Path(__file__).parents[4]
 FIXTURES = ROOT / "roundtrip_fixtures/ftrace_text"

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from converter.formats.descriptor import Format
     from converter.ir.canonical import difference
+    from converter.ir.display.trace_event import TraceEvent
     from converter.ir.event_columns import EventColumns
     from converter.ir.events import Batch, EventClass, Field
     from converter.ir.kinds import Kind, Role
@@ -87,6 +88,7 @@ __all__ = [
     "TraceBuilder",
     "TraceDifference",
     "TraceError",
+    "TraceEvent",
     "TraceWarning",
     "Track",
     "TruncatedError",
@@ -130,6 +132,7 @@ _MODULES = {
     "converter.formats.descriptor": ("Format",),
     "converter.ir.canonical": ("difference",),
     "converter.ir.event_columns": ("EventColumns",),
+    "converter.ir.display.trace_event": ("TraceEvent",),
     "converter.ir.events": ("Batch", "EventClass", "Field"),
     "converter.ir.kinds": ("Kind", "Role"),
     "converter.ir.trace": ("ClockDomain", "Process", "Thread", "Trace", "Track"),
@@ -164,6 +167,12 @@ def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[...,
 HOOKS.update(
     columns=_hook("converter.analysis.columns.collecting", "event_columns"),
     column_stream=_hook("converter.analysis.columns.collecting", "event_column_stream"),
+    slices=_hook("converter.analysis.tables.timeline", "slices"),
+    counters=_hook("converter.analysis.tables.timeline", "counters"),
+    samples=_hook("converter.analysis.tables.timeline", "samples"),
+    sched=_hook("converter.analysis.tables.scheduling", "sched"),
+    thread_states=_hook("converter.analysis.tables.scheduling", "thread_states"),
+    rows=_hook("converter.analysis.columns.iteration", "iter_events"),
     data_frame=_hook("converter.analysis.columns.frames", "data_frame"),
     polars_frame=_hook("converter.analysis.columns.frames", "polars_frame"),
     table=_hook("converter.analysis.arrow.tables", "table", "pyarrow"),

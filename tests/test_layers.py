@@ -55,6 +55,7 @@ FLOORS = [
     # What all formats have: a descriptor, a place in the table.
     ["converter.formats"],
     ["converter.merging"],
+    ["converter.analysis.tables"],
     ["converter.analysis.viewing"],
     # What other programs take a trace as.
     ["converter.analysis"],

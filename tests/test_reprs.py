@@ -37,6 +37,7 @@ MADE: Mapping[str, Callable[[Path], object]] = {
     "Batch": lambda _: next(iter(converter.read(RECORDING).batches())),
     "ClockDomain": lambda _: converter.read(RECORDING).clock,
     "EventClass": lambda _: converter.read(RECORDING).event_classes[0],
+    "TraceEvent": lambda _: next(converter.read(RECORDING).iter_events()),
     "EventColumns": lambda _: converter.read(RECORDING).events(),
     "Field": lambda _: converter.read(RECORDING).event_classes[0].fields[0],
     "Format": lambda _: converter.FORMATS[0],

@@ -57,7 +57,7 @@ class EventColumns(dict[str, NDArray[Any]]):
         """Return a column, a row, or some of the columns or rows; KeyError or IndexError if there is no such."""
         match key:
             case str():
-                return self._column(key)
+                return self._column(self._known(key))
             case int() | np.integer():
                 return self._row(int(key))
             case list() if key and all(isinstance(name, str) for name in key):
@@ -91,7 +91,7 @@ class EventColumns(dict[str, NDArray[Any]]):
     def _column(self, name: str) -> NDArray[Any]:
         made = self._made.get(name)
         if made is None:
-            column = self._columns[self._known(name)]
+            column = self._columns[name]
             made = self._made[name] = column() if callable(column) else column
         return made
 
@@ -157,12 +157,12 @@ class EventColumns(dict[str, NDArray[Any]]):
         """Remove a column and return it; without one `default`, or KeyError if that is not given."""
         if name not in self._columns and default:
             return default[0]
-        column = self._column(name)
+        column = self._column(self._known(name))
         del self[name]
         return column
 
     def update(self, *others: Any, **columns: Any) -> None:
-        """Add the columns of others, each as ``columns[name] = column`` does."""
+        """Add the columns of others; ValueError for a column that has not a value for each row."""
         for name, column in dict(*others, **columns).items():
             self[name] = column
 
@@ -172,7 +172,9 @@ class EventColumns(dict[str, NDArray[Any]]):
             del self[name]
 
     def setdefault(self, name: str, default: Any = None) -> Any:
-        """Return a column, after adding it if there is none of that name."""
+        """Return a column, after adding `default` as one if there is none of that name; ValueError if that has not a
+        value for each row.
+        """
         if name not in self._columns:
             self[name] = default
         return self._column(name)
@@ -241,11 +243,11 @@ class EventColumns(dict[str, NDArray[Any]]):
         return {name: self._column(name).dtype for name in self}
 
     def head(self, count: int = 5) -> EventColumns:
-        """Return the first rows."""
+        """Return the first rows, `count` of them if there are as many."""
         return self[:count]
 
     def tail(self, count: int = 5) -> EventColumns:
-        """Return the last rows."""
+        """Return the last rows, `count` of them if there are as many."""
         return self[max(self.count - count, 0) :]
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
 from converter.errors import ClosedError, TraceWarning
+from converter.ir.display.trace_event import TraceEvent
 from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
 from converter.ir.hooks import HOOKS
@@ -270,6 +271,76 @@ class Trace:
         """
         stream: Iterator[EventColumns] = HOOKS["column_stream"]()(self, patterns, fields)
         return stream
+
+    def iter_events(
+        self, *patterns: str, fields: Collection[str] | None = None
+    ) -> Iterator[TraceEvent]:
+        """Yield the events that are wanted one by one, in the order of the trace: for scripts (see docs/library.md).
+
+        Args:
+            *patterns: as for `events`.
+            fields: as for `events`.
+
+        Raises:
+            TraceError: as for `stream_events`.
+        """
+        events: Iterator[TraceEvent] = HOOKS["rows"]()(self, patterns, fields)
+        return events
+
+    def slices(self) -> EventColumns:
+        """Return all slices as columns: ``ts``, ``dur``, ``name``, ``category``, ``depth`` and where they are.
+
+        The columns and their units are in docs/library.md; names are those of Perfetto's tables.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+        """
+        table: EventColumns = HOOKS["slices"]()(self)
+        return table
+
+    def counters(self) -> EventColumns:
+        """Return all values of counters as columns: ``ts``, ``name``, ``value``, ``unit`` and where they are.
+
+        The columns and their units are in docs/library.md; names are those of Perfetto's tables.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+        """
+        table: EventColumns = HOOKS["counters"]()(self)
+        return table
+
+    def samples(self) -> EventColumns:
+        """Return all samples of call stacks as columns: ``ts``, ``stack`` and where they are.
+
+        The columns and their units are in docs/library.md; names are those of Perfetto's tables.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+        """
+        table: EventColumns = HOOKS["samples"]()(self)
+        return table
+
+    def sched(self) -> EventColumns:
+        """Return what ran on each CPU as columns: ``ts``, ``dur``, ``cpu``, ``tid``, ``end_state``, ``priority``.
+
+        The columns and their units are in docs/library.md; names are those of Perfetto's tables.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+        """
+        table: EventColumns = HOOKS["sched"]()(self)
+        return table
+
+    def thread_states(self) -> EventColumns:
+        """Return the states of threads as columns: ``ts``, ``dur``, ``state``, ``cpu``, ``tid``, ``waker_tid``.
+
+        The columns and their units are in docs/library.md; names are those of Perfetto's tables.
+
+        Raises:
+            TraceError: the source is damaged before its first usable event.
+        """
+        table: EventColumns = HOOKS["thread_states"]()(self)
+        return table
 
     def thread(self, tid: int, pid: int | None = None) -> Thread:
         """The thread of this number, as known by now.

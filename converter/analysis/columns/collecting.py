@@ -134,29 +134,29 @@ def _common_column(trace: Trace, name: str, common: Mapping[str, NDArray[Any]]) 
         case "time":
             return _times(trace, ts)
         case "cpu":
-            return _masked(common["cpu"], common["cpu"] >= 0)
+            return masked_column(common["cpu"], common["cpu"] >= 0)
         case "event":
             names = [one.name or one.kind.name.lower() for one in trace.event_classes]
-            return _by_number(names, common["class_id"])
+            return name_column(names, common["class_id"])
         case "system":
-            return _by_number(
+            return name_column(
                 [one.category or None for one in trace.event_classes], common["class_id"]
             )
         case "kind":
             kinds = [one.kind.name.lower() for one in trace.event_classes]
-            return _by_number(kinds, common["class_id"])
+            return name_column(kinds, common["class_id"])
         case "tid":
-            return _ids([thread.tid for thread in threads], common["thread"])
+            return id_column([thread.tid for thread in threads], common["thread"])
         case "pid":
             pids = [trace.processes[thread.process].pid for thread in threads]
-            return _ids(pids, common["thread"])
+            return id_column(pids, common["thread"])
         case "thread":
-            return _by_number([thread.name or None for thread in threads], common["thread"])
+            return name_column([thread.name or None for thread in threads], common["thread"])
         case "process":
             processes = [trace.processes[thread.process].name or None for thread in threads]
-            return _by_number(processes, common["thread"])
+            return name_column(processes, common["thread"])
         case _:
-            return _by_number([track.name for track in tracks], common["track"])
+            return name_column([track.name for track in tracks], common["track"])
 
 
 def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
@@ -170,22 +170,23 @@ def _times(trace: Trace, ts: NDArray[np.int64]) -> NDArray[np.datetime64]:
     return times
 
 
-def _by_number(names: list[str] | list[str | None], numbers: NDArray[np.int32]) -> NDArray[Any]:
+def name_column(names: list[str] | list[str | None], numbers: NDArray[np.int32]) -> NDArray[Any]:
     """Return names by number (-1: none) as objects."""
     table = np.empty(len(names) + 1, object)
     table[:-1] = [None if name is None else utf8_text(name) for name in names]
     return table[numbers]
 
 
-def _ids(ids: list[int], numbers: NDArray[np.int32]) -> NDArray[Any]:
+def id_column(ids: list[int], numbers: NDArray[np.int32]) -> NDArray[Any]:
     """Return ids by number (-1: none); as unsigned 64-bit integers only if one requires it and none is negative."""
     table = np.array([id & _BITS for id in (*ids, 0)], np.uint64)
     if max(ids, default=0) <= _LATEST or min(ids) < 0:
         table = table.view(np.int64)
-    return _masked(table[numbers], numbers >= 0)
+    return masked_column(table[numbers], numbers >= 0)
 
 
-def _masked(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[Any]:
+def masked_column(values: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return values, masked where they are not valid; a plain array where all are."""
     return values if valid.all() else np.ma.MaskedArray(values, ~valid)
 
 
@@ -207,4 +208,4 @@ def _assembled(parts: list[Part], count: int) -> NDArray[Any]:
     values[positions] = np.ma.getdata(result)
     valid = np.zeros(count, np.bool_)
     valid[positions] = ~np.ma.getmaskarray(result)
-    return _masked(values, valid)
+    return masked_column(values, valid)

@@ -17,6 +17,7 @@ from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, S
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
+from converter.projection.capabilities import Capabilities
 from converter.projection.project import project
 from converter.selection.stacks import BEGIN, END, UNMATCHED, Stacks
 from converter.selection.steps import StepsOf, mixed
@@ -111,8 +112,10 @@ class Gathered:
     `who` is the id of the thread of a task.
     """
 
-    def __init__(self, trace: Trace, *, arguments: bool = True) -> None:
-        self.trace, self.losses = project(trace, SHOWN, "page")
+    def __init__(
+        self, trace: Trace, *, arguments: bool = True, shown: Capabilities = SHOWN
+    ) -> None:
+        self.trace, self.losses = project(trace, shown, "page")
         self.events = self.untimed = 0
         self.arguments: dict[int, Arguments] = {}
         self._with_arguments = arguments
@@ -322,6 +325,17 @@ def split_location(number: int) -> tuple[str, int]:
     if number < 0:
         return "cpu", -number - 2
     return ("thread", number - _THREADS) if number >= _THREADS else ("track", number)
+
+
+def split_locations(
+    location: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the CPU, the thread and the track of each location, -1 where it is not of that kind."""
+    is_thread = location >= _THREADS
+    cpu = np.where(location < 0, -location - 2, -1)
+    thread = np.where(is_thread, location - _THREADS, -1)
+    track = np.where((location >= 0) & ~is_thread, location, -1)
+    return cpu, thread, track
 
 
 def thread_location(number: int) -> int:

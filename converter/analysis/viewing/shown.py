@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from converter.ir.events import Field
@@ -59,3 +60,14 @@ SHOWN: Final = Capabilities(
     epoch=True,
     track_units=True,
 )
+
+#: Slices alone: everything else is dropped early, at no cost.
+SLICES: Final = replace(
+    SHOWN,
+    kinds={
+        kind: replace(SHOWN.kinds[kind], arguments=False)
+        for kind in (Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.ASYNC_BEGIN, Kind.ASYNC_END)
+    },
+)
+#: Counters alone.
+COUNTERS: Final = replace(SHOWN, kinds={Kind.COUNTER: SHOWN.kinds[Kind.COUNTER]})

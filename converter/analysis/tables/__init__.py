@@ -1,0 +1,1 @@
+"""Slices, counters, samples and scheduling of a trace as tables: a row for each."""

@@ -29,15 +29,17 @@ class Scale:
 
     @classmethod
     def of_rate(cls, rate: Fraction) -> Scale:
-        """Return the scale in which every tick of a clock has a distinct value.
+        """Return the scale in which every tick of a clock has a distinct value, which is its time to the nanosecond.
 
         Raises:
             UnsupportedError: the clock is faster than a femtosecond.
 
         """
         for decimals in range(MAX_DECIMALS + 1):
-            if 10 ** (6 + decimals) >= rate:
-                return cls(rate, decimals)
+            scale = cls(rate, decimals)
+            is_exact = decimals >= USUAL_DECIMALS or scale.factor.denominator == 1
+            if scale.factor >= 1 and is_exact:
+                return scale
         raise UnsupportedError(format="chrome", message=f"a clock of {rate} ticks per second")
 
     @property

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column
+from converter.ir.columns import Column, OptionalColumn
 from converter.ir.events import Batch, Table
-from converter.ir.kinds import TICK_ROLES
+from converter.ir.kinds import TICK_ROLES, Role
 from converter.ir.trace import Trace
 from converter.projection.losses import LossKind, LossReport
 
@@ -65,8 +65,8 @@ def _batches(trace: Trace, factor: Fraction, report: LossReport | None) -> Itera
         tables = {}
         for id, table in batch.tables.items():
             fields = trace.event_classes[id].fields
-            ticking = {i for i, field in enumerate(fields) if field.role in TICK_ROLES}
-            tables[id] = _rescaled(table, ticking, factor) if ticking else table
+            ticking = {i: field.role for i, field in enumerate(fields) if field.role in TICK_ROLES}
+            tables[id] = _rescaled(batch, id, ticking, factor) if ticking else table
         yield Batch(
             ts=scaled(batch.ts, factor),
             class_id=batch.class_id,
@@ -78,17 +78,54 @@ def _batches(trace: Trace, factor: Fraction, report: LossReport | None) -> Itera
         )
 
 
-def _rescaled(table: Table, ticking: set[int], factor: Fraction) -> Table:
+def _rescaled(batch: Batch, id: int, ticking: dict[int, Role], factor: Fraction) -> Table:
+    table = batch.tables[id]
+
     def column(index: int) -> Any:
         def load() -> Column:
-            ticks = table.column(index)
-            if isinstance(ticks, np.ndarray) and ticks.dtype.kind in "iu":
-                return scaled(ticks, factor)
-            return ticks
+            held = table.column(index)
+            starts = _starts(batch, id) if ticking[index] is Role.DURATION else None
+            if isinstance(held, OptionalColumn) and isinstance(held.values, np.ndarray):
+                if starts is not None:
+                    starts = starts[held.valid]
+                present = _scaled_from(held.values[held.valid], starts, factor)
+                values = held.values.copy()
+                values[held.valid] = present
+                return OptionalColumn(held.valid, values)
+            return _scaled_from(held, starts, factor) if isinstance(held, np.ndarray) else held
 
         return load if index in ticking else table.lazy(index)
 
     return Table(len(table), [column(i) for i in range(table.width)])
+
+
+def _starts(batch: Batch, id: int) -> NDArray[np.int64]:
+    """Return the times of the events of a class, by row."""
+    starts = np.zeros(len(batch.tables[id]), np.int64)
+    at = batch.positions(id)
+    starts[batch.row[at]] = batch.ts[at]
+    return starts
+
+
+def _scaled_from(
+    ticks: NDArray[Any], starts: NDArray[np.int64] | None, factor: Fraction
+) -> NDArray[Any]:
+    """Return numbers of ticks at a rate; those of ranges with `starts` end where the scaled end is."""
+    if ticks.dtype.kind not in "iu":
+        return ticks
+    plain = scaled(ticks, factor)
+    if starts is None or not len(ticks):
+        return plain
+    lasting = ticks.astype(np.int64, copy=False)
+    ends = starts + lasting
+    # What is unknown, or beyond the last time, has no such end.
+    has_end = (lasting >= 0) & (ends >= starts)
+    if not has_end.all():
+        starts, ends = (np.where(has_end, times, 0) for times in (starts, ends))
+    result = scaled(ends, factor) - scaled(starts, factor)
+    limits = np.iinfo(ticks.dtype)
+    result = np.minimum(result, min(limits.max, _HIGHEST))
+    return np.where(has_end, result, plain).astype(ticks.dtype)
 
 
 def scaled(ticks: NDArray[Any], factor: Fraction) -> NDArray[Any]:

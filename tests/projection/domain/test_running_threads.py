@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.projection.domain.scheduling.running_threads import RunningThreads
+from converter.projection.domain.scheduling.running_threads import ReadyThreads, RunningThreads
 
 EVENTS = {
     "class_id": np.array([0, 1, 1, 0, 1], np.int32),
@@ -71,3 +71,58 @@ def test_a_class_has_no_more_events_than_rows():
             row=np.zeros(5, np.int32),
             thread=np.zeros(5, np.int32),
         )
+
+
+def woken_again(*events, **changed):
+    """The wakeups of threads that do not sleep: events are a thread that wakes, or two of a switch and a state."""
+    switches, wakeups = (
+        [one for one in events if len(one) == 3],
+        [one for one in events if len(one) == 1],
+    )
+    given = {
+        "class_id": np.array([0 if len(one) == 3 else 1 for one in events], np.int32),
+        "row": np.array(
+            [sum(len(other) == len(one) for other in events[:i]) for i, one in enumerate(events)],
+            np.int32,
+        ),
+        "step": np.array([1, 2], np.uint8),
+        "rows": np.array([len(switches), len(wakeups)], np.int64),
+        "columns": [
+            *(np.array([one[i] for one in switches], np.int64) for i in range(3)),
+            np.array([one[0] for one in wakeups], np.uint64),
+            None,
+            None,
+        ],
+        **changed,
+    }
+    return ReadyThreads().woken_again(*given.values(), 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("state", "found"), [(0, 1), (1, 1), (2, 0), (3, 0), (4, 1), (5, 1), (6, 1)]
+)
+def test_a_wakeup_is_of_a_sleeper_or_changes_nothing(state, found):
+    assert woken_again((5, 7, state), (5,)) == (found, 1 if found else -1)
+
+
+def test_wakeups_of_threads_that_run_or_were_woken():
+    assert woken_again((5, 7, 3), (7,)) == (1, 1)
+    assert woken_again((5,)) == (0, -1)
+    assert woken_again((5,), (5,), (5,)) == (2, 1)
+    assert woken_again((5,), (1, 5, 3), (5, 1, 3), (5,)) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"class_id": np.array([0, 2], np.int32)},
+        {"row": np.array([0, 1], np.int32)},
+        {"row": np.array([0], np.int32)},
+        {"rows": np.array([1], np.int64)},
+        {"columns": [None] * 6},
+        {"columns": [np.array([1])] * 5},
+    ],
+)
+def test_columns_of_wakeups_are_checked(changed):
+    with pytest.raises(ValueError, match=r"differ in length|does not exist|without its threads"):
+        woken_again((5, 7, 3), (7,), **changed)

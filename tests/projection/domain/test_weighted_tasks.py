@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import fxt_producers
 import pytest
 from support import fxt_files as fxt
+from support import fxt_writer
 
 from converter.formats.ctf.capabilities import capabilities as of_ctf
 from converter.formats.ftrace.capabilities import capabilities as of_ftrace
@@ -17,10 +17,10 @@ from converter.ir.trace import Trace
 from converter.projection.losses import LossClass
 from converter.projection.project import project
 
-IDLE = fxt_producers.IDLE
+IDLE = fxt_writer.IDLE
 
 
-def shown(writer: fxt_producers.Writer) -> list[dict[str, Any]]:
+def shown(writer: fxt_writer.Writer) -> list[dict[str, Any]]:
     """The events of trace.dat."""
     target, _ = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
     return fxt.events(collect(target))
@@ -31,7 +31,7 @@ def shown(writer: fxt_producers.Writer) -> list[dict[str, Any]]:
     [(IDLE, (0, 120)), (IDLE + 1, (7, IDLE + 1)), (-1, (7, -1)), (0, (7, 0)), (None, (7, 0))],
 )
 def test_the_lowest_weight_is_the_idle_thread(weight: int | None, task: tuple[int, int]) -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     writer.switch(5, 1, (7, weight), (101, 20), 1)
     writer.switch(6, 1, (101, 20), (7, weight), 3)
     one, other = shown(writer)
@@ -56,7 +56,7 @@ def test_the_lowest_weight_is_the_idle_thread(weight: int | None, task: tuple[in
 def test_priority_0_of_no_process_is_the_idle_thread(
     place: tuple[int, int], named: bool, priority: int, is_idle: bool
 ) -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     if named:
         writer.named(*place, b"idle")
     writer.legacy(5, 0, (place, priority), ((100, 101), 20), 1)
@@ -69,7 +69,7 @@ def test_priority_0_of_no_process_is_the_idle_thread(
 
 
 def test_wakeups_are_wakings_by_their_wakers() -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     writer.named(100, 101, b"main")
     writer.named(100, 102, b"work")
     writer.wakeup(5, 3, 102, 24, waker=101)
@@ -86,7 +86,7 @@ def test_wakeups_are_wakings_by_their_wakers() -> None:
 
 
 def test_fxt_keeps_what_it_has() -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     writer.switch(5, 0, (7, IDLE), (101, 20), 1)
     writer.wakeup(6, 0, 102, 24)
     trace = collect(fxt.opened(writer.bytes()))
@@ -96,7 +96,7 @@ def test_fxt_keeps_what_it_has() -> None:
 
 
 def test_formats_without_scheduling_keep_what_it_has() -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     writer.switch(5, 0, (7, IDLE), (101, 20), 1)
     writer.wakeup(6, 0, 102, 24)
     target, report = project(fxt.opened(writer.bytes()), of_ctf(""), "ctf")
@@ -107,7 +107,7 @@ def test_formats_without_scheduling_keep_what_it_has() -> None:
 
 
 def test_idle_threads_of_their_own_are_reported() -> None:
-    writer = fxt_producers.Writer()
+    writer = fxt_writer.Writer()
     writer.switch(5, 0, (7, IDLE), (101, 20), 1)
     writer.switch(6, 0, (101, 20), (0, IDLE), 1)
     target, report = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
@@ -123,3 +123,17 @@ def test_kernels_that_have_no_weights() -> None:
     trace = Trace(format="none")
     target, _ = project(trace, of_ftrace(""), "trace_cmd")
     assert collect(target).event_classes == []
+
+
+def test_wakeups_that_change_nothing_are_reported() -> None:
+    writer = fxt_writer.Writer()
+    writer.switch(5, 0, (7, IDLE), (101, 20), 1)
+    writer.wakeup(6, 0, 101, 24)
+    writer.switch(7, 0, (101, 20), (7, IDLE), 3)
+    for ts in (8, 9):
+        writer.wakeup(ts, 0, 101, 24)
+    what = "wakeups of threads that run, wait already or are gone: they begin no other state"
+    target, report = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
+    collect(target)
+    assert [(one.count, one.first_ts) for one in report if one.what == what] == [(2, 6)]
+    assert next(one for one in report if one.what == what).loss_class is LossClass.SHOWN

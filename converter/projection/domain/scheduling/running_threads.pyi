@@ -15,3 +15,16 @@ class RunningThreads:
         first: NDArray[int64],
         columns: Sequence[NDArray[Any] | None],
     ) -> tuple[NDArray[int32], NDArray[int32], dict[int, NDArray[int32] | None]]: ...
+
+class ReadyThreads:
+    def __init__(self) -> None: ...
+    def woken_again(
+        self,
+        class_id: NDArray[int32],
+        row: NDArray[int32],
+        step: memoryview | bytes | NDArray[uint8],
+        rows: NDArray[int64],
+        columns: Sequence[NDArray[Any] | None],
+        last_ready: int,
+        first_gone: int,
+    ) -> tuple[int, int]: ...

@@ -134,3 +134,95 @@ cdef class RunningThreads:
             return False
         (<uint8_t*>self._numbers.items)[number] = runs
         return True
+
+
+cdef class ReadyThreads:
+    """For each thread that a switch or a wakeup named, whether it sleeps, or runs or waits to: the item of its id."""
+
+    cdef Numbers _numbers
+
+    def __cinit__(self):
+        self._numbers.item_size = sizeof(uint8_t)
+        self._numbers.seed = int.from_bytes(os.urandom(8), "little")
+
+    def __dealloc__(self):
+        free_numbers(&self._numbers)
+
+    def woken_again(
+        self,
+        const int32_t[:] class_id,
+        const int32_t[:] row,
+        const uint8_t[::1] step,
+        const int64_t[::1] rows,
+        list columns: Sequence[NDArray[Any] | None],
+        int64_t last_ready,
+        int64_t first_gone,
+    ) -> tuple[int, int]:
+        """Go on with a batch: how many wakeups are of threads that do not sleep, and the position of the first, or -1.
+
+        Args:
+            class_id: the class of each event.
+            row: the row of each event.
+            step: the kind of each class: 1 for switches, 2 for wakeups, else 0.
+            rows: the number of rows of each class.
+            columns: three of each class: for switches the thread that leaves the CPU, the one that gets it, and the
+                state in which the first leaves it; for wakeups the thread that is woken.
+            last_ready: the highest state in which a thread waits to run.
+            first_gone: the lowest state of threads that never run again.
+        """
+        cdef int64_t count = class_id.shape[0]
+        cdef int64_t classes = step.shape[0]
+        cdef int64_t i, k, of, thread
+        cdef int64_t found = 0
+        cdef int64_t first = -1
+        cdef int64_t failed = -1
+        cdef bint full = False
+        cdef BoundColumns bound = BoundColumns(3 * classes)
+        if row.shape[0] != count or rows.shape[0] != classes or len(columns) != 3 * classes:
+            raise ValueError("the columns of the batch differ in length")
+        signs = np.zeros(3 * classes + 1, np.uint8)
+        cdef uint8_t[::1] signed = signs
+        for i in range(3 * classes):
+            k = 0 if not step[i // 3] else 3 if step[i // 3] == SWITCH else 1
+            if i % 3 >= k:
+                continue
+            if columns[i] is None:
+                raise ValueError("a scheduling event without its threads")
+            bound.bind(i, TAKES_SCALAR, 0, columns[i], rows[i // 3])
+            signed[i] = columns[i].dtype.kind == "i"
+        with nogil:
+            for i in range(count):
+                of = class_id[i]
+                if of < 0 or of >= classes or row[i] < 0 or row[i] >= rows[of]:
+                    failed = i
+                    break
+                if not step[of]:
+                    continue
+                thread = self._thread(&bound.views[3 * of], row[i], signed[3 * of])
+                full = thread < 0
+                if full:
+                    break
+                if step[of] == WAKEUP:
+                    if (<uint8_t*>self._numbers.items)[thread]:
+                        found += 1
+                        first = i if first < 0 else first
+                    (<uint8_t*>self._numbers.items)[thread] = True
+                    continue
+                k = <int64_t>integer_of(
+                    &bound.views[3 * of + 2], row[i], <int>bound.views[3 * of + 2].width, signed[3 * of + 2]
+                )
+                (<uint8_t*>self._numbers.items)[thread] = k <= last_ready or k >= first_gone
+                thread = self._thread(&bound.views[3 * of + 1], row[i], signed[3 * of + 1])
+                full = thread < 0
+                if full:
+                    break
+                (<uint8_t*>self._numbers.items)[thread] = True
+        bound.release()
+        if full:
+            raise MemoryError("no room for more threads")
+        if failed >= 0:
+            raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
+        return found, first
+
+    cdef int64_t _thread(self, const ColumnView* view, int64_t row, bint signed) noexcept nogil:
+        return find_or_add_key(&self._numbers, integer_of(view, row, <int>view.width, signed))

@@ -22,6 +22,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.projection.domain.scheduling.running_threads import ReadyThreads
 from converter.projection.domain.scheduling.sched_conventions import (
     IDLE_WEIGHT,
     INCOMING_WEIGHT,
@@ -36,12 +37,17 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 _IDLE_TID: Final = 0
 #: Linux's priority of idle tasks.
 _IDLE_PRIORITY: Final = 120
+#: The meaning of a class to `ReadyThreads`.
+_SWITCH: Final = 1
+_WAKEUP: Final = 2
+_SWITCH_ROLES: Final = (Role.PREV_TID, Role.NEXT_TID, Role.PREV_STATE)
 _TARGET_CPU: Final = Field("target_cpu", IntegerClass(32, True), Role.TARGET_CPU)
 _TASKS: Final = (
     (Role.PREV_TID, Role.PREV_PID, Role.PREV_PRIORITY, OUTGOING_WEIGHT),
     (Role.NEXT_TID, Role.NEXT_PID, Role.NEXT_PRIORITY, INCOMING_WEIGHT),
 )
 _WAITING: Final = "threads that wait after a wakeup: they are shown as runnable, not as waking"
+_AGAIN: Final = "wakeups of threads that run, wait already or are gone: they begin no other state"
 _IDLE: Final = "ids of idle threads: they are task 0"
 _UNKNOWN: Final = "states of threads that the format does not have: they are shown as runnable"
 
@@ -87,8 +93,10 @@ class _Rewriter:
         self._report = report
         self._thread_of_tid: dict[int, int] = {}
         self._threads = 0
+        self._ready = ReadyThreads()
 
     def batches(self) -> Iterator[Batch]:
+        self._ready = ReadyThreads()
         for batch in self._source.batches():
             classes = self._source.event_classes
             for event_class in classes[len(self._result.event_classes) :]:
@@ -96,6 +104,7 @@ class _Rewriter:
             yield self._rewritten(batch)
 
     def _rewritten(self, batch: Batch) -> Batch:
+        self._report_ready(batch)
         tables = dict(batch.tables)
         thread = batch.thread
         for number, table in batch.tables.items():
@@ -149,6 +158,35 @@ class _Rewriter:
             first = int(batch.ts[batch.positions(number)].min())
             self._report.add(LossKind.CHANGED, _UNKNOWN, count, first)
 
+    def _report_ready(self, batch: Batch) -> None:
+        """Report wakeups that importers of such records show as another wait."""
+        classes = self._source.event_classes
+        of_tasks = [number for number, table in batch.tables.items() if len(table)]
+        of_tasks = [number for number in of_tasks if _step_of(classes[number])]
+        if not of_tasks:
+            return
+        count = max(batch.tables) + 1
+        steps, rows = np.zeros(count, np.uint8), np.zeros(count, np.int64)
+        columns: list[NDArray[Any] | None] = [None] * (3 * count)
+        for number, table in batch.tables.items():
+            rows[number] = len(table)
+        for number in of_tasks:
+            step = steps[number] = _step_of(classes[number])
+            roles = (Role.TID,) if step == _WAKEUP else _SWITCH_ROLES
+            for i, role in enumerate(roles):
+                columns[3 * number + i] = _numbers_of(classes[number], batch.tables[number], role)
+        again, first = self._ready.woken_again(
+            batch.class_id,
+            batch.row,
+            steps,
+            rows,
+            columns,
+            int(ThreadState.RUNNING),
+            int(ThreadState.DYING),
+        )
+        if again:
+            self._report.add(LossKind.CHANGED, _AGAIN, again, int(batch.ts[first]))
+
     def _wakers(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
         """Return the waking threads: those that wakeups name, else the woken ones, as importers have it."""
         for thread in self._source.threads[self._threads :]:
@@ -186,6 +224,21 @@ def _is_waking(event_class: EventClass) -> bool:
         return False
     index = event_class.index_of(Role.TID)
     return index is not None and event_class.fields[index].type == IntegerClass(64)
+
+
+def _step_of(event_class: EventClass) -> int:
+    """Return what a class is to `ReadyThreads`."""
+    if event_class.kind is Kind.SCHED_SWITCH:
+        return _SWITCH
+    return _WAKEUP if _is_waking(event_class) else 0
+
+
+def _numbers_of(event_class: EventClass, table: Table, role: Role) -> NDArray[Any]:
+    index = event_class.index_of(role)
+    column = None if index is None else table.column(index)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+        return column
+    return constant_column(np.int64(0), len(table))
 
 
 def _give_role(fields: list[Field], weight: Field, priority: Role) -> None:

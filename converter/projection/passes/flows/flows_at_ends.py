@@ -6,13 +6,14 @@ begin and an end, the end comes after the flow; a flow that is later than the en
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.events import Batch, EventClass
-from converter.ir.kinds import Kind
+from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import FlowBinding
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
@@ -21,6 +22,9 @@ from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.projection.passes.flows.late_flows import LateFlows
 from converter.projection.timeline_fields import BINDS
 
+_MOVED: Final = "flows after the end of their slice, at its end"
+_TURNED: Final = "flows after the end of their slice, before another of their id: the arrow has another direction"
+_FLOW_KINDS: Final = frozenset({Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END})
 _BEGIN: Final = 1
 _END: Final = 2
 _COMPLETE: Final = 3
@@ -78,10 +82,59 @@ class FlowsAtEnds:
         late = LateFlow(*self._stacks.find(arrays, order))
         return late if len(late.at) else None
 
-    def lose(self, at: NDArray[np.int64]) -> None:
-        """Report flows that move, from these times."""
-        what = "flows after the end of their slice, at its end"
-        self._report.add(LossKind.CHANGED, what, len(at), int(at.min()), LossClass.KEPT)
+    def lose(
+        self,
+        batch: Batch,
+        classes: Sequence[EventClass],
+        at: NDArray[np.intp],
+        to: NDArray[np.int64],
+    ) -> None:
+        """Report flows at positions `at` of a batch, which has its events in `classes`, that move back `to` a time.
+
+        An arrow whose other end is in between is another one then: viewers follow the order of time.
+        """
+        flows, ids = _flow_ids(batch, classes)
+        moved = np.searchsorted(flows, at)
+        order = np.lexsort((flows, batch.ts[flows], ids))
+        rank = np.empty(len(order), np.intp)
+        rank[order] = np.arange(len(order))
+        # The flow before each of the same id.
+        previous = order[np.maximum(rank[moved] - 1, 0)]
+        turns = (
+            (rank[moved] > 0) & (ids[previous] == ids[moved]) & (batch.ts[flows[previous]] >= to)
+        )
+        times = batch.ts[at]
+        for which, what, loss_class in (
+            (~turns, _MOVED, LossClass.KEPT),
+            (turns, _TURNED, LossClass.SHOWN),
+        ):
+            if which.any():
+                first = int(times[which].min())
+                count = int(np.count_nonzero(which))
+                self._report.add(
+                    LossKind.CHANGED, what, count, first, loss_class, event_kinds=_FLOW_KINDS
+                )
+
+
+def _flow_ids(batch: Batch, classes: Sequence[EventClass]) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return the positions of flows in a batch, and their ids where those are numbers, else 0."""
+    flows, ids = [np.zeros(0, np.intp)], [np.zeros(0, np.uint64)]
+    for number, table in batch.tables.items():
+        event_class = classes[number]
+        if event_class.kind not in _FLOW_KINDS:
+            continue
+        at = batch.positions(number)
+        index = event_class.index_of(Role.ID)
+        column = None if index is None else table.column(index)
+        is_number = isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+        held = (
+            np.asarray(column).astype(np.uint64) if is_number else np.zeros(len(table), np.uint64)
+        )
+        flows.append(at.astype(np.intp))
+        ids.append(held[batch.row[at]])
+    positions = np.concatenate(flows)
+    order = np.argsort(positions)
+    return positions[order], np.concatenate(ids)[order]
 
 
 def _step(event_class: EventClass, flows: FlowBinding) -> int:

@@ -7,7 +7,8 @@ passes them, so memory is bounded by the number of slices that are open at the s
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,6 +104,24 @@ class _Complete:
     stays: NDArray[np.bool_]
 
 
+class _Following:
+    """Batches with events, of which the next one is read early where somebody asks for it."""
+
+    def __init__(self, batches: Iterable[Batch]) -> None:
+        self._batches = (batch for batch in batches if len(batch))
+        self._next: list[Batch] = []
+
+    def __iter__(self) -> Iterator[Batch]:
+        while not self.is_over():
+            yield self._next.pop()
+
+    def is_over(self) -> bool:
+        """Tell whether no batch follows."""
+        if not self._next:
+            self._next.extend(itertools.islice(self._batches, 1))
+        return not self._next
+
+
 class _Splitter:
     def __init__(
         self,
@@ -133,6 +152,7 @@ class _Splitter:
         )
         self._flows = None if unit is None else FlowsAtEnds(source, report)
         self._ends: NDArray[np.int32] | None = None
+        self._following = _Following(())
 
     def batches(self) -> Iterator[Batch]:
         pending = _NO_ENDS
@@ -140,9 +160,8 @@ class _Splitter:
         count = 0
         if self._overlapping is not None:
             self._overlapping.restart()
-        for batch in self._source.batches():
-            if not len(batch):
-                continue
+        self._following = _Following(self._source.batches())
+        for batch in self._following:
             split, complete, new_position = self._split(batch)
             flows = self._late_flows(batch, complete, new_position)
             if not complete and not len(pending.ts) and flows is None:
@@ -160,10 +179,13 @@ class _Splitter:
             due = reached < len(batch)
             at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
             pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
+            if len(at) and (now != split.ts).any():
+                at = _before_begins(split, new_position, ends, at, count - len(batch))
             if flows is not None:
                 at, split = self._before_ends(flows, split, new_position, ends, at)
             order = np.lexsort((-ends.begin, ends.ts, at))
-            yield self._merged(split, new_position, ends.take(order), at[order])
+            merged = self._merged(split, new_position, ends.take(order), at[order])
+            yield self._without_strays(merged, new_position, at)
         if len(pending.ts):
             order = np.lexsort((-pending.begin, pending.ts))
             yield self._ends_alone(pending.take(order))
@@ -214,7 +236,7 @@ class _Splitter:
         ts = np.where(has_end[which[:count]], flows.end, np.maximum(flows.start, flows.end - 1))
         moved = np.flatnonzero(ts != split.ts[flows.at])
         if len(moved):
-            self._flows.lose(split.ts[flows.at[moved]])
+            self._flows.lose(split, self._result.event_classes, flows.at[moved], ts[moved])
             times = split.ts.copy()
             times[flows.at] = ts
             split.ts = times
@@ -319,11 +341,12 @@ class _Splitter:
         durations = np.concatenate([_NO_TIMES, *(one.durations for one in complete.values())])
         if complete:
             order = np.argsort(at)
-            new_position = _longest_first(batch, at[order], durations[order])
+            points = None if self._source.semantics.complete_first else durations[order] == 0
+            new_position = _longest_first(batch, at[order], durations[order], points)
         if self._overlapping is not None:
             stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
             track, on_added_track = self._overlapping.place(
-                batch, at, durations, stays, new_position
+                batch, at, durations, stays, new_position, self._following.is_over
             )
             crosses = np.zeros(len(at), np.bool_)
             crosses[on_added_track] = True
@@ -426,6 +449,19 @@ class _Splitter:
             track=merged(batch.track, ends.track),
         )
 
+    def _without_strays(
+        self, merged: Batch, new_position: NDArray[np.intp] | None, at: NDArray[np.intp]
+    ) -> Batch:
+        """Return the batch without ends that close nothing; ends at positions up to theirs precede them."""
+        strays = self._overlapping.strays if self._overlapping is not None else _NO_NUMBERS
+        if not len(strays):
+            return merged
+        if new_position is not None:
+            strays = new_position[strays]
+        kept = np.ones(len(merged), np.bool_)
+        kept[strays + np.searchsorted(np.sort(at), strays, side="right")] = False
+        return merged.select(np.flatnonzero(kept))
+
     def _ends_alone(self, ends: _Ends) -> Batch:
         class_id, row = self._end_rows(ends)
         return Batch(
@@ -481,13 +517,63 @@ def ticks(column: Column) -> NDArray[np.int64]:
     return column.astype(np.int64)
 
 
+def _before_begins(
+    batch: Batch,
+    new_position: NDArray[np.intp] | None,
+    ends: _Ends,
+    at: NDArray[np.intp],
+    before: int,
+) -> NDArray[np.intp]:
+    """Return the positions of ends, before all that is on their track at their time, in a stream that is not in order.
+
+    Viewers sort by time, and keep the order of the stream at equal times. `before` is the number of events before the
+    batch.
+    """
+    ts, thread, track = (
+        _at_positions(column, new_position) for column in (batch.ts, batch.thread, batch.track)
+    )
+    own = ends.begin - before
+    # The end of a slice without duration stays after its begin.
+    moves = np.flatnonzero((own < 0) | (ts[np.maximum(own, 0)] < ends.ts))
+    if not np.isin(ends.ts[moves], ts).any():
+        return at
+    of_ends = ends.take(moves)
+    keys = (
+        np.concatenate([of_ends.ts, ts]),
+        np.concatenate([of_ends.track, track]),
+        np.concatenate([of_ends.thread, thread]),
+    )
+    order = np.lexsort(keys)
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+    group = np.empty(len(order), np.intp)
+    group[order] = np.cumsum(is_first) - 1
+    first = np.full(np.count_nonzero(is_first), len(batch), np.intp)
+    np.minimum.at(first, group[len(moves) :], np.arange(len(ts)))
+    result = at.copy()
+    result[moves] = np.minimum(at[moves], first[group[: len(moves)]])
+    return result
+
+
+def _at_positions(column: NDArray[Any], new_position: NDArray[np.intp] | None) -> NDArray[Any]:
+    if new_position is None:
+        return column
+    result = np.empty_like(column)
+    result[new_position] = column
+    return result
+
+
 def _longest_first(
-    batch: Batch, at: NDArray[np.intp], durations: NDArray[np.int64]
+    batch: Batch,
+    at: NDArray[np.intp],
+    durations: NDArray[np.int64],
+    points: NDArray[np.bool_] | None,
 ) -> NDArray[np.intp] | None:
     """Return positions that put outer before inner for slices that begin together on a track; None if they are so
     already.
 
-    Recorders write a complete slice when it ends, so the inner one often comes first.
+    Recorders write a complete slice when it ends, so the inner one often comes first. `points` take no time: viewers
+    that follow the order of the source do not have them inside of slices that come later.
     """
     ts = batch.ts[at]
     if not (ts[1:] <= ts[:-1]).any():
@@ -495,7 +581,8 @@ def _longest_first(
     # A slice that never ends is the outermost.
     length = np.where(durations < 0, _LAST_TIME, durations)
     together = (ts, batch.thread[at], batch.track[at], batch.cpu[at])
-    wanted = np.lexsort((at, -length, *together))
+    turn = np.zeros(len(at), np.intp) if points is None else 2 * np.cumsum(points) - points
+    wanted = np.lexsort((at, -length, turn, *together))
     present = np.lexsort((at, *together))
     if np.array_equal(wanted, present):
         return None

@@ -15,9 +15,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column
+from converter.ir.columns import Column, take
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
+from converter.ir.text import unique_names
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport
@@ -47,6 +48,7 @@ _OTHERWISE: Final = {
     8: "flows at one time with ends or complete slices, which viewers take first",
     16: "depth of slices at one time with ends or complete slices, which viewers take first",
 }
+_NAMES: Final = (Role.NAME, Role.CATEGORY)
 _NANOSECONDS: Final = 10**9
 
 
@@ -65,8 +67,8 @@ class _EndsFirst:
         self._numbers: list[int] = []
         self._steps: list[int] = []
         self._joins: list[int] = []
-        #: By the number of a class of begins in the source: that of its complete slices in the result.
-        self._complete: dict[int, int] = {}
+        #: By the numbers of classes of begins and ends in the source: that of their complete slices in the result.
+        self._complete: dict[tuple[int, int], int] = {}
         #: The ticks of a nanosecond, or one where a tick is longer.
         rate = source.clock.ticks_per_second
         self._tick = 1 if rate is None else max(1, ceil(rate / _NANOSECONDS))
@@ -76,7 +78,7 @@ class _EndsFirst:
             for event_class in self._source.event_classes[len(self._numbers) :]:
                 self._numbers.append(self._result.add_class(event_class))
                 self._steps.append(_STEPS.get(event_class.kind, 0))
-                self._joins.append(_says_nothing(event_class))
+                self._joins.append(_joins(event_class))
             yield self._fitted(batch)
 
     def _fitted(self, batch: Batch) -> Batch:
@@ -130,12 +132,17 @@ class _EndsFirst:
         renumbered = in_classes(batch, self._numbers)
         class_id, row = renumbered.class_id.copy(), renumbered.row.copy()
         tables = dict(renumbered.tables)
-        for number in np.unique(batch.class_id[joined]).tolist():
-            positions = joined[batch.class_id[joined] == number]
-            table = batch.tables[number].select(batch.row[positions])
+        begins, ends = _pairs(at, fate)
+        classes = np.stack([batch.class_id[begins], batch.class_id[ends]])
+        for number, end in np.unique(classes, axis=1).T.tolist():
+            of_both = np.flatnonzero((classes[0] == number) & (classes[1] == end))
+            positions = begins[of_both]
+            complete, added = self._complete_number(number, end)
+            begin_rows, end_rows = batch.row[positions], batch.row[ends[of_both]]
+            table, others = batch.tables[number].select(begin_rows), batch.tables[end]
             columns: list[Column | Any] = [table.lazy(i) for i in range(table.width)]
+            columns += [take(others.column(i), end_rows) for i in added]
             columns.append(np.zeros(len(table), np.int64))
-            complete = self._complete_number(number)
             tables[complete] = Table(len(table), columns)
             class_id[positions] = complete
             row[positions] = np.arange(len(positions), dtype=np.int32)
@@ -154,14 +161,21 @@ class _EndsFirst:
         kept[at[fate & _GOES > 0]] = False
         return result.select(np.flatnonzero(kept))
 
-    def _complete_number(self, number: int) -> int:
-        """Return the number in the result of the complete slices for begins of a class."""
-        if number not in self._complete:
-            event_class = self._source.event_classes[number]
-            fields = (*event_class.fields, DURATION)
-            event_class = replace(event_class, kind=Kind.SLICE_COMPLETE, fields=fields, native=b"")
-            self._complete[number] = self._result.add_class(event_class)
-        return self._complete[number]
+    def _complete_number(self, number: int, end: int) -> tuple[int, list[int]]:
+        """Return the number in the result of the complete slices for begins and ends of two classes, and the fields of
+        the end that they have.
+        """
+        own, other = self._source.event_classes[number], self._source.event_classes[end]
+        added = [i for i, field in enumerate(other.fields) if field.role not in _NAMES]
+        if (number, end) not in self._complete:
+            fields = [*own.fields, DURATION, *(other.fields[i] for i in added)]
+            names = unique_names([field.name for field in fields])
+            fields = [replace(field, name=name) for field, name in zip(fields, names, strict=True)]
+            duration = fields.pop(len(own.fields))
+            fields.append(duration)
+            event_class = replace(own, kind=Kind.SLICE_COMPLETE, fields=tuple(fields), native=b"")
+            self._complete[number, end] = self._result.add_class(event_class)
+        return self._complete[number, end], added
 
     def _count(
         self,
@@ -175,9 +189,22 @@ class _EndsFirst:
             self._report.add(kind, what, len(at), int(batch.ts[at].min()), loss_class)
 
 
-def _says_nothing(event_class: EventClass) -> bool:
-    """Return True for ends that have nothing but the name and category of their slice."""
-    names = (Role.NAME, Role.CATEGORY)
+def _pairs(
+    at: NDArray[np.intp], fate: NDArray[np.uint8]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the positions of begins that become complete slices, and those of their ends, which are one inside the
+    other.
+    """
+    matched = np.flatnonzero(fate & (_COMPLETES | _GOES))
+    is_begin = fate[matched] & _COMPLETES > 0
+    depth = np.cumsum(np.where(is_begin, 1, -1)) + ~is_begin
+    order = np.argsort(depth, kind="stable")
+    both = at[matched[order]]
+    return both[::2], both[1::2]
+
+
+def _joins(event_class: EventClass) -> bool:
+    """Return True for ends of which a complete slice can have all."""
     return event_class.kind is Kind.SLICE_END and all(
-        field.role in names for field in event_class.fields
+        field.role in (*_NAMES, Role.NONE) for field in event_class.fields
     )

@@ -27,7 +27,7 @@ def fates(
 
     Args:
         step: what each event is: 1 begin, 2 end, 3 complete slice that lasts, 4 one that does not, 5 flow; shape (n,).
-        joins: 1 for ends that say nothing, which with a begin of their time may become a complete slice; shape (n,).
+        joins: 1 for ends that with a begin of their time may become a complete slice; shape (n,).
         starts: the first event of each group, and n.
 
     Returns:

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 from numpy import int32, int64
 from numpy.typing import NDArray
@@ -45,4 +47,5 @@ class NestedSlices:
         ts: NDArray[int64],
         end: NDArray[int64],
         order: NDArray[int64],
-    ) -> tuple[NDArray[int32], int, int]: ...
+        is_last: Callable[[], bool],
+    ) -> tuple[NDArray[int32], int, int, int]: ...

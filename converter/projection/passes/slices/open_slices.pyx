@@ -2,6 +2,8 @@
 """Slices that are open, by their names: which ends have a name that none of them has."""
 
 # Stub:
+# from collections.abc import Callable
+#
 # import numpy as np
 
 import os
@@ -16,6 +18,7 @@ from converter.kernels.batches.places cimport are_within
 from converter.kernels.tables.open_slices cimport (
     NONE,
     Lanes,
+    Open,
     find_matching,
     find_open,
     forget_closed,
@@ -32,10 +35,15 @@ from converter.projection.passes.slices.turns cimport Turning, Turns, free_turni
 cdef enum:
     BEGIN = 1
     END = 2
-    # Complete slices that become a begin and an end.
+    # Complete slices, and those that become a begin and an end.
+    STAYS = 3
     SPLIT = 4
     # Lines beside a track.
     MOST_LINES = 256
+    # No viewer shows as many slices inside of each other.
+    DEEPEST = 1024
+    # The line of an end that closes nothing.
+    NOWHERE = -1
 
 
 cdef class OpenSlices:
@@ -344,6 +352,8 @@ cdef class NestedSlices:
 
     cdef Lanes _open
     cdef int64_t _count
+    # At least the number of complete slices in which another is open that may never end.
+    cdef int64_t _holding
 
     def __cinit__(self):
         start(&self._open, int.from_bytes(os.urandom(8), "little"))
@@ -359,13 +369,18 @@ cdef class NestedSlices:
         const int64_t[:] ts,
         const int64_t[::1] end,
         const int64_t[::1] order,
-    ) -> tuple[NDArray[int32], int, int]:
+        is_last: Callable[[], bool],
+    ) -> tuple[NDArray[int32], int, int, int]:
         """Go on with events in an order of time. Those of step 1 begin and those of step 2 end a slice of a track and
         thread; those of step 3 are complete slices until an `end`, which those of step 4 need an event for.
 
+        A slice that is open when the one around it ends crosses that end, too; `is_last` is asked where such a one
+        could still end in a later batch.
+
         Returns:
-            Which line beside its track each complete slice nests on, 0 for the track; how many are on one because they
-            cross an end, and how many should be, but are of an earlier batch.
+            Which line beside its track each complete slice nests on, 0 for the track, and -1 for ends that close
+            nothing though a slice of step 4 is open; how many slices are on a line because they cross an end, how many
+            should be, but are of an earlier batch, and how many of both have one inside that lasts longer.
 
         """
         cdef int64_t count = step.shape[0]
@@ -374,10 +389,10 @@ cdef class NestedSlices:
         cdef int32_t last_thread = -1
         cdef int32_t last_track = -1
         cdef int64_t last = -1
-        cdef int64_t crossed[2]
+        cdef int64_t crossed[3]
         cdef Lanes* held = &self._open
         cdef bint failed
-        crossed[0] = crossed[1] = 0
+        crossed[0] = crossed[1] = crossed[2] = 0
         if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0], order.shape[0]) != count:
             raise ValueError("columns differ in length")
         if count and not are_within(&order[0], count, count):
@@ -397,19 +412,26 @@ cdef class NestedSlices:
                 if lane < 0:
                     failed = True
                     break
-                if step[i] == END:
-                    self._close(lane, ts[i], &line[0], crossed)
-                    continue
                 pop_ended(held, lane, ts[i])
+                if step[i] == END:
+                    if find_open(held, lane, BEGIN, False) >= 0:
+                        self._close(lane, ts[i], &line[0], crossed)
+                    elif find_open(held, lane, SPLIT, False) >= 0:
+                        line[i] = NOWHERE
+                    continue
+                self._holding += step[i] == BEGIN and is_innermost(held, lane, SPLIT)
                 if step[i] != BEGIN and not fits(held, lane, end[i]):
                     line[i] = 1
                 elif not push_until(held, lane, step[i], end[i], self._count + i):
                     failed = True
                     break
+        if count and self._holding and not failed:
+            self._cross_ended(INT64_MAX if is_last() else ts[order[count - 1]], &line[0], crossed)
+        with nogil:
             # Slices that do not nest go to the first line on which they do.
             for k in range(0 if failed else count):
                 i = order[k]
-                if not line[i]:
+                if line[i] <= 0:
                     continue
                 for last in range(1, MOST_LINES + 1):
                     line[i] = <int32_t>last
@@ -426,22 +448,45 @@ cdef class NestedSlices:
         if failed:
             raise MemoryError("too many slices are open")
         self._count += count
-        return result, crossed[0], crossed[1]
+        return result, crossed[0], crossed[1], crossed[2]
 
     # An end closes the innermost slice that began as one. Complete ones inside that last longer do not nest there, nor
-    # do those around that are over; `crossed` counts those of this batch, and those that began before it.
+    # do those around that are over; `crossed` counts those of this batch, those that began before it, and of both those
+    # around one that lasts longer.
     cdef void _close(self, int32_t lane, int64_t at, int32_t* line, int64_t* crossed) noexcept nogil:
         cdef Lanes* held = &self._open
-        if find_open(held, lane, BEGIN, False) < 0:
-            return
         while held.entries[innermost(held, lane)].name != BEGIN:
             if held.entries[innermost(held, lane)].inside > at:
                 self._cross(innermost(held, lane), line, crossed)
             pop(held, lane)
         pop(held, lane)
         while innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].inside < at:
+            crossed[2] += is_innermost(held, lane, SPLIT)
             self._cross(innermost(held, lane), line, crossed)
             pop(held, lane)
+
+    # Complete slices that end before a time, and in which one is open, cross the end of that.
+    cdef void _cross_ended(self, int64_t until, int32_t* line, int64_t* crossed) noexcept nogil:
+        cdef Open* entry
+        cdef int32_t lane, number
+        cdef bint is_around
+        self._holding = 0
+        for lane in range(<int32_t>self._open.tops.count):
+            is_around = False
+            number = innermost(&self._open, lane)
+            for _ in range(DEEPEST):
+                if number < 0:
+                    break
+                entry = &self._open.entries[number]
+                if entry.name == SPLIT and is_around:
+                    if entry.inside < until:
+                        crossed[2] += 1
+                        self._cross(number, line, crossed)
+                        entry.name = STAYS
+                    else:
+                        self._holding += 1
+                is_around = is_around or entry.name == BEGIN
+                number = entry.below
 
     cdef void _cross(self, int32_t entry, int32_t* line, int64_t* crossed) noexcept nogil:
         cdef int64_t number = self._open.entries[entry].number - self._count
@@ -455,6 +500,10 @@ cdef class NestedSlices:
 cdef inline void pop_ended(Lanes* held, int32_t lane, int64_t at) noexcept nogil:
     while innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].inside <= at:
         pop(held, lane)
+
+
+cdef inline bint is_innermost(const Lanes* held, int32_t lane, int32_t step) noexcept nogil:
+    return innermost(held, lane) >= 0 and held.entries[innermost(held, lane)].name == step
 
 
 cdef inline bint fits(const Lanes* held, int32_t lane, int64_t end) noexcept nogil:

@@ -6,6 +6,7 @@ slices do not know stacks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -17,7 +18,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
 from converter.projection.passes.slices.open_slices import NestedSlices
 from converter.projection.passes.time_order import order_of
 
@@ -28,6 +29,8 @@ _STAYS: Final = 3
 _SPLIT: Final = 4
 #: More than the number of rows next to a track.
 _LINES: Final = 1 << 9
+_OUTLASTING: Final = "slices that last longer than the complete one around them: viewers of the source end them with it"
+_STRAY: Final = "ends of slices that have no begin, inside of complete slices"
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
@@ -42,6 +45,8 @@ class OverlappingSlices:
         #: By the index of a track of the source: its index here.
         self._numbers: list[int] = []
         self._added: dict[tuple[int, int, int], int] = {}
+        #: Positions in the batch of ends that close nothing.
+        self.strays = np.zeros(0, np.intp)
 
     def restart(self) -> None:
         """Start over with the first batch."""
@@ -55,13 +60,15 @@ class OverlappingSlices:
         durations: NDArray[np.int64],
         stays: NDArray[np.bool_],
         place: NDArray[np.intp] | None,
+        is_last: Callable[[], bool],
     ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Return the track of each event of a batch, and which of its complete slices are on an added one.
 
         The slices are those at the positions `at` in the batch; they have durations (-1: unknown), and stay complete or
         become a begin and an end. `place` has the new position of each event in the batch, or is None if they stay in
-        place.
+        place. `is_last` tells whether no batch follows.
         """
+        self.strays = np.zeros(0, np.intp)
         track = self._renumbered(batch)
         none = np.zeros(0, np.intp)
         self._any = self._any or len(at) > 0
@@ -77,15 +84,31 @@ class OverlappingSlices:
         ends = batch.ts[at] + durations
         # The sum has wrapped around past the end of time.
         end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
-        line, crossing, cut = self._nested.lines(
-            step, batch.thread, track, batch.ts, end, time_and_position(batch.ts, place)
+        line, crossing, cut, outlasting = self._nested.lines(
+            step, batch.thread, track, batch.ts, end, time_and_position(batch.ts, place), is_last
         )
+        self.strays = np.flatnonzero(line < 0)
+        if len(self.strays):
+            first = int(batch.ts[self.strays].min())
+            report = self._report
+            report.add(
+                LossKind.DROPPED,
+                _STRAY,
+                len(self.strays),
+                first,
+                LossClass.DETAIL,
+                aspect=Aspect.EVENTS,
+            )
         if cut:
             what = "ends of slices that cross another, which viewers end with it"
             self._report.add(LossKind.CHANGED, what, cut, int(batch.ts[0]))
         if crossing:
             what = "depth of slices that cross the end of another"
             self._report.add(LossKind.CHANGED, what, crossing, int(batch.ts[0]))
+        if outlasting:
+            first = int(batch.ts[0])
+            kinds = frozenset({Kind.SLICE_BEGIN})
+            self._report.add(LossKind.CHANGED, _OUTLASTING, outlasting, first, event_kinds=kinds)
         on_added_track = np.flatnonzero(
             (line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0))
         )

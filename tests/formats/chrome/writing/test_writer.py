@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from support.chrome_files import FEATURES, dump, event, load, written
 from support.strategies import batch_of
@@ -19,6 +20,7 @@ from converter.errors import UnsupportedError
 from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.json.value_text import reads_as_json
 from converter.formats.chrome.reading.reader import read
+from converter.formats.chrome.times import Scale
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field
@@ -361,3 +363,23 @@ def test_lists_that_readers_find_to_be_mixed_tell_themselves(own: bytes) -> None
         file = b'[{"ph":"i","ts":1,"args":{"a":%b}}]' % text
         (field,) = (one for one in load(file).event_classes[0].fields if one.name == "a")
         assert (field.type == JSON_TEXT) is reads_as_json(text) is (text == own)
+
+
+@pytest.mark.parametrize(
+    ("rate", "decimals"),
+    [
+        (10**6, 0),
+        (10**8, 2),
+        (24_000_000, 3),
+        (19_200_000, 3),
+        (32_768, 3),
+        (10**9, 3),
+        (2_400_000_000, 4),
+        (1, 0),
+    ],
+)
+def test_times_are_those_of_ticks_to_the_nanosecond(rate: int, decimals: int) -> None:
+    scale = Scale.of_rate(Fraction(rate))
+    assert scale.decimals == decimals
+    ticks = np.array([0, 1, 7, 10**9])
+    assert scale.from_file(scale.to_file(ticks)).tolist() == ticks.tolist()

@@ -1,6 +1,7 @@
 """Complete slices as begin and end: where the ends stand."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.small_traces import brief, event_class, events_of, projected, trace_of
@@ -270,3 +271,72 @@ def test_a_complete_slice_that_crosses_an_end_is_on_a_track_beside():
         a = ("a", 0, 8) if events[0][0] == 2 else ("a", 5, 18)
         x = ("x", 5, 15) if events[0][0] == 2 else ("x", 0, 10)
         assert shown_by_stacks(trace) == [a, x]
+
+
+def begin_at(ts, name):
+    return 2, ts, -1, 1, (name.encode(),)
+
+
+def end_at(ts):
+    return 3, ts, -1, 1, ()
+
+
+PAIRS = [*CLASSES, BEGIN, END]
+OUTLASTING = "slices that last longer than the complete one around them: viewers of the source end them with it"
+
+
+def as_pairs(*batches):
+    report = LossReport()
+    trace = begin_and_end(trace_of(PAIRS, *batches), report, 1000)
+    return shown_by_stacks(trace), {loss.what: loss.count for loss in report}
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_an_end_that_closes_nothing_does_not_close_a_complete_slice(cut):
+    events = [complete(0, "a", 9), end_at(3), end_at(4), instant(20, "i")]
+    shown, losses = as_pairs(events[:cut], events[cut:])
+    assert shown == [("a", 0, 9)]
+    # In a batch without complete slices, too.
+    assert losses["ends of slices that have no begin, inside of complete slices"] == 2
+    # Outside of one it closes nothing anywhere, and stays.
+    _, losses = as_pairs([complete(0, "a", 9), end_at(9), end_at(30)])
+    assert not any(what.startswith("ends of slices") for what in losses)
+
+
+@pytest.mark.parametrize("later", [[], [instant(40, "i")]])
+def test_a_slice_that_never_ends_does_not_take_the_end_of_the_one_around(later):
+    shown, losses = as_pairs([complete(0, "a", 10), begin_at(5, "open"), *later])
+    assert shown == [("a", 0, 10)]
+    assert losses[OUTLASTING] == 1
+
+
+def test_whether_a_slice_ends_may_be_known_in_the_next_batch():
+    first = [complete(0, "a", 10), begin_at(5, "b")]
+    shown, losses = as_pairs(first, [end_at(8), instant(20, "i")])
+    assert shown == [("a", 0, 10), ("b", 5, 8)]
+    assert OUTLASTING not in losses
+    _, losses = as_pairs(first, [instant(20, "i")])
+    assert losses[OUTLASTING] == 1
+
+
+def test_slices_out_of_order_that_touch_do_not_nest():
+    shown, _ = as_pairs([complete(20, "c", 2), complete(10, "b", 10), complete(5, "a", 5)])
+    assert shown == [("a", 5, 10), ("b", 10, 20), ("c", 20, 22)]
+    trace, _ = split([complete(20, "c", 0), complete(10, "b", 10)])
+    ends = [(ts, kind) for ts, kind, _, _ in sorted(events_of(trace), key=lambda one: one[0])]
+    assert ends == [
+        (10, Kind.SLICE_BEGIN),
+        (20, Kind.SLICE_END),
+        (20, Kind.SLICE_BEGIN),
+        (20, Kind.SLICE_END),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("durations", "begins"), [((0, 5), "ab"), ((5, 0), "ab"), ((2, 5), "ba"), ((0, 2, 5), "acb")]
+)
+def test_what_takes_no_time_is_not_inside_of_what_comes_later(durations, begins):
+    slices = [complete(3, name, dur) for name, dur in zip("abc", durations, strict=False)]
+    trace, _ = split(slices)
+    names = [fields["name"] for _, kind, _, fields in events_of(trace) if kind is Kind.SLICE_BEGIN]
+    assert names == list(begins)

@@ -1,10 +1,15 @@
 """Events of one time in Chrome JSON, whose viewers take ends first, then complete slices."""
 
-from support.fxt_files import event, start
+from support.fxt_files import event, opened, start
+from support.fxt_writer import Writer, number
+from support.small_traces import events_of
 from support.trace_processor import answer, errors, needs_trace_processor
 
 import converter
+from converter.formats.chrome.capabilities import capabilities
 from converter.formats.fxt.record_types import EventType as Event
+from converter.ir.collect import collect
+from converter.projection.project import project
 
 ARROWS = "select a.name, b.name from flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in"
 SLICES = "select name, ts, dur, depth from slice order by ts, name"
@@ -89,3 +94,22 @@ def test_what_viewers_draw_otherwise_is_a_loss(tmp_path):
         "flows at one time with ends or complete slices, which viewers take first": 1,
     }
     assert not shown_otherwise(converter.convert(source, tmp_path / "b.pftrace"))
+
+
+def test_an_end_with_arguments_is_part_of_a_slice_that_takes_no_time():
+    writer = Writer()
+    writer.begin(10, FROM, b"a", arguments=[number(b"n", 1)])
+    writer.begin(10, FROM, b"b", arguments=[number(b"n", 2), number(b"m", 3)])
+    writer.end(10, FROM, b"b", arguments=[number(b"n", 4)])
+    writer.end(10, FROM, b"a")
+    writer.begin(20, FROM, b"c")
+    writer.end(20, FROM, b"c", arguments=[number(b"k", 5)])
+    target, _ = project(opened(writer.bytes()), capabilities(""), "chrome")
+    found = [(one[1].name, one[3]) for one in events_of(collect(target))]
+    assert [kind for kind, _ in found] == ["SLICE_COMPLETE"] * 3
+    held = [{key: fields.get(key) for key in ("n", "m", "n#2", "k")} for _, fields in found]
+    assert held == [
+        {"n": 1, "m": None, "n#2": None, "k": None},
+        {"n": 2, "m": 3, "n#2": 4, "k": None},
+        {"n": None, "m": None, "n#2": None, "k": 5},
+    ]

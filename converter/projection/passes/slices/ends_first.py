@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, take
+from converter.ir.display.text import unique_names
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
-from converter.ir.text import unique_names
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossClass, LossKind, LossReport

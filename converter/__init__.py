@@ -164,6 +164,10 @@ def _hook(module: str, name: str, needs: str = "") -> Callable[[], Callable[...,
     return find
 
 
+if TYPE_CHECKING:
+    #: The version of the distribution, such as "0.1.0".
+    __version__: str
+
 HOOKS.update(
     columns=_hook("converter.analysis.columns.collecting", "event_columns"),
     column_stream=_hook("converter.analysis.columns.collecting", "event_column_stream"),
@@ -182,6 +186,10 @@ HOOKS.update(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("traceconv")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_MODULE_OF[name]), name)

@@ -440,7 +440,7 @@ class Trace:
         self.source_batches = self.describe = self.check = None
         self.progress = self.seeking = self.leave_out = self.keep_records = None
 
-    def watch(self, passed: Callable[[int], None]) -> None:
+    def watch(self, passed: Callable[[int], object]) -> None:
         """Call `passed`, from now on, with the number of events of a pass that have been written, starting with 0."""
         make_batches, is_as_read = self.make_batches, self.is_as_read
 

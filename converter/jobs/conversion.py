@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast, get_args
 
 from converter import registry
-from converter.errors import StrictLossError, TraceWarning
+from converter.errors import (
+    OutputError,
+    StrictLossError,
+    TraceWarning,
+    UnknownFormatError,
+    UnsupportedError,
+)
 from converter.formats.table import format_read
 from converter.ir.trace import Trace
-from converter.jobs.reading import open_trace
+from converter.jobs.reading import open_merged
 from converter.jobs.transcription import transcribe
 from converter.projection.losses import LossClass, LossKind, LossReport
 from converter.storage.opening import SourceArgument
@@ -20,6 +28,10 @@ from converter.storage.outputs import open_sink
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
+#: The outputs that `write` accepts: a path or URL ("-": standard output), or a binary file object.
+OutputArgument = str | os.PathLike[str] | BinaryIO
+_COPIED_AT_ONCE: Final = 1 << 20
+
 #: Which losses to refuse: of what viewers show; also of what other readers find unchanged; or all.
 Strictness = Literal["shown", "kept", "all"]
 STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
@@ -27,25 +39,27 @@ STRICTNESS: tuple[Strictness, ...] = get_args(Strictness)
 
 def write(
     trace: Trace,
-    path: str | os.PathLike[str],
+    path: OutputArgument,
     format: str | None = None,
     *,
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
-    source: str | os.PathLike[str] | None = None,
+    source: str | os.PathLike[str] | Sequence[str] | None = None,
 ) -> LossReport:
-    """Write a trace to a file or directory, or to standard output ("-").
+    """Write a trace to a file or directory, to a binary file object, or to standard output ("-").
 
     Args:
         trace: any trace; its batches are read once.
-        path: the output, a local path or a URL; it appears whole or not at all.
+        path: the output, a local path or a URL; it appears whole or not at all. A file object (`io.BytesIO`, a file
+            open for writing) receives all of it at the end, if nothing went wrong, and stays open.
         format: the name of a format, "name+variant" for a variant of it; found by the suffix of `path` when None.
+            A file object has none.
         force: replace what exists.
         strict: refuse to lose what a viewer of the output would show ("shown", True), that or what other readers of it
             would find ("kept"), or anything ("all"), and what is left of damaged input.
         lossless: also embed the original trace in the output, so that reading the output restores it.
-        source: the input, which is never replaced.
+        source: the input, or the paths of several, which are never replaced.
 
     Returns:
         The losses: everything that did not fit.
@@ -60,6 +74,10 @@ def write(
 
     """
     check_strictness(strict)
+    if not isinstance(path, str | os.PathLike):
+        return _write_to_file_object(
+            trace, path, format, strict=strict, lossless=lossless, source=source
+        )
     target, variant = registry.target_format(path, format)
     with open_sink(
         path,
@@ -73,9 +91,46 @@ def write(
     return report
 
 
+def _write_to_file_object(
+    trace: Trace,
+    file: BinaryIO,
+    format: str | None,
+    *,
+    strict: bool | Strictness,
+    lossless: bool,
+    source: str | os.PathLike[str] | Sequence[str] | None,
+) -> LossReport:
+    """Write a trace to a temporary file, which is copied once it is whole."""
+    if not hasattr(file, "write"):
+        raise TypeError(f"neither a path nor a file object: {file!r}")
+    if format is None:
+        raise UnknownFormatError("a file object has no suffix: name the format", path=_name(file))
+    target, variant = registry.target_format("-", format)
+    if target.is_directory(variant):
+        raise UnsupportedError(
+            "this format is a directory: write it to a path that ends in .tar, and pass on that file",
+            format=target.name,
+        )
+    with tempfile.TemporaryDirectory(prefix="traceconv-") as folder:
+        path = os.path.join(folder, "output")
+        report = write(trace, path, format, strict=strict, lossless=lossless, source=source)
+        try:
+            with open(path, "rb") as made:
+                shutil.copyfileobj(made, file, _COPIED_AT_ONCE)
+        except TypeError as error:
+            raise TypeError("the file object is of text: open it in binary mode (wb)") from error
+        except OSError as error:
+            raise OutputError(str(error), path=_name(file)) from error
+    return report
+
+
+def _name(file: BinaryIO) -> str:
+    return str(getattr(file, "name", "<file object>"))
+
+
 def convert(
-    source: SourceArgument,
-    target: str | os.PathLike[str],
+    source: SourceArgument | Sequence[SourceArgument],
+    target: OutputArgument,
     *,
     source_format: str | None = None,
     target_format: str | None = None,
@@ -86,11 +141,12 @@ def convert(
     strict: bool | Strictness = False,
     lossless: bool = False,
     on_warning: Callable[[TraceWarning], object] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> LossReport:
     """Convert an input, or the part of it that a selection wants, to a file.
 
     Args:
-        source: as `open_trace` accepts it.
+        source: as `open_trace` accepts it; a list of several is merged (`merge`).
         target: the output: the `path` of `write`.
         source_format: the `format` of `open_trace`.
         target_format: the `format` of `write`.
@@ -101,6 +157,7 @@ def convert(
         strict: as `write` accepts it.
         lossless: as `write` accepts it.
         on_warning: called, at the end, for all damage in the input that was skipped.
+        progress: called with the number of events that are written so far, from time to time.
 
     Returns:
         The losses: everything that did not fit.
@@ -109,11 +166,16 @@ def convert(
         Exception: whatever `open_trace` and `write` raise.
 
     """
-    path = source if isinstance(source, str | os.PathLike) else None
+    sources: list[SourceArgument] = (
+        [*source] if isinstance(source, list | tuple) else [cast("SourceArgument", source)]
+    )
+    paths = [os.fspath(one) for one in sources if isinstance(one, str | os.PathLike)]
     with (
-        open_trace(source, source_format, options, selection, limits) as trace,
+        open_merged(sources, source_format, options, selection=selection, limits=limits) as trace,
         reporting_warnings(trace, on_warning),
     ):
+        if progress is not None:
+            trace.watch(progress)
         return write(
             trace,
             target,
@@ -121,7 +183,7 @@ def convert(
             force=force,
             strict=strict,
             lossless=lossless,
-            source=path,
+            source=paths,
         )
 
 

@@ -24,7 +24,7 @@ def test_a_file_object_receives_what_a_file_would(format, tmp_path):
     before, written = (tmp_path / "file").read_bytes().split(b"before", 1)
     assert before == b""
     assert not converter.diff(written, memory.getvalue())
-    assert converter.read(memory.getvalue()).format == format
+    assert converter.detect(memory.getvalue()).name == format
 
 
 def test_a_file_object_receives_nothing_if_something_is_wrong():

@@ -61,7 +61,7 @@ def _is_identity(value: Any) -> bool:
     return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
-#: What members have to be. The name of the event that is said again takes back what was said before, whatever it is.
+#: What members have to be. A repeated name of the event replaces the one before, whatever it is.
 _FITS: dict[str, Callable[[Any], bool]] = {
     "args": lambda value: isinstance(value, dict),
     "pid": _is_identity,
@@ -241,7 +241,7 @@ class Tables:
             # The table holds only the last name.
             self._sidecar().setdefault("metadata", []).append(rest)
         is_plain = event.keys() == plain and event["ph"] == Phase.METADATA
-        is_plain &= event.said_once and arguments.said_once
+        is_plain &= all(getattr(one, "said_once", True) for one in (event, arguments))
         return is_plain and len(arguments) <= 1
 
     def text_of(self, number: int) -> str:

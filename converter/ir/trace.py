@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
 
 from converter.errors import ClosedError, TraceWarning
 from converter.ir.display.trace_event import TraceEvent
@@ -234,6 +237,13 @@ class Trace:
     #: Asks the reader to keep the records of events, which the same format's writer copies into parts of the trace.
     keep_records: Callable[[], None] | None = None
 
+    #: What is closed with the trace: the input that it was opened from.
+    _opened: ExitStack | None = field(default=None, init=False, repr=False, compare=False)
+    #: What holds in a ``with`` statement of the trace.
+    _contexts: tuple[AbstractContextManager[None], ...] = field(
+        default=(), init=False, repr=False, compare=False
+    )
+
     def batches(self) -> Iterator[Batch]:
         """Decode batch after batch, in stream order.
 
@@ -431,14 +441,47 @@ class Trace:
         return html_table("Trace", ("", "so far"), rows)
 
     def close(self) -> None:
-        """Let go of what makes the batches: iterating is a ValueError from now on, tables stay.
+        """Close the input, and let go of what makes the batches: iterating is a ValueError from now on, tables stay.
 
         A reader and its trace refer to each other. Without this the reader's buffers, which may be large, would stay
         until Python looks for such cycles.
         """
+        opened, self._opened = self._opened, None
         self.make_batches = _closed
         self.source_batches = self.describe = self.check = None
         self.progress = self.seeking = self.leave_out = self.keep_records = None
+        if opened is not None:
+            opened.close()
+
+    def keep_open(self, opened: ExitStack, *contexts: AbstractContextManager[None]) -> None:
+        """Close what was `opened` for the trace when the trace is closed; `contexts` hold in its ``with`` statement."""
+        self._opened = opened
+        self._contexts = contexts
+
+    def __enter__(self) -> Self:
+        """Close the trace, and the input that it was opened from, when the ``with`` statement ends."""
+        contexts, self._contexts = self._contexts, ()
+        if self._opened is not None:
+            for context in contexts:
+                self._opened.enter_context(context)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        opened, self._opened = self._opened, None
+        self.close()
+        if opened is not None:
+            opened.__exit__(kind, error, traceback)
+
+    def __del__(self) -> None:
+        # What __init__ has not come to is not there.
+        if getattr(self, "_opened", None) is not None:
+            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
+            self.close()
 
     def watch(self, passed: Callable[[int], object]) -> None:
         """Call `passed`, from now on, with the number of events of a pass that have been written, starting with 0."""

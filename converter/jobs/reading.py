@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -54,15 +54,17 @@ def detect(source: SourceArgument) -> Format:
         return registry.detect(opened)
 
 
-@contextmanager
 def open_trace(
     source: SourceArgument,
     format: str | None = None,
     options: Mapping[str, str] | None = None,
     selection: Selection | None = None,
     limits: Mapping[str, int | str] | None = None,
-) -> Iterator[Trace]:
-    """Open the trace of an input for streaming; the input is closed when the context ends.
+) -> Trace:
+    """Open the trace of an input for streaming.
+
+    The input is closed with the trace: at the end of a ``with`` statement, or by `Trace.close`. A trace that is
+    forgotten without that is closed with a ResourceWarning.
 
     Args:
         source: as `detect` accepts it; compression is removed. The traces of a folder or archive with several are
@@ -80,11 +82,9 @@ def open_trace(
         ValueError: there is no such limit, or it cannot have this value.
 
     """
-    with open_merged([source], format, options, selection=selection, limits=limits) as trace:
-        yield trace
+    return open_merged([source], format, options, selection=selection, limits=limits)
 
 
-@contextmanager
 def open_merged(
     sources: Sequence[SourceArgument],
     format: str | None = None,
@@ -96,8 +96,10 @@ def open_merged(
     selection: Selection | None = None,
     limits: Mapping[str, int | str] | None = None,
     looked_through: Callable[[Trace], None] | None = None,
-) -> Iterator[Trace]:
+) -> Trace:
     """Open several inputs as one trace for streaming: a `MergedTrace`, or the trace of a single input.
+
+    They are closed with the trace, as that of `open_trace`.
 
     Args:
         sources: each as `open_trace` accepts it; a folder or archive that is not a trace means everything in it.
@@ -117,10 +119,11 @@ def open_merged(
         TraceError: an input cannot be read, or is damaged before its first usable event.
 
     """
-    with ExitStack() as stack:
-        stack.enter_context(limited(limits))
+    contexts: list[AbstractContextManager[None]] = [limited(limits)]
+    with limited(limits), ExitStack() as stack:
         inputs: list[tuple[str, Trace]] = []
         left_out: list[TraceWarning] = []
+        only: Source | None = None
         for source in sources:
             with guarded():
                 opened = stack.enter_context(open_source(source))
@@ -128,13 +131,20 @@ def open_merged(
                 inputs += _traces_in(opened, format, options, stack, left_out)
             if len(sources) == 1:
                 # Later errors are about this input, too; of several inputs, each names its own.
-                stack.enter_context(_attach_name(opened))
+                only = opened
+                contexts.append(_attach_name(opened))
         if looked_through is not None and len(inputs) > 1:
             for _, one in inputs:
                 looked_through(one)
-        with guarded():
-            trace = _merged(inputs, left_out, offsets=offsets, align=align, machines=machines)
-        yield trace if selection is None else _part(trace, selection)
+        with nullcontext() if only is None else _attach_name(only):
+            with guarded():
+                trace = _merged(inputs, left_out, offsets=offsets, align=align, machines=machines)
+            if selection is not None:
+                trace = _part(trace, selection)
+        if only is not None:
+            _replace_batches(trace, partial(_named_batches, trace.make_batches, only))
+        trace.keep_open(stack.pop_all(), *contexts)
+        return trace
 
 
 def read(
@@ -312,12 +322,22 @@ def _traces_in(
 def _keep_limits(trace: Trace) -> None:
     """Apply the limits of this context whenever batches are read, whatever else is opened by then."""
     values = changed_limits()
-    if not values:
-        return
-    make_batches, is_as_read = trace.make_batches, trace.is_as_read
-    trace.make_batches = partial(iterated, make_batches, values)
+    if values:
+        _replace_batches(trace, partial(iterated, trace.make_batches, values))
+
+
+def _replace_batches(trace: Trace, make_batches: Callable[[], Iterator[Batch]]) -> None:
+    """Set what makes the batches; it makes the same ones as before."""
+    is_as_read = trace.is_as_read
+    trace.make_batches = make_batches
     if is_as_read:
-        trace.source_batches = trace.make_batches
+        trace.source_batches = make_batches
+
+
+def _named_batches(make_batches: Callable[[], Iterator[Batch]], source: Source) -> Iterator[Batch]:
+    """Yield batches; errors that name no file name the source."""
+    with _attach_name(source):
+        yield from make_batches()
 
 
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:

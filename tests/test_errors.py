@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import converter
 from converter import errors
 from converter.errors import (
     OutputError,
@@ -135,12 +136,12 @@ def test_warnings_are_values():
 
 
 def test_warnings_are_only_added_by_note():
-    root = Path(errors.__file__).parent
+    root = Path(converter.__file__).parent
     changed = re.compile(r"warnings(\.(append|extend|insert)\(| \+=)")
     found = [
         f"{path.relative_to(root)}: {line}"
         for path in sorted(root.rglob("*.py"))
-        if path.name != "errors.py"
+        if path != Path(errors.__file__)
         for line in path.read_text().splitlines()
         if changed.search(line)
     ]

@@ -27,9 +27,8 @@ def test_a_with_statement_closes_it():
 
 
 def test_one_that_is_forgotten_is_closed_with_a_warning():
-    trace = converter.open_trace(KERNEL)
+    converter.open_trace(KERNEL)
     with pytest.warns(ResourceWarning, match="<Trace trace_cmd.*was not closed"):
-        del trace
         gc.collect()
 
 

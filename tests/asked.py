@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
+from support.losses import line_of  # noqa: E402 - the path is set above
 from support.trace_processor import printed  # noqa: E402 - the path is set above
 
 import converter  # noqa: E402
@@ -33,26 +34,26 @@ _TIMELINE = (
 #: What is in a query, and in a line that names what the query asks for.
 RULES = (
     # The timeline travels as marks, which are text: what is beside names and values is lost, or arguments of marks.
-    (_TIMELINE, r"(slice|instant|counter|async|flow|state|object)\w* as (mark|typed)"),
-    (_TIMELINE, r"'category' of|\bflow_ids|arrows|tracks as threads|ends of slices"),
+    (_TIMELINE, r"^event-as .*shown=(marker|tracepoint)"),
+    (_TIMELINE, r"field=category|field=\w*flow_ids|^arrow|^track-as-thread|^slice-end-"),
     (
         r"track|process|thread|chrome|order",
-        r"track_descriptor\.\w+|(process|thread)_descriptor\.\w+",
+        r"name=(track|process|thread)_descriptor\.\w+",
     ),
-    (r"process|thread", r"process_tree\.\w+ of|process_tree: names"),
-    (r"process|thread|sched|comm", r"'(next_|prev_|)comm' of .* to 15 bytes"),
+    (r"process|thread", r"name=process_tree"),
+    (r"process|thread|sched|comm", r"^text-cut .*field=(next_|prev_|)comm"),
     # Tables of packets that no kind of event stands for.
-    (r"\bfrom\b|\bjoin\b|\bselect\b", r"^native records of perfetto"),
-    (r"sample|callstack|profil|stack|frame", r"\bsample as|frames"),
+    (r"\bfrom\b|\bjoin\b|\bselect\b", r"^native-(dropped|unshown) "),
+    (r"sample|callstack|profil|stack|frame", r"^event-as event=sample|frames"),
     # A track event with a message is a log entry as well.
-    (r"log", r"\blog as|'track_event' of"),
-    (r"ftrace|thread_state|blocked|symbol", r"names of functions in"),
-    (r"sched|thread_state|ftrace", r"are hidden\) of perfetto"),
+    (r"log", r"^event-as event=log|field=track_event"),
+    (r"ftrace|thread_state|blocked|symbol", r"^function-names "),
+    (r"sched|thread_state|ftrace", r"^hidden-event-unhidden "),
     # What is said of the recording and of the computer.
-    (r"stats|metadata|traced|clone|trigger", r"\(bookkeeping\)"),
-    (r"metadata|diagnostic|trace_config", r"native data of perfetto \(.*(trace_\w+)"),
-    (r"metadata|cpu|system|machine", r"system_info|machine_id|facts about the machine"),
-    (r"clock|abs_time|to_monotonic|to_realtime", r"clock_snapshot|wall-clock time"),
+    (r"stats|metadata|traced|clone|trigger", r"^recording-record-dropped "),
+    (r"metadata|diagnostic|trace_config", r"^native-data .*name=trace_\w+"),
+    (r"metadata|cpu|system|machine", r"system_info|machine_id|^environment "),
+    (r"clock|abs_time|to_monotonic|to_realtime", r"clock_snapshot|^wall-clock-"),
 )
 
 
@@ -85,7 +86,7 @@ def answers(folder: Path, suffix: str) -> Iterator[Answer]:
             there, back = (Path(scratch, trace).with_suffix(end) for end in (suffix, ".pftrace"))
             losses = [*converter.convert(folder / "traces" / trace, there, force=True)]
             losses += converter.convert(there, back, force=True)
-            made[trace] = (back, [loss.what for loss in losses])
+            made[trace] = (back, list(map(line_of, losses)))
 
         def judged(case: dict[str, str]) -> Answer:
             back, lines = made[case["trace"]]

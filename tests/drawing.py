@@ -29,7 +29,7 @@ from converter.projection.losses import Loss, LossReport  # noqa: E402
 
 #: Slices that cross the end of another are on tracks beside it, where nothing is around them, and some come in another
 #: order at one time.
-DEPTH_LOSS = "depth of slices"
+DEPTH_LOSSES = {"slice-depth-changed", "depth-at-shared-time"}
 #: What importers say that leave them out.
 CROSSING = "slice_drop_overlapping_complete_event"
 
@@ -114,7 +114,7 @@ def differences(
         path = folder / f"{number}.{target}"
         losses = (grammar.again if target.startswith("again") else rewritten)(source, path)
         excused = frozenset[str]().union(*map(grammar.excused, losses))
-        deep = CROSSING in faults or any(loss.what.startswith(DEPTH_LOSS) for loss in losses)
+        deep = CROSSING in faults or any(loss.code in DEPTH_LOSSES for loss in losses)
         try:
             after = shown(path, grammar)
         except AssertionError as error:

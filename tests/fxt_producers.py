@@ -63,14 +63,13 @@ def _comparable(name: str, row: list[Any]) -> list[Any] | None:
     return draw_fxt._comparable(name, row)
 
 
-#: What losses without kinds of events touch, by the begin of their sentence.
-_TOUCHED = {"wakeups of threads that run, wait already": frozenset({"sched", "states"})}
+#: What losses without kinds of events touch, by code.
+_TOUCHED = {"wakeup-again": frozenset({"sched", "states"})}
 
 
 def _excused(loss: Loss) -> frozenset[str]:
-    for begin, tables in _TOUCHED.items():
-        if loss.what.startswith(begin):
-            return tables
+    if loss.code in _TOUCHED:
+        return _TOUCHED[loss.code]
     return touched(loss) & QUERIES.keys() if loss.event_kinds else frozenset()
 
 

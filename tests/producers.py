@@ -26,7 +26,7 @@ from drawing import Grammar, differences
 from support.trace_processor_versions import Feature, shows
 from viewers.test_pairs import touched
 
-from converter.projection.losses import Aspect, Loss, LossClass
+from converter.projection.losses import Loss, LossClass
 
 Events = Iterator[dict[str, Any]]
 Producer = Callable[["Draw"], Events]
@@ -495,15 +495,22 @@ QUERIES = {
     ),
     "processes": ("pid, name", "process where pid < 999 and pid and name <> ''"),
 }
-#: Aspects of losses that touch the arguments of slices alone.
-_OF_ARGUMENTS = {Aspect.TEXTS, Aspect.STRUCTURE, Aspect.TYPES, Aspect.RENAMED_FIELDS}
+#: Losses that touch the arguments of slices alone.
+_OF_ARGUMENTS = {
+    "argument-name-shown-as",
+    "field-as-text",
+    "field-renamed",
+    "field-type",
+    "nested-fields",
+    "optional-fields",
+}
 
 
 def excused(loss: Loss, queries: Collection[str]) -> frozenset[str]:
     """The queries whose rows a loss names."""
-    if loss.aspect in _OF_ARGUMENTS or "of arguments as" in loss.what:
+    if loss.code in _OF_ARGUMENTS:
         return frozenset({"arguments"})
-    if loss.what.endswith("in instants"):
+    if loss.code == "counter-arguments-in-instants":
         return frozenset({"slices"})
     found = touched(loss) if loss.event_kinds else frozenset()
     if loss.loss_class is not LossClass.SHOWN:

@@ -21,7 +21,8 @@ from converter.formats.table import format_read
 from converter.ir.trace import Trace
 from converter.jobs.reading import open_merged
 from converter.jobs.transcription import transcribe
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.loss_groups import grouped
+from converter.projection.losses import LossClass, LossReport
 from converter.storage.opening import SourceArgument
 from converter.storage.outputs import open_sink
 
@@ -231,7 +232,7 @@ def _not_restored(trace: Trace) -> LossReport:
     if source is not None:
         text = trace.sidecar.get(source.name, {}).get("left_behind")
         if text is not None:
-            report.add(LossKind.DROPPED, text)
+            report.add("file-layout", part=text)
     if isinstance(trace, MergedTrace):
         report.include(trace.losses)
     return report
@@ -247,10 +248,10 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
         "kept": ((LossClass.SHOWN, LossClass.KEPT), "no loss but of details"),
         "all": (tuple(LossClass), "no loss"),
     }[level or "shown"]
-    losses = [loss for one in refused for loss in report.of_class(one)]
+    losses = grouped(loss for one in refused for loss in report.of_class(one))
     if losses:
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
         raise StrictLossError(
-            f"not everything fits: {losses[0]}{more}; strict allows {tolerated} "
+            f"not everything fits: {losses[0].sentence()}{more}; strict allows {tolerated} "
             "(--dry-run -v lists all, --lossless keeps all)"
         )

@@ -13,7 +13,7 @@ from converter import registry
 from converter.formats.descriptor import Format
 from converter.ir.trace import Trace
 from converter.merging.merged_trace import MergedTrace
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.storage.pool.ahead import in_order
 from converter.storage.sink import Sink
 
@@ -83,8 +83,7 @@ def without_files(trace: Trace, report: LossReport) -> Trace:
     if trace.is_as_read and any(
         one.has_portable for one in registry.FORMATS if one.name == trace.format
     ):
-        text = f"bytes of the files of {trace.format} besides its events (--lossless keeps them)"
-        report.add(LossKind.DROPPED, text, loss_class=LossClass.DETAIL)
+        report.add("file-bytes")
     return replace(trace, source_batches=None)
 
 

@@ -24,9 +24,9 @@ from converter.merging.machines import host_recordings, ids_of, machine_names, m
 from converter.merging.merged_trace import MERGED, MergedInput, MergedTrace
 from converter.merging.survey import survey
 from converter.merging.tables import MergedTables, Source
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.metadata import LeftBehind
-from converter.projection.passes.clock_rates import at_rate
+from converter.projection.passes.clock_rates import at_rate, rate_text
 
 _SECOND: Final = 1_000_000_000
 #: Times have 64 bits.
@@ -200,8 +200,7 @@ class _Merging:
             far = [one for one in range(len(self._clocked)) if not self._fits(one, rate)]
             if not far:
                 if rate != finest:
-                    what = f"times of {float(finest):g} ticks a second as nanoseconds"
-                    self._losses.add(LossKind.CHANGED, what)
+                    self._losses.add("times-rounded", rate=rate_text(finest))
                 return rate
         raise UnsupportedError(
             f"the times of {self._names[far[0]]} are too far from the others' for 64 bits; "
@@ -227,11 +226,11 @@ class _Merging:
         if self._rate is None or own == self._rate or not self._clocked[number].survey.events:
             return trace
         if own is None:
-            self._losses.add(LossKind.CHANGED, f"clock of unknown rate of {name} as nanoseconds")
+            self._losses.add("merge-clock-unknown", input=name)
             own = Fraction(_SECOND)
         elif (self._rate / own).denominator != 1:
-            what = f"times of {name}, of {float(own):g} ticks a second, rounded down to those of {float(self._rate):g}"
-            self._losses.add(LossKind.CHANGED, what)
+            was, shown = rate_text(own), rate_text(self._rate)
+            self._losses.add("merge-times-rounded", input=name, was=was, shown=shown)
         return at_rate(trace, self._rate, own)
 
     # The tables
@@ -302,13 +301,11 @@ class _Merging:
 
     def _lose_numbers(self) -> None:
         for machine in dict.fromkeys(self._machines):
+            of = machine.name or "inputs without a host name"
             if machine.ids:
-                of = f"machine {machine.name!r}" if machine.name else "inputs that name no machine"
-                what = f"ids of processes and threads of {of}, as {machine.ids:,} more"
-                self._losses.add(LossKind.CHANGED, what)
+                self._losses.add("merge-ids-moved", machine=of, by=machine.ids)
             if machine.cpus:
-                of = f"machine {machine.name!r}" if machine.name else "inputs that name no machine"
-                self._losses.add(LossKind.CHANGED, f"CPUs of {of}, from {machine.cpus} on")
+                self._losses.add("merge-cpus-moved", machine=of, first=machine.cpus)
 
     # Reading
 

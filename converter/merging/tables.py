@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.ir.events import EventClass
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
 from converter.merging.machines import Machine
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 
 #: The number of characters of a thread's name that Linux keeps (TASK_COMM_LEN without its NUL).
 _COMM: int = 15
@@ -127,19 +127,17 @@ class MergedTables:
             if known.parent_pid is None:
                 known.parent_pid = parent
             elif known.parent_pid != parent:
-                self._lose(source, known, f"parent {parent}")
+                self._losses.add(
+                    "merge-parent-differs", parent=str(parent), pid=known.pid, input=source.name
+                )
         if not known.command_line:
             known.command_line = process.command_line
         elif process.command_line not in ((), known.command_line):
-            self._lose(source, known, "command line")
+            self._losses.add("merge-command-line-differs", pid=known.pid, input=source.name)
         self._name(source, known, process.name, ("process", number))
         if not process.name:
             source.unnamed.add(("process", len(source.processes)))
         return number
-
-    def _lose(self, source: Source, process: Process, what: str) -> None:
-        what = f"{what} of process {process.pid} in {source.name}: another input says otherwise"
-        self._losses.add(LossKind.CHANGED, what)
 
     def _thread(self, source: Source, thread: Thread) -> int:
         process = source.processes[thread.process]
@@ -185,7 +183,7 @@ class MergedTables:
         if not _same_name(chosen, other):
             id = task.pid if isinstance(task, Process) else task.tid
             self._losses.add(
-                LossKind.CHANGED, f"name {other!r} of {key[0]} {id} in {whose}: it is {chosen!r}"
+                "merge-name-differs", what=key[0], id=id, shown=chosen, name=other, input=whose
             )
 
     # Tracks

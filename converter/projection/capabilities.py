@@ -16,7 +16,8 @@ from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.engine.partitions import Partition, Place, Thunk
-from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
+from converter.projection.loss_codes.entry import Value
+from converter.projection.losses import LossClass, PlannedLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -230,17 +231,30 @@ class Projection(Protocol):
 
     def lose(
         self,
-        kind: LossKind,
-        what: str,
+        code: str,
         partition: Partition,
         count: int | None = None,
+        *,
+        rows: NDArray[np.bool_] | None = None,
         loss_class: LossClass | None = None,
-        aspect: Aspect | None = None,
+        **parameters: Value,
     ) -> None:
-        """Count a loss at the rows of `partition` (at `count` of them when given)."""
+        """Count a loss at the rows of `partition` (at `count` of them if given, at those where `rows` is True).
+
+        Args:
+            code: of the table (`loss_codes`).
+            partition: the events.
+            count: the number of those with the loss.
+            rows: the events with the loss, which gives the report a better example than their number.
+            loss_class: the users that it affects; by default, as the table says.
+            parameters: of the code's sentence. The name of the event in the source need not be given.
+        """
 
     def lose_planned(self, losses: PlannedLosses, partition: Partition) -> None:
         """Count losses that are the same of all events of a class, at the rows of `partition`."""
+
+    def own_class(self, partition: Partition) -> EventClass:
+        """Return the class that the rows of a partition, of which there are some, have in the source."""
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Return True if events of a class that passes `test` have occurred so far, including this batch."""

@@ -7,170 +7,203 @@ own. A report without entries means that reading the output back gives the same 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum, unique
+from fractions import Fraction
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
-from converter.ir.kinds import Kind
+from numpy.typing import NDArray
+
+from converter.ir.columns import value
+from converter.ir.events import Batch
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Thread, Trace
 from converter.projection.engine.planned import LossTally
+from converter.projection.loss_codes import LOSS_CODES
+from converter.projection.loss_codes.entry import Extent, LossClass, LossCode, LossKind, Value
+from converter.projection.loss_codes.names import event_name
+from converter.projection.loss_codes.sentences import sentence_of
+
+__all__ = ["Example", "Extent", "Loss", "LossClass", "LossCode", "LossKind", "LossReport"]
+
+#: The names and values of the parameters of a loss, in the order of the names.
+Parameters = tuple[tuple[str, Value], ...]
 
 
-@unique
-class LossKind(StrEnum):
-    """The way in which something did not fit."""
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An event with a loss, the first one.
 
-    #: Not in the output at all.
-    DROPPED = "dropped"
-    #: Cut to a limit of the format.
-    TRUNCATED = "truncated"
-    #: In the output with another value (bytes that are not UTF-8, a time that is not representable).
-    CHANGED = "changed"
-    #: All values are in the output, as another kind of event or another structure.
-    LOWERED = "lowered"
-    #: The value is in the output, its declared type (width, labels, unit, style) is not.
-    RETYPED = "retyped"
-    #: In the output with its value and type, where the format's viewers do not look.
-    UNSHOWN = "unshown"
-
-
-@unique
-class LossClass(StrEnum):
-    """The users that a loss affects."""
-
-    #: Users who open the output in a viewer: it is missing there, or different.
-    SHOWN = "shown"
-    #: Other programs that read the output: they find it in another representation, or somewhere that viewers do not
-    #: show.
-    KEPT = "kept"
-    #: Only the tools of the source's format: declared types, native data, names that nothing shows.
-    DETAIL = "detail"
-
-
-@unique
-class Aspect(StrEnum):
-    """The aspect of a trace that a group of losses is about, if they occur once per field or class: summaries combine
-    them.
+    `ts` is its time in nanoseconds of the trace's clock, `cpu` and `thread` are None for an event that has none,
+    `event` is its name.
     """
 
-    #: Whole events.
-    EVENTS = "events"
-    #: Events that are represented by another kind: an instant for a tracepoint, a slice for an interrupt.
-    FORMS = "events in another form"
-    FLOWS = "arrows between slices"
-    RENAMED_CLASSES = "names of events: the format has its own"
-    RENAMED_FIELDS = "names of fields: the format allows fewer characters"
-    TEXTS = "fields as text"
-    TYPES = "declared types of fields (their values are kept)"
-    UNITS = "units of fields"
-    ROLES = "meanings of fields"
-    LAYOUT = "order of fields, and which are empty for want of one"
-    FIELD_NAMES = "the source's names of fields"
-    CLASS_NAMES = "the source's names of events"
-    STRUCTURE = "nesting of fields (their values are kept)"
-    NATIVE = "settings and metadata of the recorder"
+    ts: int
+    cpu: int | None
+    thread: Thread | None
+    event: str
 
-
-#: For losses that are counted without a class.
-_CLASS_OF_KIND: Final = {
-    LossKind.DROPPED: LossClass.SHOWN,
-    LossKind.TRUNCATED: LossClass.SHOWN,
-    LossKind.CHANGED: LossClass.SHOWN,
-    LossKind.LOWERED: LossClass.KEPT,
-    LossKind.RETYPED: LossClass.DETAIL,
-    LossKind.UNSHOWN: LossClass.SHOWN,
-}
+    def __str__(self) -> str:
+        where = [] if self.cpu is None else [f"CPU {self.cpu}"]
+        if self.thread is not None:
+            name, tid = self.thread.name, self.thread.tid
+            where.append(f"{name} ({tid})" if name else f"thread {tid}")
+        seconds, rest = divmod(abs(self.ts), _SECOND)
+        sign = "-" if self.ts < 0 else ""
+        return ", ".join([f"{self.event} at {sign}{seconds}.{rest:09} s", *where])
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One kind of loss: its `count`, and the time of the first, `first_ts` (ticks of the trace's clock; None for
-    metadata).
+    """One loss: its `code`, the number of events or other things with it, and the time of the first, `first_ts` (ticks
+    of the trace's clock; None for metadata).
 
     `event_kinds` are the kinds of the affected events; empty for losses of the trace, or of events regardless of kind.
     """
 
-    kind: LossKind
-    what: str
+    code: str
     count: int
     first_ts: int | None = None
     loss_class: LossClass = LossClass.SHOWN
-    aspect: Aspect | None = None
+    parameters: Parameters = ()
     event_kinds: frozenset[Kind] = frozenset()
+    example: Example | None = field(default=None, compare=False)
+
+    @property
+    def entry(self) -> LossCode:
+        """The entry of its code in the table."""
+        return LOSS_CODES[self.code]
+
+    @property
+    def kind(self) -> LossKind:
+        """The way in which it did not fit."""
+        return self.entry.kind
+
+    @property
+    def sentence(self) -> str:
+        """The sentence about the events with the loss."""
+        return sentence_of(self.entry, [(dict(self.parameters), self.count)])
+
+    @property
+    def remedy(self) -> str:
+        """The option that keeps it."""
+        from converter.projection.loss_codes.remedies import remedy_of
+
+        return remedy_of(self.code)
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.what} ({self.count:,})"
+        return self.sentence
 
 
-#: The key that losses are summed by, and the sum: count, first time, and kinds of events.
-_Key = tuple[LossKind, str, LossClass, Aspect | None]
-_Sum = tuple[int, int | None, frozenset[Kind]]
-_NOTHING: Final[_Sum] = (0, None, frozenset())
+#: The key that losses are summed by, and the sum: count, first time, kinds of events, and the first event.
+_Key = tuple[str, LossClass | None, Parameters]
+_Sum = tuple[int, int | None, frozenset[Kind], Example | None]
+_NOTHING: Final[_Sum] = (0, None, frozenset(), None)
 
 
 #: The number of losses that a notebook shows.
 _LISTED: Final = 20
+_SECOND: Final = 10**9
 
-#: The losses of one class at each of its events.
-PlannedLosses = tuple[tuple[LossKind, str, LossClass | None, Aspect | None], ...]
+#: A loss of a class at each of its events: code, class of the loss (None: as the table says), parameters.
+PlannedLoss = tuple[str, LossClass | None, Parameters]
+PlannedLosses = tuple[PlannedLoss, ...]
+#: A tally of losses with the name of their events, and the losses without it, which it keeps alive.
+_Repeated = tuple[LossTally, PlannedLosses]
+
+
+def parameters_of(parameters: Mapping[str, Value]) -> Parameters:
+    """Return parameters as they are compared."""
+    return tuple(sorted(parameters.items()))
 
 
 @dataclass(slots=True, eq=False)
 class LossReport:
-    """The losses of one conversion, summed by kind and subject; complete once all batches have passed.
+    """The losses of one conversion, summed by code and parameters; complete once all batches have passed.
 
     Any thread may add one: stages of a conversion run concurrently, and columns with losses are decoded by several
     threads.
     """
 
     _entries: dict[_Key, _Sum] = field(default_factory=dict)
-    _repeated: dict[int, LossTally] = field(default_factory=dict)
+    _repeated: dict[tuple[int, str], _Repeated] = field(default_factory=dict)
     _adding: Lock = field(default_factory=Lock)
     #: False for output that another process writes: its losses are not counted here.
     counts: bool = True
 
     def add(
         self,
-        kind: LossKind,
-        what: str,
+        code: str,
         count: int = 1,
         first_ts: int | None = None,
+        *,
         loss_class: LossClass | None = None,
-        aspect: Aspect | None = None,
         event_kinds: frozenset[Kind] = frozenset(),
+        example: Callable[[], Example] | None = None,
+        **parameters: Value,
     ) -> None:
         """Count a loss.
 
         Args:
-            kind: the way in which it did not fit.
-            what: the thing that did not fit; equal ones are counted together.
+            code: of the table (`loss_codes`).
             count: the number of occurrences.
             first_ts: the ticks of the earliest one, None for metadata.
-            loss_class: the users that it affects; by default, as given by `kind`.
-            aspect: the subject, for losses that occur once per field or class: summaries combine them.
+            loss_class: the users that it affects; by default, as the table says.
             event_kinds: the kinds of the affected events.
+            example: returns the earliest one; called if there is no earlier one.
+            parameters: of the code's sentence; losses with equal ones are counted together.
         """
         if count <= 0 or not self.counts:
             return
-        self._add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
+        key = (code, loss_class, parameters_of(parameters))
+        self._add(key, count, first_ts, event_kinds, example)
+
+    def add_at(
+        self,
+        code: str,
+        trace: Trace,
+        batch: Batch,
+        at: NDArray[Any],
+        *,
+        loss_class: LossClass | None = None,
+        event_kinds: frozenset[Kind] = frozenset(),
+        **parameters: Value,
+    ) -> None:
+        """Count a loss at some positions of a batch of `trace`, as for `add`."""
+        if not len(at) or not self.counts:
+            return
+        first = int(at[batch.ts[at].argmin()])
+        self.add(
+            code,
+            len(at),
+            int(batch.ts[first]),
+            loss_class=loss_class,
+            event_kinds=event_kinds,
+            example=lambda: example_at(trace, batch, first, trace.threads),
+            **parameters,
+        )
 
     def _add(
         self,
-        kind: LossKind,
-        what: str,
+        key: _Key,
         count: int,
         first_ts: int | None,
-        loss_class: LossClass | None,
-        aspect: Aspect | None,
         event_kinds: frozenset[Kind] = frozenset(),
+        example: Callable[[], Example] | None = None,
     ) -> None:
-        key = (kind, what, loss_class or _CLASS_OF_KIND[kind], aspect)
+        found = None
+        if example is not None:
+            _, first, _, known = self._entries.get(key, _NOTHING)
+            if known is None or first is None or (first_ts is not None and first_ts < first):
+                # Outside of the lock, as it may decode a column, which may have losses of its own.
+                found = example()
         with self._adding:
-            known, first, kinds = self._entries.get(key, _NOTHING)
+            known_count, first, kinds, held = self._entries.get(key, _NOTHING)
             if first is None or (first_ts is not None and first_ts < first):
-                first = first_ts
-            self._entries[key] = (known + count, first, kinds | event_kinds)
+                first, held = first_ts, found or held
+            total = known_count + count
+            self._entries[key] = (total, first, kinds | event_kinds, held or found)
 
     def __getstate__(self) -> dict[_Key, _Sum]:
         """Return the sums, which may be sent to another process."""
@@ -192,44 +225,57 @@ class LossReport:
 
         losses = sorted(self, key=lambda loss: -loss.count)
         losses = [loss for one in LossClass for loss in losses if loss.loss_class is one]
-        rows = [(loss.loss_class, loss.kind, loss.what, loss.count) for loss in losses[:_LISTED]]
+        rows = [
+            (loss.loss_class, loss.sentence, loss.count, loss.example or "")
+            for loss in losses[:_LISTED]
+        ]
         title = f"{len(losses):,} losses" if losses else "no losses"
-        heads = ("class", "became", "what", "times")
+        heads = ("class", "loss", "times", "first")
         return html_table(title, heads, rows, len(losses) - _LISTED)
 
     def add_planned(
-        self, losses: PlannedLosses, count: int, first_ts: int, event_kinds: frozenset[Kind]
+        self,
+        losses: PlannedLosses,
+        count: int,
+        first_ts: int,
+        event_kinds: frozenset[Kind],
+        event: str = "",
+        example: Callable[[], Example] | None = None,
     ) -> None:
-        """Count all of `losses`, which must be the same object each time. `count`, `first_ts` and `event_kinds` are as
-        for `add`.
+        """Count all of `losses`, which must be the same object each time, at events of the name `event`.
+
+        `count`, `first_ts`, `event_kinds` and `example` are as for `add`.
         """
         if not self.counts:
             return
-        repeated = self._repeated.get(id(losses))
-        if repeated is not None and repeated.event_kinds == event_kinds:
-            repeated.add(count, first_ts)
+        repeated = self._repeated.get((id(losses), event))
+        if repeated is not None and repeated[0].event_kinds == event_kinds:
+            repeated[0].add(count, first_ts)
             return
-        for kind, what, loss_class, aspect in losses:
-            self.add(kind, what, count, first_ts, loss_class, aspect, event_kinds)
+        named = losses_at(losses, event)
+        for one in named:
+            self._add(one, count, first_ts, event_kinds, example)
         if repeated is None:
-            self._repeated[id(losses)] = LossTally(losses, event_kinds)
+            self._repeated[id(losses), event] = LossTally(named, event_kinds), losses
 
-    def tally(self, losses: PlannedLosses) -> LossTally:
-        """Return the tally that counts `losses` of events, after one `add`, until the losses of events are
-        forgotten.
+    def tally(self, losses: PlannedLosses, event: str) -> LossTally:
+        """Return the tally that counts `losses`, after one `add`, until the losses of events are forgotten; `event` is
+        the name of the events.
         """
-        repeated = self._repeated.get(id(losses))
+        repeated = self._repeated.get((id(losses), event))
         if repeated is None:
-            repeated = self._repeated[id(losses)] = LossTally(losses, frozenset())
-        return repeated
+            named = losses_at(losses, event)
+            repeated = LossTally(named, frozenset()), losses
+            self._repeated[id(losses), event] = repeated
+        return repeated[0]
 
     def _settle(self) -> None:
-        for repeated in self._repeated.values():
+        for repeated, _ in self._repeated.values():
             count, first_ts = repeated.take()
             if not count:
                 continue
-            for kind, what, loss_class, aspect in repeated.losses:
-                self._add(kind, what, count, first_ts, loss_class, aspect)
+            for one in repeated.losses:
+                self._add(one, count, first_ts)
 
     def __eq__(self, other: object) -> bool:
         """Return True if the same things were lost, with the same counts."""
@@ -241,30 +287,48 @@ class LossReport:
     def include(self, other: LossReport) -> None:
         """Count the losses of the `other` report, too."""
         for loss in other:
-            self.add(
-                loss.kind,
-                loss.what,
-                loss.count,
-                loss.first_ts,
-                loss.loss_class,
-                loss.aspect,
-                loss.event_kinds,
-            )
+            self._include(loss)
+
+    def _include(self, loss: Loss) -> None:
+        if not self.counts:
+            return
+        example = loss.example
+        key = (loss.code, loss.loss_class, loss.parameters)
+        of_code = (loss.code, None, loss.parameters)
+        self._add(
+            of_code if loss.loss_class is loss.entry.default_class else key,
+            loss.count,
+            loss.first_ts,
+            loss.event_kinds,
+            None if example is None else lambda: example,
+        )
 
     def forget_events(self) -> None:
         """Forget the losses of events, which are about to be counted again; those of metadata stay."""
         self._repeated.clear()
-        for key, (_, first_ts, _) in list(self._entries.items()):
+        for key, (_, first_ts, *_) in list(self._entries.items()):
             if first_ts is not None:
                 del self._entries[key]
 
     def __iter__(self) -> Iterator[Loss]:
         self._settle()
         order = list(LossKind)
-        for (kind, what, loss_class, aspect), (count, first, kinds) in sorted(
-            self._entries.items(), key=lambda entry: (order.index(entry[0][0]), entry[0][1:3])
-        ):
-            yield Loss(kind, what, count, first, loss_class, aspect, kinds)
+        found = [
+            Loss(code, count, first, loss_class or LOSS_CODES[code].default_class, *rest)
+            for (code, loss_class, parameters), (count, first, kinds, example) in list(
+                self._entries.items()
+            )
+            for rest in ((parameters, kinds, example),)
+        ]
+        yield from sorted(
+            found,
+            key=lambda loss: (
+                order.index(loss.kind),
+                loss.code,
+                loss.loss_class,
+                *map(str, loss.parameters),
+            ),
+        )
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -279,21 +343,69 @@ class LossReport:
         return sum(
             loss.count
             for loss in self.of_class(LossClass.SHOWN)
-            if loss.aspect is Aspect.EVENTS and loss.kind in (LossKind.DROPPED, LossKind.UNSHOWN)
+            if loss.entry.extent is Extent.EVENTS
+            and loss.kind in (LossKind.DROPPED, LossKind.UNSHOWN)
         )
 
     def to_json(self) -> str:
-        """Return the report as JSON: {"losses": [{"kind", "what", "count", "first_ts", "class"}]}."""
+        """Return the report as JSON, by the schema `schemas/losses.schema.json`."""
         import json
 
-        entries = [
-            {
-                "kind": str(loss.kind),
-                "what": loss.what,
-                "count": loss.count,
-                "first_ts": loss.first_ts,
-                "class": str(loss.loss_class),
-            }
-            for loss in self
-        ]
-        return json.dumps({"losses": entries}, indent=2) + "\n"
+        # A line for each loss.
+        lines = ",\n".join(json.dumps(_as_json(loss)) for loss in self)
+        return f'{{"losses": [\n{lines}\n]}}\n' if lines else '{"losses": []}\n'
+
+
+def losses_at(losses: PlannedLosses, event: str) -> PlannedLosses:
+    """Return losses with the name of the events that they are at, if their sentences say it."""
+    return tuple(
+        (code, loss_class, parameters_of({**dict(parameters), "event": event}))
+        if LOSS_CODES[code].has_event
+        else (code, loss_class, parameters)
+        for code, loss_class, parameters in losses
+    )
+
+
+def example_at(trace: Trace, batch: Batch, position: int, threads: Sequence[Thread]) -> Example:
+    """Return the event at a position of a batch of `trace`, whose threads are numbered by `threads`."""
+    event_class = trace.event_classes[batch.class_id[position]]
+    name = event_name(event_class)
+    index = None if event_class.name else event_class.index_of(Role.NAME)
+    if index is not None:
+        column = batch.tables[int(batch.class_id[position])].column(index)
+        text = value(
+            column, event_class.fields[index].type, int(batch.row[position]), trace.strings
+        )
+        if isinstance(text, bytes):
+            name = text.decode("utf-8", "replace") or name
+    cpu, thread = int(batch.cpu[position]), int(batch.thread[position])
+    rate = trace.clock.ticks_per_second or Fraction(_SECOND)
+    return Example(
+        int(int(batch.ts[position]) * _SECOND // rate),
+        None if cpu < 0 else cpu,
+        threads[thread] if 0 <= thread < len(threads) else None,
+        name,
+    )
+
+
+def _as_json(loss: Loss) -> dict[str, Any]:
+    example = loss.example
+    thread = None if example is None else example.thread
+    return {
+        "code": loss.code,
+        "class": str(loss.loss_class),
+        "kind": str(loss.kind),
+        "sentence": loss.sentence,
+        "count": loss.count,
+        "first_ts": loss.first_ts,
+        "parameters": dict(loss.parameters),
+        "example": None
+        if example is None
+        else {
+            "ts": example.ts,
+            "cpu": example.cpu,
+            "thread": None if thread is None else {"tid": thread.tid, "name": thread.name},
+            "event": example.event,
+        },
+        "remedy": loss.remedy,
+    }

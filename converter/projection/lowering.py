@@ -60,7 +60,8 @@ def _is_of_program(partition: Partition, projection: Projection) -> bool:
     return is_absent(partition.batch.cpu if partition.cpu is None else partition.cpu)
 
 
-def native_records(partition: Partition, projection: Projection) -> str:
-    """Return a report's name for records that only their own format has."""
-    what = f"native records of {projection.source.format}"
-    return f"{what} ({partition.event_class.name})" if partition.event_class.name else what
+def lose_native(code: str, partition: Partition, projection: Projection) -> None:
+    """Count records that only their own format has."""
+    if len(partition):
+        name = projection.own_class(partition).name or "without a name"
+        projection.lose(code, partition, format=projection.source.format, name=name)

@@ -12,11 +12,13 @@ from typing import Any, Final
 from converter.ir.trace import ClockDomain, Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.engine.ids import ShownIds
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 
 #: The parts of the sidecar of a JSON document.
 _JSON_DOCUMENT: Final = frozenset({"members", "metadata", "text_ids"})
 _SECOND: Final = 1_000_000_000
+#: The names of units of nanoseconds.
+_UNITS: Final = {1_000: "microseconds", 1_000_000: "milliseconds", _SECOND: "seconds"}
 _LATEST_EPOCH: Final = 1 << 62
 _LAST_TICK: Final = (1 << 63) - 1
 
@@ -24,25 +26,24 @@ _LAST_TICK: Final = (1 << 63) - 1
 def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
     """Return the clock of a trace as a format of these capabilities declares it."""
     if clock.ticks_per_second is None:
-        report.add(LossKind.CHANGED, f"clock {clock.name!r} of unknown rate as nanoseconds")
+        report.add("clock-rate-unknown", clock=clock.name)
         clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))
     if clock.epoch_ns is not None and not kept.epoch:
-        report.add(LossKind.DROPPED, "wall-clock time of the trace")
+        report.add("wall-clock-dropped")
         clock = replace(clock, epoch_ns=None)
     if kept.latest_ns is not None and (clock.epoch_ns or 0) > _LATEST_EPOCH:
         # Adding such an epoch, times would not fit.
-        report.add(LossKind.DROPPED, "wall-clock time after the year 2116")
+        report.add("wall-clock-too-late")
         clock = replace(clock, epoch_ns=None)
     unit = kept.shown_epoch_unit
     if clock.epoch_ns is not None and unit is not None:
         if clock.epoch_ns < 0:
-            report.add(LossKind.CHANGED, "wall-clock time before 1970, to viewers")
+            report.add("wall-clock-before-1970")
         elif clock.epoch_ns % unit:
-            report.add(LossKind.CHANGED, f"wall-clock time in units of {unit:,} ns, to viewers")
+            report.add("wall-clock-rounded", unit=_UNITS.get(unit, f"{unit:,} nanoseconds"))
     if not kept.clock_names:
         if clock.name != "ns" or clock.description:
-            what = f"name of the clock {clock.name!r}"
-            report.add(LossKind.DROPPED, what, loss_class=LossClass.DETAIL)
+            report.add("clock-name", clock=clock.name)
         clock = replace(clock, name="ns", description="")
     return clock
 
@@ -66,7 +67,7 @@ def is_json_document(sidecar: Mapping[str, Any]) -> bool:
 def lose_of_records(source: Trace, parts: Counter[str], report: LossReport) -> None:
     """Count information that only the records contained that events were read from."""
     for part, times in parts.items():
-        report.add(LossKind.DROPPED, f"{part} of records of {source.format}", times)
+        report.add("record-field", times, name=part, format=source.format)
 
 
 class LeftBehind:
@@ -89,7 +90,7 @@ class LeftBehind:
         self._where = where
         #: By sidecar: the parts that have been counted, and of those that tools show, how much.
         self._counted: dict[str, set[str]] = {name: set() for name in formats}
-        self._parts: defaultdict[tuple[str, LossClass], Counter[str]] = defaultdict(Counter)
+        self._parts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._of_records: Counter[str] = Counter()
 
     def follow(self) -> None:
@@ -99,30 +100,36 @@ class LeftBehind:
         self._of_records = of_records
         for name, counted in self._counted.items():
             new = self._source.sidecar[name].keys() - counted
-            what = f"native data of {name}{self._where} ({', '.join(sorted(new))})"
-            self._report.add(
-                LossKind.DROPPED,
-                what,
-                len(new),
-                loss_class=LossClass.DETAIL,
-                aspect=Aspect.NATIVE,
-            )
+            for part in new:
+                self._report.add("native-data", name=part, format=f"{name}{self._where}")
             counted.update(new)
-            for loss_class, parts in (
-                (LossClass.SHOWN, self._source.sidecar_shown),
-                (LossClass.DETAIL, self._source.sidecar_details),
+            for code, parts in (
+                ("native-data-shown", self._source.sidecar_shown),
+                ("native-data-detail", self._source.sidecar_details),
             ):
                 now = Counter(parts.get(name, ()))
-                for part, times in (now - self._parts[name, loss_class]).items():
-                    what = f"{part} of {name}{self._where}"
-                    self._report.add(LossKind.DROPPED, what, times, loss_class=loss_class)
-                self._parts[name, loss_class] = now
+                for part, times in (now - self._parts[name, code]).items():
+                    self._lose_part(code, part, times, f"{name}{self._where}")
+                self._parts[name, code] = now
+
+    def _lose_part(self, code: str, part: str, times: int, where: str) -> None:
+        if part == FTRACE_TEXT:
+            self._report.add("ftrace-text-dropped", times)
+        elif part in HIDDEN_EVENTS:
+            self._report.add("hidden-event-unhidden", times, name=HIDDEN_EVENTS[part])
+        else:
+            self._report.add(code, times, name=part, format=where)
 
 
-#: Of JSON: scheduling and kernel events as text, which viewers show of the JSON alone.
-FTRACE_TEXT: Final = (
-    "lines of systemTraceEvents (text of ftrace, which viewers show if the JSON itself is opened)"
-)
+#: Of JSON: lines of ftrace text with scheduling and kernel events, which viewers show of the JSON alone.
+FTRACE_TEXT: Final = "systemTraceEvents"
+#: Events of Perfetto traces that its viewers hide, by the entry of the sidecar that says so.
+EARLY_EVENTS: Final = "events before the start of ftrace"
+COMPACT_SWITCHES: Final = "compact switches"
+HIDDEN_EVENTS: Final = {
+    EARLY_EVENTS: "ftrace events before the tracing of all CPUs starts",
+    COMPACT_SWITCHES: "compact switches from unknown tasks",
+}
 
 
 class TargetMetadata:
@@ -150,21 +157,11 @@ class TargetMetadata:
         if kept.environment:
             target.environment = dict(source.environment)
         else:
-            report.add(
-                LossKind.DROPPED,
-                "facts about the machine and the recorder (host, kernel, tool)",
-                len(source.environment),
-                loss_class=LossClass.KEPT,
-            )
+            report.add("environment", len(source.environment))
         if kept.other_clocks:
             target.clock_domains = list(source.clock_domains)
         else:
-            report.add(
-                LossKind.DROPPED,
-                "clocks that the source relates to its own",
-                len(source.clock_domains),
-                loss_class=LossClass.DETAIL,
-            )
+            report.add("other-clocks", len(source.clock_domains))
         for name, content in source.sidecar.items():
             is_document = kept.json_documents and is_json_document(content)
             # That of a JSON trace fills while events are read.
@@ -181,7 +178,7 @@ class TargetMetadata:
         self.follow_documents()
         for name in self._documents:
             count = self._source.sidecar_shown.get(name, Counter())[FTRACE_TEXT]
-            self._report.add(LossKind.UNSHOWN, FTRACE_TEXT, count - self._texts)
+            self._report.add("ftrace-text-unshown", count - self._texts)
             self._texts = count
         self._left_behind.follow()
 

@@ -12,7 +12,7 @@ from converter.ir.kinds import Kind
 from converter.ir.semantics import EndMatching, FlowBinding
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.time_limits import with_held_durations, within_limits
 from converter.projection.passes.untimed import since_first_time
 from converter.projection.timeline_fields import FLOW_IDS, FOLLOWED, THREAD_TIME
@@ -31,7 +31,9 @@ def prepared(
     if trace.explain is not None and trace.format != format_name:
         trace = trace.explain(
             trace,
-            lambda what, count, first: report.add(LossKind.DROPPED, what, count, first),
+            lambda name, count, first: report.add(
+                "record-field", count, first, name=name, format=trace.format
+            ),
         )
     trace = _of_tasks(since_first_time(trace), capabilities, report)
     if not _holds_rate(trace, capabilities, format_name):

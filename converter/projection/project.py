@@ -8,6 +8,7 @@ come first (`preparation`). Then a batch is split into partitions, one per class
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.distinct_values import ByValue, map_distinct
-from converter.ir.events import Batch, EventClass, class_label
-from converter.ir.kinds import Kind
+from converter.ir.events import Batch, EventClass
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
@@ -38,7 +38,17 @@ from converter.projection.engine.placing import Placing, is_absent
 from converter.projection.engine.planned import ClassPlan, occurring, placed_parts
 from converter.projection.engine.rows import Places, cpus_of, threads_of
 from converter.projection.engine.tables import TargetTables
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport, PlannedLosses
+from converter.projection.loss_codes import LOSS_CODES
+from converter.projection.loss_codes.entry import Value
+from converter.projection.loss_codes.names import event_name
+from converter.projection.losses import (
+    Example,
+    LossClass,
+    LossReport,
+    PlannedLosses,
+    example_at,
+    parameters_of,
+)
 from converter.projection.metadata import TargetMetadata, held_clock
 from converter.projection.passes.learned_names import LearnedNames
 from converter.projection.preparation import prepared
@@ -151,34 +161,63 @@ class Projector:
 
     def lose(
         self,
-        kind: LossKind,
-        what: str,
+        code: str,
         partition: Partition,
         count: int | None = None,
+        *,
+        rows: NDArray[np.bool_] | None = None,
         loss_class: LossClass | None = None,
-        aspect: Aspect | None = None,
+        **parameters: Value,
     ) -> None:
-        """Count a loss at the rows of `partition` (at `count` of them if given)."""
-        if count is None:
+        """Count a loss at the rows of `partition` (at `count` of them if given, at those where `rows` is True)."""
+        if rows is not None:
+            count = int(np.count_nonzero(rows))
+        elif count is None:
             count = len(partition)
         if self._tracing_run is not None:
-            self._tracing_run.lose(((kind, what, loss_class, aspect),), count)
+            lost = (code, loss_class, parameters_of(parameters))
+            self._tracing_run.lose((lost,), count)
         if count:
-            first_ts, kinds = self._first_of(partition)
-            self.report.add(kind, what, count, first_ts, loss_class, aspect, kinds)
+            own = self.own_class(partition)
+            if LOSS_CODES[code].has_event:
+                parameters["event"] = event_name(own)
+            row = 0 if rows is None else int(rows.argmax())
+            self.report.add(
+                code,
+                count,
+                int(partition.batch.ts[partition.first]),
+                loss_class=loss_class,
+                event_kinds=frozenset((own.kind, partition.event_class.kind)),
+                # Of some rows that the caller does not name, the first is not known.
+                example=None
+                if rows is None and count < len(partition)
+                else partial(self._example, partition, row),
+                **parameters,
+            )
 
     def lose_planned(self, losses: PlannedLosses, partition: Partition) -> None:
         """Count losses that are the same for all events of a class, at the rows of `partition`."""
         if self._tracing_run is not None:
             self._tracing_run.lose(losses, len(partition))
         if len(partition):
-            self.report.add_planned(losses, len(partition), *self._first_of(partition))
+            own = self.own_class(partition)
+            self.report.add_planned(
+                losses,
+                len(partition),
+                int(partition.batch.ts[partition.first]),
+                frozenset((own.kind, partition.event_class.kind)),
+                event_name(own),
+                partial(self._example, partition, 0),
+            )
 
-    def _first_of(self, partition: Partition) -> tuple[int, frozenset[Kind]]:
-        """Return the time of the first row, and the kinds that it has in the source and in the partition."""
-        first = partition.first
-        own = self.source.event_classes[partition.batch.class_id[first]]
-        return int(partition.batch.ts[first]), frozenset((own.kind, partition.event_class.kind))
+    def own_class(self, partition: Partition) -> EventClass:
+        """Return the class that the rows of a partition, of which there are some, have in the source."""
+        own: EventClass = self.source.event_classes[partition.batch.class_id[partition.first]]
+        return own
+
+    def _example(self, partition: Partition, row: int) -> Example:
+        position = partition.first if row == 0 else int(partition.positions[row])
+        return example_at(self.source, partition.batch, position, self.target.threads)
 
     def occurs(self, test: Callable[[EventClass], bool]) -> bool:
         """Return True if events of a class that passes `test` have occurred so far, including this batch."""
@@ -375,9 +414,8 @@ class Projector:
         cpu = batch.cpu
         if kept.max_cpu is not None and len(cpu) and int(cpu.max()) > kept.max_cpu:
             beyond = cpu > kept.max_cpu
-            first = int(batch.ts[beyond].min())
-            count = int(np.count_nonzero(beyond))
-            self.report.add(LossKind.DROPPED, f"CPU numbers over {kept.max_cpu}", count, first)
+            at = np.flatnonzero(beyond)
+            self.report.add_at("cpu-too-high", self.source, batch, at, limit=kept.max_cpu)
             cpu = np.where(beyond, np.int32(-1), cpu)
         return Batch(
             ts=batch.ts,
@@ -396,8 +434,5 @@ class Projector:
         addresses = self._addresses(partition.event_class)
         by_style = self.capabilities.symbols
         lost = names_lost(partition.event_class, addresses, held, by_style=by_style)
-        if lost:
-            what = (
-                f"names of functions in {', '.join(lost)} of {class_label(partition.event_class)}"
-            )
-            self.lose(LossKind.DROPPED, what, partition)
+        for name in lost:
+            self.lose("function-names", partition, field=name)

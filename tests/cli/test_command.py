@@ -78,14 +78,12 @@ def test_a_conversion_says_what_did_not_fit(capfd):
     save("in.whole")
     code, out, err = run(capfd, "in.whole", "-o", "out.narrow")
     assert (code, out) == (0, "")
-    verdict, *groups = err.splitlines()
-    assert (
-        verdict
-        == "traceconv: in.whole: all 4 events are shown, but not all that they say (-v says more)"
-    )
-    assert [line.partition(": ")[2].split(":")[0] for line in groups] == [
-        "  viewers no longer show",
-        "  other readers find in another form, or not at all",
+    headline, *lines = err.splitlines()
+    assert headline == "traceconv: in.whole -> out.narrow: 4 of 4 events"
+    assert [line.partition(" (")[0].rstrip(":") for line in lines if line[:4] != "    "] == [
+        "  In a viewer you will not see, or see differently",
+        "  Programs that read out.narrow find in another form",
+        "  -t perfetto keeps 1 of these; --lossless carries all; -v lists all with 1 detail",
     ]
     written = Path("out.narrow").read_bytes()
     assert written.startswith(fake_formats.NARROW)
@@ -99,8 +97,9 @@ def test_verbose_lists_every_loss_and_quiet_none(capfd):
     _, _, full = run(capfd, "in.whole", "-o", "b.narrow", "-v", "--losses", "losses.json")
     losses = json.loads(Path("losses.json").read_text())["losses"]
     assert len(losses) > len(brief.splitlines()) > 1
+    words = " ".join(full.split())
     for loss in losses:
-        assert f"{loss['what']} ({loss['count']:,})" in full
+        assert all(str(value) in words for value in loss["parameters"].values())
     assert "in.whole: whole to narrow_one: 4 events, " in full.splitlines()[-1]
     assert run(capfd, "in.whole", "-o", "c.narrow", "-q") == (0, "", "")
 
@@ -111,8 +110,10 @@ def test_the_summary_names_the_most_frequent_and_counts_the_rest(capfd):
     trace = with_batches(trace, [batch_of(trace, [(0, 1, -1, -1, -1, (0,) * 6)])])
     save("in.whole", trace)
     _, _, err = run(capfd, "in.whole", "-o", "out.narrow")
-    (line,) = [line for line in err.splitlines() if "viewers no longer show: " in line]
-    assert line.endswith(", and 4 more")
+    (line,) = [
+        line for line in err.splitlines() if "lack a field" in line or "lacks a field" in line
+    ]
+    assert line.endswith(" of s:e (1), 4 more")
 
 
 def test_the_same_format_loses_nothing(capfd):
@@ -127,7 +128,7 @@ def test_strict_refuses_a_loss_and_leaves_nothing(capfd):
         capfd, "in.whole", "-o", "out.narrow", "--strict", "--losses", "losses.json"
     )
     assert (code, out) == (3, "")
-    assert err.startswith("traceconv: in.whole: not everything fits: dropped: ")
+    assert err.startswith("traceconv: in.whole: not everything fits: ")
     assert err.count("\n") == 1
     assert sorted(os.listdir()) == ["in.whole", "losses.json"]
     assert json.loads(Path("losses.json").read_text())["losses"]

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import converter
 from converter.ir.trace import Trace
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import Example, LossReport
 
 SMALL = "roundtrip_fixtures/trace_cmd/small.dat"
 
@@ -43,13 +43,13 @@ def test_a_trace_and_its_batches():
 
 def test_losses_those_first_that_people_would_miss():
     report = LossReport()
-    report.add(LossKind.RETYPED, "types", 1000)
-    report.add(LossKind.DROPPED, "events", 3)
+    report.add("field-order", 1000, event="e")
+    report.add("event-dropped", 3, 5, event="e", example=lambda: Example(5, 1, None, "e"))
     for number in range(30):
-        report.add(LossKind.LOWERED, f"event {number}", number + 1)
+        report.add("field-as-text", number + 1, event="e", field=f"f{number}")
     rows = Cells(report._repr_html_()).rows
-    assert rows[1] == ["shown", "dropped", "events", "3"]
-    assert rows[2] == ["kept", "lowered", "event 29", "30"]
+    assert rows[1] == ["shown", "3 events are missing: e", "3", "e at 0.000000005 s, CPU 1"]
+    assert rows[2] == ["kept", "1 field is text in 30 events: 'f29' of e", "30"]
     assert "and 12 more" in report._repr_html_()
     assert "no losses" in LossReport()._repr_html_()
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.losses import line_of
 from support.small_traces import event_class, events_of, trace_of
 
 import converter
@@ -172,8 +173,8 @@ def test_times_that_are_no_ticks_of_the_finest_are_rounded_down_and_said():
     odd = ClockDomain("mono", Fraction(3))
     merged = merge([trace(mono(), 7), trace(odd, 1, 2, 3)])
     assert times(merged) == [7, 333_333_333, 666_666_666, SECOND]
-    assert [str(loss) for loss in merged.losses] == [
-        "changed: times of 2, of 3 ticks a second, rounded down to those of 1e+09 (1)"
+    assert [line_of(loss) for loss in merged.losses] == [
+        "merge-times-rounded input=2 shown=1 GHz was=3 Hz (1)"
     ]
 
 
@@ -183,7 +184,7 @@ def test_a_clock_too_fine_for_all_times_gives_way_to_nanoseconds():
     merged = merge([trace(fine, 5_000_000), today])
     assert merged.clock.ticks_per_second == SECOND
     assert times(merged) == [5, 1_700_000_000 * SECOND]
-    assert "as nanoseconds" in " ".join(map(str, merged.losses))
+    assert "to nanoseconds" in " ".join(map(str, merged.losses))
 
 
 def test_ticks_of_an_unknown_length_stay_where_all_are():

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from support.losses import line_of
 from support.small_traces import event_class, events_of, trace_of
 
 from converter.errors import UnsupportedError
@@ -69,8 +70,8 @@ def test_names_that_differ_are_told():
     other = trace([(5, "app")], [(5, 0, "ui")])
     merged = merge([one, other], names=["a", "b"])
     assert tasks(merged) == [(5, 5, "main")]
-    assert list(map(str, merged.losses)) == [
-        "changed: name 'ui' of thread 5 in b: it is 'main' (1)"
+    assert list(map(line_of, merged.losses)) == [
+        "merge-name-differs id=5 input=b name=ui shown=main what=thread (1)"
     ]
 
 
@@ -81,9 +82,9 @@ def test_what_inputs_say_otherwise_of_a_process_is_that_of_the_first_by_name():
         merged = merge(inputs, names=names)
         (process,) = merged.processes
         assert (process.parent_pid, process.command_line) == (1, ("app", "-x"))
-        assert list(map(str, merged.losses)) == [
-            "changed: command line of process 5 in b: another input says otherwise (1)",
-            "changed: parent 2 of process 5 in b: another input says otherwise (1)",
+        assert list(map(line_of, merged.losses)) == [
+            "merge-command-line-differs input=b pid=5 (1)",
+            "merge-parent-differs input=b parent=2 pid=5 (1)",
         ]
 
 
@@ -137,9 +138,9 @@ def test_tasks_and_cpus_of_several_machines_stay_apart():
         ("two: jobs", -1),
     ]
     assert [one.machine for one in merged.inputs] == ["one", "two"]
-    assert [str(loss) for loss in merged.losses] == [
-        "changed: CPUs of machine 'two', from 2 on (1)",
-        "changed: ids of processes and threads of machine 'two', as 10,000,000 more (1)",
+    assert [line_of(loss) for loss in merged.losses] == [
+        "merge-cpus-moved first=2 machine=two (1)",
+        "merge-ids-moved by=10000000 machine=two (1)",
     ]
 
 
@@ -208,8 +209,9 @@ def test_native_data_stays_behind_as_a_detail():
     one, other = trace([], []), trace([], [])
     one.sidecar = {"ctf": {"files": [], "version": 1}}
     losses = list(merge([one, other], names=["a", "b"]).losses)
-    assert [(loss.what, loss.count, loss.loss_class) for loss in losses] == [
-        ("native data of ctf in a (files, version)", 2, LossClass.DETAIL)
+    assert [(line_of(loss), loss.loss_class) for loss in losses] == [
+        ("native-data format=ctf in a name=files (1)", LossClass.DETAIL),
+        ("native-data format=ctf in a name=version (1)", LossClass.DETAIL),
     ]
 
 
@@ -229,9 +231,9 @@ def test_what_viewers_show_of_records_and_native_data_is_lost_by_name():
     merged = merge([one, other], names=["a", "b"])
     list(merged.batches())
     list(merged.batches())
-    losses = {loss.what: (loss.count, loss.loss_class) for loss in merged.losses}
-    assert losses["battery of perfetto in a"] == (2, LossClass.SHOWN)
-    assert losses["machine_id of records of perfetto"] == (3, LossClass.SHOWN)
+    losses = {line_of(loss): loss.loss_class for loss in merged.losses}
+    assert losses["native-data-shown format=perfetto in a name=battery (2)"] is LossClass.SHOWN
+    assert losses["record-field format=perfetto name=machine_id (3)"] is LossClass.SHOWN
 
 
 def test_symbols_are_those_of_all():

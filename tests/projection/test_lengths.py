@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.losses import line_of
 from support.small_traces import events_of
 from support.trace_processor import answer, needs_trace_processor
 
@@ -45,16 +46,16 @@ def test_fxt_has_lengths_of_complete_slices_alone(source, tmp_path):
     report = converter.convert(source, tmp_path / "b.fxt")
     own = {("SLICE_COMPLETE", "duration"), ("SLICE_COMPLETE", "thread_duration")}
     assert lengths(converter.read(tmp_path / "b.fxt")) == own
-    lost = [loss for loss in report if "has no length" in loss.what]
+    lost = [loss for loss in report if loss.code == "duration-without-length"]
     assert sum(loss.count for loss in lost) == 9
     assert {str(loss.loss_class) for loss in lost} == {"detail"}
 
 
 def test_perfetto_keeps_them_where_viewers_do_not_look(source, tmp_path):
     report = converter.convert(source, tmp_path / "b.pftrace")
-    lost = [loss.what for loss in report if "has no length" in loss.what]
+    lost = [line_of(loss) for loss in report if loss.code == "duration-without-length"]
     assert len(lost) == 1
-    assert "'duration' of counter" in lost[0]
+    assert "event=counter field=duration" in lost[0]
     back = [
         fields["duration"]
         for *_, fields in events_of(converter.read(tmp_path / "b.pftrace"))

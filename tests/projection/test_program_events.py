@@ -32,7 +32,7 @@ def test_those_of_programs_are_instants_under_both_names_with_all_their_fields()
     assert first == (Kind.INSTANT, "")
     assert second == (Kind.TYPED, "mm_page_alloc")
     assert fields == {"name": "app:end", "category": "app", "x": 7}
-    assert [loss for loss in losses if "app:end as instant" in loss]
+    assert [loss for loss in losses if "event=app:end shown=instant" in loss]
     assert not [loss for loss in losses if "mm_page_alloc" in loss]
 
 

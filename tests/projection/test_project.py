@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.losses import line_of
 from support.small_traces import brief, event_class, events_of, projected, trace_of
 from support.strategies import fitted_traces, traces
 from support.target_capabilities import EVERYTHING, PROFILER, RECORDER, TARGETS, VIEWER
@@ -50,7 +51,7 @@ NAME = (TEXT, Role.NAME)
 TARGET = pytest.mark.parametrize("capabilities", TARGETS.values(), ids=list(TARGETS))
 
 #: What the report says of tables that no event refers to, which the canonical form leaves out.
-OF_TABLES = {"units of tracks", "names of processes, threads and tracks"}
+OF_TABLES = {"track-unit", "track-unit-changed", "name-changed"}
 
 
 def assert_allowed(trace, capabilities):
@@ -103,7 +104,7 @@ def test_what_is_projected_fits(capabilities, trace):
     again, second = project(target, capabilities, "target")
     assert difference(target, collect(again)) is None
     assert list(second) == []
-    losses = [loss for loss in report if loss.what not in OF_TABLES]
+    losses = [loss for loss in report if loss.code not in OF_TABLES]
     if difference(trace, target) is None:
         assert losses == []
     else:
@@ -141,10 +142,7 @@ def test_columns_may_be_read_when_other_batches_have_passed():
     batches = list(target.batches())
     assert events_of(with_batches(target, batches))[1][3]["text"] == "\ufffd"
     (changed,) = [loss for loss in report if loss.kind is LossKind.CHANGED]
-    assert (changed.what, changed.count) == (
-        "'text' of instant: bytes that are not UTF-8",
-        1,
-    )
+    assert line_of(changed) == "text-not-utf8 event=log field=text (1)"
 
 
 # Tables
@@ -198,7 +196,7 @@ def test_tracks_become_threads_of_their_processes():
     processes = [target.processes[target.threads[t].process].name for t in batch.thread]
     assert processes == ["p10", "p11", "Tracks", "p10"]
     assert len(set(batch.thread.tolist())) == 4
-    assert "lowered: tracks as threads (4)" in losses
+    assert "track-as-thread event=instant (4)" in losses
 
 
 # Whether a format has tracks for other kinds of events does not matter.
@@ -223,8 +221,8 @@ def test_a_tracepoint_on_a_track_and_a_thread_stays_on_its_thread(tracks_of_othe
         ("INSTANT point at ours", 9, None, None),
         ("INSTANT other at t11", None, 1, "buffer"),
     ]
-    assert "lowered: tracks of events on threads as an argument (2)" in losses
-    assert "lowered: tracks as threads (2)" in losses
+    assert "buffer-as-argument event=system:point (1)" in losses
+    assert "track-as-thread event=system:point (2)" in losses
 
 
 def test_names_of_functions_are_lost_where_a_format_has_no_symbols():
@@ -234,11 +232,11 @@ def test_names_of_functions_are_lost_where_a_format_has_no_symbols():
     trace = trace_of([point, call], [(0, 0, -1, 1, (0x1010,)), (1, 1, -1, 1, (0x1010,))])
     trace.symbols = SymbolTable(lambda: (np.array([0x1000], np.uint64), [b"outer"]))
     _, losses = projected(trace, PROFILER)
-    assert "dropped: names of functions in 'at' of system:point (1)" in losses
+    assert "function-names event=system:point field=at (1)" in losses
     # An instant has the name of its function.
     assert not [loss for loss in losses if "of call" in loss]
     _, losses = projected(trace, replace(PROFILER, symbols=True, styles=frozenset({Style.SYMBOL})))
-    assert not [loss for loss in losses if "functions" in loss]
+    assert not [loss for loss in losses if "function-names" in loss]
 
 
 def test_events_on_no_thread_and_no_cpu():
@@ -250,10 +248,10 @@ def test_events_on_no_thread_and_no_cpu():
         ("INSTANT b at no thread", None),
         ("INSTANT c at t10", 1),
     ]
-    assert "lowered: CPU of events as an argument (2)" in losses
+    assert "cpu-as-argument event=instant (2)" in losses
     target, losses = projected(trace_of([instant], events), RECORDER)
     assert next(iter(target.batches())).cpu.tolist() == [2, 0, 1]
-    assert "changed: events without a CPU on CPU 0 (1)" in losses
+    assert "cpu-unknown-shown-on-0 event=instant (1)" in losses
 
 
 def test_numbers_that_a_format_cannot_write():
@@ -265,13 +263,11 @@ def test_numbers_that_a_format_cannot_write():
     )
     target, losses = projected(trace, PROFILER)
     assert [event[0] for event in events_of(target)] == [0, 3]
-    assert f"changed: {EARLY} (1)" in losses
-    assert "dropped: CPU numbers over 65534 (1)" in losses
+    assert f"{EARLY} (1)" in losses
+    assert "cpu-too-high limit=65534 (1)" in losses
     target, losses = projected(trace, RECORDER)
     assert [thread.tid for thread in target.threads][:2] == [0, 1 << 15 | 70000 & 0x7FFF]
-    assert (
-        "changed: thread ids that are not of 16 bits, such as 70000, shown as 37232 (1)" in losses
-    )
+    assert "id-too-large bits=16 shown=37232 was=70000 what=thread (1)" in losses
 
 
 def test_native_data_that_viewers_show_is_a_loss_of_its_own():
@@ -283,10 +279,11 @@ def test_native_data_that_viewers_show_is_a_loss_of_its_own():
     )
     target, report = project(trace, PROFILER, "target")
     collect(target)
-    assert {str(loss): loss.loss_class for loss in report} == {
-        "dropped: native data of source (config, ranks) (2)": LossClass.DETAIL,
-        "dropped: ranks of source (2)": LossClass.SHOWN,
-        "dropped: config of source (1)": LossClass.DETAIL,
+    assert {line_of(loss): loss.loss_class for loss in report} == {
+        "native-data format=source name=config (1)": LossClass.DETAIL,
+        "native-data format=source name=ranks (1)": LossClass.DETAIL,
+        "native-data-shown format=source name=ranks (2)": LossClass.SHOWN,
+        "native-data-detail format=source name=config (1)": LossClass.DETAIL,
     }
 
 
@@ -297,12 +294,12 @@ def test_records_about_the_recording_are_dropped_as_details():
     trace = trace_of(named, batch, bookkeeping=frozenset({"statistics"}))
     target, report = project(trace, VIEWER, "target")
     assert sum(len(batch) for batch in target.batches()) == 1
-    found = {str(one): one.loss_class for one in report}
+    found = {line_of(one): one.loss_class for one in report}
     assert {
-        what: one for what, one in found.items() if "statistics" in what or "(battery" in what
+        what: one for what, one in found.items() if "statistics" in what or "unshown" in what
     } == {
-        "dropped: Packet:statistics (bookkeeping) (1)": LossClass.DETAIL,
-        "unshown: native records of none (battery) (1)": LossClass.SHOWN,
+        "recording-record-dropped event=Packet:statistics (1)": LossClass.DETAIL,
+        "native-unshown format=none name=battery (1)": LossClass.SHOWN,
     }
     same, report = project(trace, VIEWER, trace.format)
     assert sum(len(batch) for batch in same.batches()) == 2
@@ -323,15 +320,16 @@ def test_metadata():
     assert (target.environment, target.clock_domains) == ({}, [])
     assert target.processes == [Process(1, "\ufffdp")]
     assert losses == [
-        "dropped: clocks that the source relates to its own (1)",
-        "dropped: command lines (1)",
-        "dropped: facts about the machine and the recorder (host, kernel, tool) (1)",
-        "dropped: name of the clock 'tsc' (1)",
-        "dropped: native data of other (y, z) (2)",
-        "dropped: parents of processes (1)",
-        "dropped: wall-clock time of the trace (1)",
-        "changed: clock 'tsc' of unknown rate as nanoseconds (1)",
-        "changed: names of processes, threads and tracks (1)",
+        "clock-name clock=tsc (1)",
+        "command-line (1)",
+        "environment (1)",
+        "native-data format=other name=y (1)",
+        "native-data format=other name=z (1)",
+        "other-clocks (1)",
+        "parent-process (1)",
+        "wall-clock-dropped (1)",
+        "clock-rate-unknown clock=tsc (1)",
+        "name-changed (1)",
     ]
 
 
@@ -351,7 +349,7 @@ def test_what_no_record_holds_is_dropped():
     events = [(0, 0, -1, 1, (b"i",)), (1, 1, -1, 1, (b"c",)), (0, 2, -1, 1, (b"j",))]
     target, losses = projected(trace_of([instant, counter], events), only_counters)
     assert brief(target) == [("COUNTER c at t10",)]
-    assert losses[0] == "dropped: events instant (2)"
+    assert losses[0] == "event-dropped event=instant (2)"
 
 
 def test_columns_that_are_stored_differently_are_joined():
@@ -382,8 +380,8 @@ def test_everything_stays_where_everything_fits():
     [
         (None, []),
         (5_000, []),
-        (5_001, ["changed: wall-clock time in units of 1,000 ns, to viewers (1)"]),
-        (-1_000, ["changed: wall-clock time before 1970, to viewers (1)"]),
+        (5_001, ["wall-clock-rounded unit=microseconds (1)"]),
+        (-1_000, ["wall-clock-before-1970 (1)"]),
     ],
 )
 def test_an_epoch_that_viewers_do_not_see_as_it_is_stays_and_is_named(epoch, expected):

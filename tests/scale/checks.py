@@ -12,6 +12,7 @@ from pathlib import Path
 
 import against
 from scale.drawn import Dimension, Drawn, names_in, tokens_in
+from support.losses import line_of
 from viewers.conversions import Conversion
 from viewers.projected import events_of
 
@@ -40,12 +41,12 @@ USUAL = [
 ]
 #: Dimensions whose names are of types, or in bytes, and what a line of the loss report says of formats without such.
 LEFT_OUT = {
-    "enumerators": ("declared type of",),
-    "options of a variant": ("optional values as",),
+    "enumerators": ("field-type",),
+    "options of a variant": ("optional-fields",),
     # As text, or as fields whose names have a length.
-    "objects in each other": ("as text", "truncated: 'a."),
+    "objects in each other": ("field-as-text", "field=a."),
     # The declaration of a marker that has too many is a text.
-    "fields of a marker": ("truncated: 'format' of",),
+    "fields of a marker": ("field=format",),
 }
 
 
@@ -140,7 +141,7 @@ def check_law(case: Case, target: str) -> Path:
         form = canonical(held)
     if found != form:
         raise CheckError(difference(held, again) or "canonical forms differ")
-    told = "\n".join(map(str, losses))
+    told = "\n".join(map(line_of, losses))
     missing = case.drawn.tokens - tokens_in(found) - names_in(told)
     if missing and not any(text in told for text in LEFT_OUT.get(case.dimension.name, ())):
         raise CheckError(f"{len(missing)} names are missing, as {min(missing)}")

@@ -1,5 +1,6 @@
 """Traces of a few events, written out, and the events of a trace as text to compare."""
 
+from support.losses import line_of
 from support.strategies import batch_of
 
 from converter.ir.collect import collect, with_batches
@@ -33,10 +34,10 @@ def trace_of(classes, *batches, tids=(0, 10, 11), strings_as_ids=True, **tables)
 
 
 def projected(trace, capabilities):
-    """The projection, read whole, and its losses as text."""
+    """The projection, read whole, and its losses as lines."""
     target, report = project(trace, capabilities, "target")
     target = collect(target)
-    return target, [str(loss) for loss in report]
+    return target, [line_of(loss) for loss in report]
 
 
 def fields_at(trace, batch, i):

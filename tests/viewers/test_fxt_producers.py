@@ -17,7 +17,7 @@ def test_counters_without_numbers_are_reported(tmp_path: Path) -> None:
     source, output = tmp_path / "a.fxt", tmp_path / "b.json"
     source.write_bytes(fxt_producers.DOCUMENTS["counters_without_numbers"]())
     losses = converter.convert(source, output)
-    assert [loss.count for loss in losses if loss.what == "counters without a number"] == [2]
+    assert [loss.count for loss in losses if loss.code.startswith("counter-without-number")] == [2]
     _, *rows = printed(output, "select value from counter")
     assert [float(value) for (value,) in rows] == [5]
 
@@ -49,8 +49,5 @@ def test_idle_threads_and_wakers(target: str, tmp_path: Path) -> None:
         ["1500", "-1", "S", "101", "[NULL]"],
         ["1700", "-1", "S", "102", "[NULL]"],
     ]
-    (shown,) = {loss.what: loss.count for loss in losses if loss.loss_class == "shown"}.items()
-    assert shown == (
-        "threads that wait after a wakeup: they are shown as runnable, not as waking",
-        2,
-    )
+    (shown,) = {loss.code: loss.count for loss in losses if loss.loss_class == "shown"}.items()
+    assert shown == ("waiting-shown-runnable", 2)

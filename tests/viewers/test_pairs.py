@@ -24,7 +24,7 @@ from viewers.trace_processor import TABLES, Row, arguments, tables_if_opened, ta
 
 from converter.formats.fxt.record_types import MAGIC
 from converter.ir.kinds import Kind
-from converter.projection.losses import Aspect, Loss, LossClass, LossKind
+from converter.projection.losses import Extent, Loss, LossClass, LossKind
 
 pytestmark = needs_trace_processor
 
@@ -62,8 +62,6 @@ ROWS: dict[Kind, tuple[str, ...]] = {
     Kind.LOG: ("logs",),
     Kind.SAMPLE: ("samples",),
 }
-#: Aspects of losses that come once for each class, or for each of its fields.
-OF_CLASSES = frozenset(Aspect) - {Aspect.EVENTS, Aspect.NATIVE}
 Shown = tuple[tuple[str, ...], frozenset[str]]
 #: Keys of arguments begin with what each importer calls them.
 PREFIX = re.compile(r"^(debug|args)\.")
@@ -119,19 +117,20 @@ def touched(loss: Loss) -> frozenset[str]:
         return frozenset()
     if not loss.event_kinds:
         return frozenset(TABLES)
-    if loss.aspect is Aspect.FLOWS:
+    if loss.entry.extent is Extent.FLOWS:
         return frozenset({"flows"})
     tables = frozenset(table for kind in loss.event_kinds for table in ROWS.get(kind, ("slices",)))
     # What is lost of a class or a field leaves events on their threads.
-    return tables if loss.aspect in OF_CLASSES else tables | {"threads", "processes"}
+    is_of_fields = loss.entry.extent is Extent.FIELDS
+    return tables if is_of_fields else tables | {"threads", "processes"}
 
 
 def test_a_loss_excuses_the_tables_of_its_kinds() -> None:
-    of_counters = Loss(LossKind.DROPPED, "", 1, 0, event_kinds=frozenset({Kind.COUNTER}))
+    of_counters = Loss("counter-rounded", 1, 0, event_kinds=frozenset({Kind.COUNTER}))
     assert touched(of_counters) == {"counters", "threads", "processes"}
-    as_slices = replace(of_counters, aspect=Aspect.FORMS)
+    as_slices = replace(of_counters, code="event-as")
     assert touched(as_slices) == {"counters"}
-    assert touched(replace(as_slices, loss_class=LossClass.DETAIL)) == set()
+    assert touched(replace(as_slices, code="field-type", loss_class=LossClass.DETAIL)) == set()
     assert touched(replace(as_slices, event_kinds=frozenset())) == set(TABLES)
 
 

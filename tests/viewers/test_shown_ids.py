@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from support import fxt_files as fxt
+from support.losses import line_of
 from support.perfetto_writing import parsed
 from support.trace_processor import needs_trace_processor, printed
 
@@ -143,8 +144,7 @@ def test_threads_0_are_no_main_threads(tmp_path: Path) -> None:
         ("0", "0", "0"),
         (str(1 << 29 | NEW), "6", "0"),
     ]
-    what = "changed: ids of threads 0, such as that of process 5, shown as 1073741824 (2)"
-    assert what in map(str, losses)
+    assert "thread-0-renumbered pid=5 shown=1073741824 (2)" in map(line_of, losses)
 
 
 def test_text_pids_do_not_meet_small_numbers(tmp_path: Path) -> None:
@@ -156,9 +156,8 @@ def test_text_pids_do_not_meet_small_numbers(tmp_path: Path) -> None:
     ]
     source.write_text(json.dumps(events))
     losses = converter.convert(source, output)
-    assert "process ids that are not of 32 bits, such as 'Spans', shown as 1713860800 (3)" in str(
-        list(map(str, losses))
-    )
+    line = "id-too-large bits=32 shown=1713860800 was='Spans' what=process (3)"
+    assert line in map(line_of, losses)
     rows = shown(output)
     assert {row[3] for row in rows} == {"0"}
     assert [row[6] for row in rows if int(row[6]) < NEW] == ["0", "100", "1"]

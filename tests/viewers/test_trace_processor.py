@@ -25,7 +25,7 @@ from viewers.trace_processor import (
 
 import converter
 from converter.formats.fxt.record_types import MAGIC
-from converter.projection.losses import Aspect, LossKind
+from converter.projection.losses import LossKind
 
 pytestmark = needs_trace_processor
 
@@ -165,15 +165,13 @@ def test_fields_of_kernel_events_that_are_not_shown_are_named_as_losses(shown: S
         if kernel_model.is_kernel_event(event)
         for name in kernel_messages.unshown_fields(event.event_class)
     }
+    # Losses of other data name no field.
     fields = (
-        loss.what.split("'")
+        dict(loss.parameters).get("field")
         for loss in conversion.losses
         if loss.kind is LossKind.UNSHOWN
-        and loss.aspect is not Aspect.EVENTS
-        # Losses of other data name no field.
-        and "'" in loss.what
     )
-    assert {words[1] for words in fields} == expected
+    assert set(fields) - {None} == expected
 
 
 def test_logs(shown: Shown) -> None:

@@ -115,7 +115,7 @@ def _report(done: Conversion, options: Options, target: Format) -> None:
         print_warnings(done.trace, options.name)
         done.say(options.name)
         if not options.lossless or options.verbose:
-            _print_losses(done, options)
+            _print_losses(done, options, target)
         if options.split is not None:
             from converter.cli.actions.split_parts import print_parts
 
@@ -324,10 +324,18 @@ def print_warnings(trace: Trace, source: str) -> None:
         messages.warning(f"warning: {path}: {warning.detail}")
 
 
-def _print_losses(done: Conversion, options: Options) -> None:
-    from converter.cli.output.loss_summary import listing, summary  # not for quiet conversions
+def _print_losses(done: Conversion, options: Options, target: Format) -> None:
+    if not len(done.report):
+        return
+    # Not for quiet conversions.
+    from converter.cli.output.loss_summary import Converted, listing, summary
 
-    lines = listing if options.verbose else summary
+    source = shown_input(options.sources[0])
+    if len(options.sources) > 1:
+        source = f"{len(options.sources)} inputs"
+    output = shown_output(options.target or "-")
+    converted = Converted(source, output, done.trace.format, target.name, done.events)
+    first, *others = (listing if options.verbose else summary)(done.report, converted)
     say = messages.warning if done.report.events_not_shown else messages.note
-    for line in lines(done.report, done.events, done.trace.format):
-        say(f"{options.name}: {line}" if line[:1] != " " else line)
+    say(first)
+    messages.lines(others)

@@ -11,7 +11,7 @@ from converter.cli.actions.converting import print_warnings, reporting
 from converter.cli.options.merging import Relations
 from converter.cli.options.paths import output_stem
 from converter.cli.output import messages
-from converter.cli.output.loss_summary import summary
+from converter.cli.output.loss_summary import Converted, summary
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.jobs.reading import open_merged
@@ -61,8 +61,10 @@ def run(
         for note in contents.notes:
             messages.warning(f"{name}: {note}")
         if contents.losses.events_not_shown:
-            for line in summary(contents.losses, contents.events, trace.format):
-                messages.warning(f"{name}: {line}" if line[:1] != " " else line)
+            done = Converted(name, shown_output(output), trace.format, "html", contents.events)
+            first, *others = summary(contents.losses, done)
+            messages.warning(first)
+            messages.lines(others)
         if output != "-":
             messages.note(f"{shown_output(output)}: {contents.events:,} events, {size:,} bytes")
     if target is None and browser:

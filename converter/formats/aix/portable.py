@@ -18,7 +18,7 @@ from converter.storage.source_files import SourceFiles, parts_of
 _SUFFIX: Final = re.compile(r"(-\d{1,5})?")
 #: Entries of the sidecar that are not embedded as they are.
 _NOT_KEPT: Final = frozenset({"streams", "contents", "left_behind", "hooks"})
-_LEFT_BEHIND: Final = "hooks of the streams, which are written as user hooks"
+_LEFT_BEHIND: Final = "the hooks of the streams, which become user hooks"
 
 
 def portable(trace: Trace) -> dict[str, Any]:

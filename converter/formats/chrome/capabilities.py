@@ -26,7 +26,7 @@ from converter.formats.chrome.phases import PHASES
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
 from converter.ir.columns import string_ids
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
@@ -42,7 +42,6 @@ from converter.projection.capabilities import Capabilities, KindSupport, Project
 from converter.projection.domain.scheduling.sched_conventions import argument_role, with_linux_state
 from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
 
 #: Perfetto's importer ends at a line of a switch on a higher CPU.
@@ -59,8 +58,7 @@ def narrowed(partition: Partition, projection: Projection) -> Partition:
     for field in own.fields:
         # In a trace that was read from JSON it was not shown, either.
         if isinstance(field.type, NullClass) and not projection.is_own:
-            what = f"{field.name!r} of {class_label(own)}, which has no value"
-            projection.lose(LossKind.UNSHOWN, what, partition)
+            projection.lose("empty-field-unshown", partition, field=field.name)
     narrow = partition.derive((narrowed,), lambda: _narrowed_class(own))
     if narrow is own:
         return partition
@@ -102,9 +100,8 @@ def _as_switch(partition: Partition, projection: Projection) -> Partition:
         partition = with_tasks(partition, projection)
     cpus = ComputedColumn(_are_no_lines, (projection.lazy_cpus_of(partition),), partition)
     if not projection.is_nowhere(cpus):
-        count = int(np.count_nonzero(np.asarray(cpus())))
-        what = f"switches on CPUs that are not known, or over {_LAST_CPU}"
-        projection.lose(LossKind.UNSHOWN, what, partition, count)
+        rows = np.asarray(cpus())
+        projection.lose("switch-without-cpu-unshown", partition, rows=rows, limit=_LAST_CPU)
     return narrowed(with_linux_state(partition), projection)
 
 
@@ -126,9 +123,7 @@ def _as_counter(partition: Partition, projection: Projection) -> Partition:
         if isinstance(field.type, StringClass) and field.role not in (Role.NAME, Role.CATEGORY):
             texts = string_ids(partition.table.column(index), strings)
             is_shown |= map_distinct(texts, lambda id: _is_number(strings.text(id))) != 0
-    count = int(np.count_nonzero(~is_shown))
-    what = "counters without a number"
-    projection.lose(LossKind.UNSHOWN, what, partition, count, aspect=Aspect.EVENTS)
+    projection.lose("counter-without-number", partition, rows=~is_shown)
     return partition
 
 

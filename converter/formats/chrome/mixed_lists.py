@@ -7,7 +7,7 @@ from typing import Any
 
 from converter.formats.chrome.json.value_text import value_text
 from converter.ir.columns import Column, StructColumn, list_of_bytes, value
-from converter.ir.events import Field, class_label
+from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
     FieldClass,
@@ -18,7 +18,6 @@ from converter.ir.field_classes import (
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossKind
 from converter.projection.timeline_fields import JSON_TEXT
 
 
@@ -32,8 +31,7 @@ def mixed_lists_as_json(partition: Partition, projection: Projection) -> Partiti
     changed: list[Field] = list(fields)
     for index in mixed:
         field = fields[index]
-        what = f"declared type of {field.name!r} of {class_label(partition.event_class)}"
-        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.TYPES)
+        projection.lose("field-type", partition, field=field.name)
         changed[index] = replace(field, type=_as_json(field.type))
         columns[index] = _thunk(partition, index, projection.source.strings)
     event_class = partition.derive(

@@ -11,13 +11,13 @@ from converter.formats.chrome.layout import Phase
 from converter.formats.chrome.phases import PHASES
 from converter.ir.columns import constant_column, string_ids
 from converter.ir.distinct_values import values_of
-from converter.ir.events import EventClass, Field, class_label
-from converter.ir.kinds import Role
+from converter.ir.events import EventClass, Field
+from converter.ir.kinds import Kind, Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME, as_instant
-from converter.projection.losses import Aspect, LossKind
+from converter.projection.loss_codes.names import kind_name
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
 #: Roles of a counter's fields that are not arguments.
@@ -39,7 +39,7 @@ def by_bind_point(partition: Partition, projection: Projection) -> list[Partitio
     binding, other = partition.split(column.astype(np.bool_))
     parts = [] if binding is None else [binding]
     if other is not None:
-        projection.lose(LossKind.RETYPED, "bind points of flows that have none", other)
+        projection.lose("flow-end-binding", other)
         parts.append(_without(other, BINDS))
     return parts
 
@@ -57,8 +57,7 @@ def by_waker(partition: Partition, projection: Projection) -> list[Partition]:
     waking, other = partition.split(~missing)
     parts = [] if waking is None else [waking]
     if other is not None:
-        what = f"{class_label(other.event_class)} as instant"
-        projection.lose(LossKind.LOWERED, what, other, aspect=Aspect.FORMS)
+        projection.lose("event-as", other, shown=kind_name(Kind.INSTANT))
         parts.append(as_instant(other, projection))
     return parts
 
@@ -79,8 +78,7 @@ def by_phase(partition: Partition, projection: Projection) -> list[Partition]:
     spelled, other = partition.split(known)
     parts = [] if spelled is None else [spelled]
     if other is not None:
-        what = f"phases that are none of {kind.name.lower()} events in JSON"
-        projection.lose(LossKind.DROPPED, what, other)
+        projection.lose("phase-dropped", other)
         parts.append(_without(other, PHASE))
     return parts
 
@@ -138,8 +136,8 @@ def _values_alone(partition: Partition, projection: Projection) -> Partition:
     if len(kept) == len(fields):
         return partition
     names = sorted({field.name for i, field in enumerate(fields) if i not in kept})
-    what = f"arguments of counters that are not their values: {', '.join(names)}"
-    projection.lose(LossKind.DROPPED, what, partition)
+    for name in names:
+        projection.lose("counter-argument-dropped", partition, field=name)
     return _with_fields(partition, kept)
 
 

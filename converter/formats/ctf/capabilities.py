@@ -10,7 +10,7 @@ import numpy as np
 
 from converter.formats.ctf.lttng_events import EVENTS, NEEDED, is_lttng_event
 from converter.ir.columns import constant_column
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FieldClass, IntegerClass, Style, media_types_of, parts_of
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
@@ -19,7 +19,7 @@ from converter.projection.domain.scheduling.sched_conventions import with_linux_
 from converter.projection.domain.scheduling.state_bits import bits_of_release, with_state_bits
 from converter.projection.domain.scheduling.task_names import NAMED_KINDS, with_tasks
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.losses import LossClass
 
 #: Packets count the events that were lost. If their number is unknown, there is a gap in the numbers of packets.
 LOST: Final = EventClass(Kind.DISCARDED, "discarded", fields=(COUNT,))
@@ -27,7 +27,6 @@ _PACKETS: Final = Field("packets", IntegerClass(64))
 LOST_PACKETS: Final = EventClass(Kind.DISCARDED, "discarded_packets", fields=(COUNT, _PACKETS))
 #: The most packets in a gap: sums of these stay within the 64 bits of a packet's number.
 _MOST_PACKETS: Final = (1 << 32) - 1
-_GAP: Final = "gaps of unknown size are written as a lost packet"
 #: Records that only their own format can interpret.
 _FOREIGN: Final = frozenset({Kind.NATIVE})
 #: Timers without high resolution have other events.
@@ -132,7 +131,7 @@ def _split_lost(partition: Partition, projection: Projection) -> list[Partition]
     if known is not None:
         index = packets_field(known.event_class)
         if index is not None:
-            projection.lose(LossKind.DROPPED, "packets of lost events whose number is known", known)
+            projection.lose("gap-packets-dropped", known)
             known = known.without_field(index)
         parts.append(known)
     return parts
@@ -142,14 +141,13 @@ def _as_packets(partition: Partition, projection: Projection) -> Partition:
     """Turn gaps of unknown size into missing packets: as many as the source says, or one."""
     index = packets_field(partition.event_class)
     if index is None:
-        projection.lose(LossKind.LOWERED, _GAP, partition)
+        projection.lose("gap-as-lost-packet", partition)
         return partition.with_argument(_PACKETS, constant_column(np.uint64(1), len(partition)))
     columns = partition.lazy_columns()
     said = np.asarray(partition.table.column(index))
     columns[index] = np.clip(said, 1, _MOST_PACKETS)
-    changed = int(np.count_nonzero(columns[index] != said))
-    what = f"numbers of lost packets outside 1 to {_MOST_PACKETS:,}"
-    projection.lose(LossKind.CHANGED, what, partition, changed)
+    changed = np.asarray(columns[index] != said)
+    projection.lose("gap-packets-capped", partition, rows=changed, limit=_MOST_PACKETS)
     return partition.rewritten(partition.event_class, columns)
 
 
@@ -160,10 +158,7 @@ def _renamed(partition: Partition, point: tuple[str, str], projection: Projectio
     if (event_class.category, event_class.name) == point:
         return partition
     if any((event_class.category, event_class.name)):
-        what = f"name of the events {class_label(event_class)}: {name}"
-        projection.lose(
-            LossKind.CHANGED, what, partition, None, LossClass.KEPT, Aspect.RENAMED_CLASSES
-        )
+        projection.lose("event-renamed", partition, loss_class=LossClass.KEPT, shown=name)
 
     def renamed() -> EventClass:
         return replace(event_class, category=category, name=name)
@@ -178,8 +173,7 @@ def _count_flags(partition: Partition, projection: Projection) -> Partition:
     event_class = partition.event_class
     for field in event_class.fields:
         if _has_flags(field.type):
-            what = f"names of flags in {field.name!r} of {class_label(event_class)}"
-            projection.lose(LossKind.CHANGED, what, partition, None, LossClass.SHOWN)
+            projection.lose("flag-names", partition, field=field.name)
     return partition
 
 

@@ -18,12 +18,11 @@ from converter.formats.ftrace.event_format.addresses import AddressForm, address
 from converter.formats.ftrace.kernel_formats import kernel_format
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, class_label
+from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, BytesClass, FieldClass, IntegerClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossKind
 
 #: The sizes of addresses that are also recorded as one number.
 _NUMBERS: Final = (4, 8)
@@ -117,7 +116,6 @@ def _converted(
     partition: Partition, projection: Projection, index: int, form: AddressForm
 ) -> Callable[[], Column]:
     field = partition.event_class.fields[index]
-    what = f"{field.name!r} of {class_label(partition.event_class)}: no address, as zeros"
 
     def texts() -> Column:
         strings = projection.source.strings
@@ -138,8 +136,8 @@ def _converted(
             numbers = source
             result = map_distinct(numbers, addresses.of_number)
         if addresses.wrong:
-            count = int(np.count_nonzero(np.isin(numbers, list(addresses.wrong))))
-            projection.lose(LossKind.CHANGED, what, partition, count)
+            wrong = np.isin(numbers, list(addresses.wrong))
+            projection.lose("address-invalid", partition, rows=wrong, field=field.name)
         return result
 
     return texts

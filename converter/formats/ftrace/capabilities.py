@@ -26,7 +26,7 @@ from converter.formats.ftrace.kernel_formats import (
 )
 from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
 from converter.ir.columns import Column, ListColumn, string_ids
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -56,7 +56,6 @@ from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import cut_utf8, plain_identifier
 from converter.projection.engine.types import converts
 from converter.projection.instants import as_typed
-from converter.projection.losses import Aspect, LossClass, LossKind
 
 #: A data location reaches 65,535 bytes: this many arguments with such texts, and the kernel's own fields, fit.
 MAX_ARGUMENTS = 24
@@ -287,12 +286,9 @@ def adapt_typed(partition: Partition, projection: Projection) -> Partition:
     if (category, name) == (event_class.category, event_class.name):
         return partition
     if event_class.category or name != event_class.name:
-        what = f"name of the events {class_label(event_class)}: {category}:{name}"
         # For the kernel's events it is the name that the kernel's own tools have.
-        loss_class, aspect = None, Aspect.RENAMED_CLASSES
-        if known is not None:
-            loss_class, aspect = LossClass.DETAIL, Aspect.CLASS_NAMES
-        projection.lose(LossKind.CHANGED, what, partition, None, loss_class, aspect)
+        code = "event-renamed" if known is None else "event-name-of-format"
+        projection.lose(code, partition, shown=f"{category}:{name}")
 
     def renamed() -> EventClass:
         return replace(event_class, name=name, category=category)
@@ -362,9 +358,7 @@ def _lose_address_zero(partition: Partition, projection: Projection) -> None:
         return
     column = partition.table.column(index)
     if isinstance(column, np.ndarray):
-        what = f"address 0 of {class_label(partition.event_class)}: it is called tracing_mark_write"
-        count = int(np.count_nonzero(column == 0))
-        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+        projection.lose("address-zero-named", partition, rows=column == 0)
 
 
 @cache
@@ -394,8 +388,7 @@ def _cut(
         if not len(long):
             return ids
         rows = np.isin(ids, long)
-        what = f"{field.name!r} of {class_label(partition.event_class)} to {size - 1} bytes"
-        projection.lose(LossKind.TRUNCATED, what, partition, int(np.count_nonzero(rows)))
+        projection.lose("text-cut", partition, rows=rows, field=field.name, limit=size - 1)
         shorter = {id: strings.intern(cut_utf8(strings[id], size - 1)) for id in long.tolist()}
         result = ids.copy()
         result[rows] = [shorter[id] for id in ids[rows].tolist()]
@@ -420,8 +413,7 @@ def _with_six_arguments(partition: Partition, projection: Projection) -> Partiti
         column = partition.table.column(index)
         assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
         lengths = np.diff(column.offsets)
-        beyond = int(np.count_nonzero(lengths > _SYSCALL_ARGUMENTS))
-        projection.lose(LossKind.TRUNCATED, "arguments of system calls to 6", partition, beyond)
+        projection.lose("syscall-arguments-cut", partition, rows=lengths > _SYSCALL_ARGUMENTS)
         numbers = np.arange(_SYSCALL_ARGUMENTS)
         there = numbers < lengths[:, None]
         values = np.zeros(there.shape, column.values.dtype)

@@ -25,7 +25,6 @@ from converter.formats.fxt.mapping import (
 from converter.formats.fxt.record_types import MAX_ARGUMENTS, MAX_PROFILER_LENGTH, MAX_STRING_BYTES
 from converter.ir.columns import Column, ListColumn, string_ids, take
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import class_label
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
@@ -38,8 +37,8 @@ from converter.projection.domain.scheduling.sched_conventions import (
 from converter.projection.engine.partitions import Partition, Thunk
 from converter.projection.engine.texts import cut_utf8
 from converter.projection.instants import as_instant
-from converter.projection.losses import Aspect, LossKind
-from converter.projection.lowering import native_records
+from converter.projection.loss_codes.names import kind_name
+from converter.projection.lowering import lose_native
 from converter.projection.timeline_fields import ID_NAMES, SCOPE
 
 
@@ -47,8 +46,7 @@ def _adapt_native(partition: Partition, projection: Projection) -> Partition:
     """Drop native records of other formats."""
     if projection.is_own:
         return partition
-    what = native_records(partition, projection)
-    projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
+    lose_native("native-dropped", partition, projection)
     return partition.select(np.zeros(0, np.int32))
 
 
@@ -56,14 +54,13 @@ def _adapt_log(partition: Partition, projection: Projection) -> Partition:
     """Turn logs of other formats into instants with the same arguments: viewers skip log records ("Log Record")."""
     if projection.is_own:
         return partition
-    what = f"{class_label(partition.event_class)} as instant"
-    projection.lose(LossKind.LOWERED, what, partition, aspect=Aspect.FORMS)
+    projection.lose("event-as", partition, shown=kind_name(Kind.INSTANT))
     return as_instant(partition, projection)
 
 
 def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     """Keep the first 255 frames, the most that a record holds ("Backtrace Record")."""
-    return _with_lists_cut(partition, projection, Role.FRAMES, "frames of samples")
+    return _with_lists_cut(partition, projection, Role.FRAMES, "frames")
 
 
 def _adapt_instant(partition: Partition, projection: Projection) -> Partition:
@@ -74,16 +71,14 @@ def _adapt_instant(partition: Partition, projection: Projection) -> Partition:
         scopes = string_ids(partition.table.column(index), strings)
         # Any other scope is that of a thread.
         wide = np.isin(scopes, [strings.intern("p"), strings.intern("g")])
-        what = "instants of a process or of all, as those of their threads"
-        projection.lose(LossKind.CHANGED, what, partition, int(np.count_nonzero(wide)))
+        projection.lose("instant-scope", partition, rows=wide)
     return partition
 
 
 def _adapt_async(partition: Partition, projection: Projection) -> Partition:
     """Report ids that only count within a process: FXT has no such."""
     if any(field.name == ID_NAMES[1] for field in partition.event_class.fields):
-        what = "processes of asynchronous slices whose ids are their own: equal ids of others match"
-        projection.lose(LossKind.CHANGED, what, partition)
+        projection.lose("async-id-scope", partition)
     return partition
 
 
@@ -95,23 +90,24 @@ def _adapt_module(partition: Partition, projection: Projection) -> Partition:
         cut = map_distinct(
             names, lambda id: strings.intern(cut_utf8(strings[id], MAX_PROFILER_LENGTH))
         ).astype(np.int32)
-        what = f"names of modules to {MAX_PROFILER_LENGTH} bytes"
-        projection.lose(LossKind.TRUNCATED, what, partition, int(np.count_nonzero(cut != names)))
+        projection.lose(
+            "text-cut", partition, rows=cut != names, field="name", limit=MAX_PROFILER_LENGTH
+        )
         partition = _with_column(partition, Role.NAME, cut)
-    return _with_lists_cut(partition, projection, Role.BUILD_ID, "build ids of modules")
+    return _with_lists_cut(partition, projection, Role.BUILD_ID, "build_id")
 
 
 def _with_lists_cut(
-    partition: Partition, projection: Projection, role: Role, what: str
+    partition: Partition, projection: Projection, role: Role, name: str
 ) -> Partition:
     column = partition.column(role)
     if not isinstance(column, ListColumn):
         return partition
     lengths = np.diff(column.offsets)
-    count = int(np.count_nonzero(lengths > MAX_PROFILER_LENGTH))
-    if not count:
+    long = lengths > MAX_PROFILER_LENGTH
+    if not long.any():
         return partition
-    projection.lose(LossKind.TRUNCATED, f"{what} to {MAX_PROFILER_LENGTH}", partition, count)
+    projection.lose("list-cut", partition, rows=long, field=name, limit=MAX_PROFILER_LENGTH)
     kept = np.minimum(lengths, MAX_PROFILER_LENGTH)
     offsets = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(kept, out=offsets[1:])

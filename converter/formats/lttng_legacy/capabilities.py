@@ -21,7 +21,7 @@ from converter.formats.lttng_legacy.mapping import (
     written_meanings,
 )
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, IntegerClass, Style
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
@@ -30,7 +30,6 @@ from converter.projection.domain.scheduling.sched_conventions import with_linux_
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import plain_identifier
 from converter.projection.instants import as_typed
-from converter.projection.losses import Aspect, LossKind
 
 #: This many arguments with texts of this size fit the largest block of version 1.0.
 MAX_ARGUMENTS = 24
@@ -124,8 +123,7 @@ def _adapt_typed(partition: Partition, projection: Projection) -> Partition:
     category, name = plain_identifier(event_class.category), plain_identifier(event_class.name)
     if all((category, name) != (one.channel, one.name) for one in meanings() if one.written):
         return partition
-    what = f"name of the events {class_label(event_class)}: {category}:{name}_event"
-    projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.RENAMED_CLASSES)
+    projection.lose("event-renamed", partition, shown=f"{category}:{name}_event")
 
     def renamed() -> EventClass:
         return replace(event_class, name=f"{name}_event")
@@ -146,7 +144,6 @@ def _adapt_switch(partition: Partition, projection: Projection) -> Partition:
 
 
 _COUNTED: Final = counted(MOST_LOST)
-_GAP: Final = "gaps of unknown size are written as a corrupt sub-buffer"
 
 
 def _with_corrupt(partition: Partition, projection: Projection) -> Partition:
@@ -157,7 +154,7 @@ def _with_corrupt(partition: Partition, projection: Projection) -> Partition:
     counts = partition.integers(Role.COUNT)
     assert counts is not None, "all have counts now"
     unknown = counts < 0
-    projection.lose(LossKind.LOWERED, _GAP, partition, int(np.count_nonzero(unknown)))
+    projection.lose("gap-as-corrupt-buffer", partition, rows=unknown)
     return partition.with_argument(CORRUPT, unknown.astype(np.uint32))
 
 
@@ -180,8 +177,8 @@ def _round_values(partition: Partition, projection: Projection) -> Partition:
     columns = partition.lazy_columns()
     for index in floats:
         columns[index] = _rounded(partition, index, projection)
-    what = f"values of {partition.event_class.kind.name.lower()} as integers"
-    projection.lose(LossKind.RETYPED, what, partition)
+    for index in floats:
+        projection.lose("field-type", partition, field=partition.event_class.fields[index].name)
     return partition.rewritten(partition.derive(("rounded values",), integer_class), columns)
 
 
@@ -192,8 +189,7 @@ def _rounded(partition: Partition, index: int, projection: Projection) -> Callab
         limit = float(1 << 63)
         nearest = np.rint(np.nan_to_num(column.astype(np.float64)))
         held = np.where(np.abs(nearest) < limit, nearest, 0)
-        changed = int(np.count_nonzero(held != column))
-        projection.lose(LossKind.CHANGED, "values of counters as integers", partition, changed)
+        projection.lose("counter-rounded", partition, rows=held != column)
         return held.astype(np.int64)
 
     return rounded

@@ -12,7 +12,7 @@ from converter.storage.source_files import PART_SIZE, SourceFiles
 
 #: Entries of the sidecar that are not embedded as they are.
 _NOT_KEPT: Final = frozenset({"recording", "contents", "left_behind"})
-_LEFT_BEHIND: Final = "blocks of the files, in which the events are put anew"
+_LEFT_BEHIND: Final = "the blocks of the files"
 
 
 def portable(trace: Trace) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from converter.formats.uftrace.arguments.printed_values import (
 from converter.formats.uftrace.arguments.shown_values import recorded_fields
 from converter.formats.uftrace.layout import MOST_LOST
 from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
-from converter.ir.events import EventClass, class_label
+from converter.ir.events import EventClass
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
@@ -39,7 +39,6 @@ from converter.projection.capabilities import Adapter, Capabilities, KindSupport
 from converter.projection.domain.lost_events import counted
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import as_typed
-from converter.projection.losses import Aspect, LossKind
 
 #: uftrace reads the format of a kernel event, including its fields' names, into 4,096 bytes.
 _MAX_FIELD_NAME: Final = 48
@@ -153,17 +152,14 @@ def _adapt_end(partition: Partition, projection: Projection) -> Partition:
     """Give an end both name and category or neither, and remove its CPU, which its begin has."""
     partition = _without_text(partition, projection)
     cpus = projection.cpus_of(partition)
-    on_cpus = int(np.count_nonzero(cpus >= 0))
-    if on_cpus:
-        projection.lose(
-            LossKind.DROPPED, f"CPU of {class_label(partition.event_class)}", partition, on_cpus
-        )
+    on_cpus = cpus >= 0
+    if on_cpus.any():
+        projection.lose("cpu-dropped", partition, rows=on_cpus)
         partition = partition.moved(cpu=np.broadcast_to(np.int32(-1), cpus.shape))
     fields = partition.event_class.fields
     named, categorized = NAME in fields, CATEGORY in fields
     if named != categorized:
-        what = "which fields slice_end lacked: they are zero or empty"
-        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.LAYOUT)
+        projection.lose("field-added", partition)
         index = fields.index(NAME) + 1 if named else fields.index(CATEGORY)
         missing = CATEGORY if named else NAME
 
@@ -185,6 +181,6 @@ def _without_text(partition: Partition, projection: Projection) -> Partition:
     if kept == event_class.fields or projection.is_own:
         return partition
     text = event_class.fields[-1]
-    projection.lose(LossKind.DROPPED, f"{text.name!r} of {class_label(event_class)}", partition)
+    projection.lose("field-dropped", partition, field=text.name)
     new_class = partition.derive(("values alone",), lambda: replace(event_class, fields=kept))
     return partition.rewritten(new_class, partition.lazy_columns()[:-1])

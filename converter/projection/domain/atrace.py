@@ -16,7 +16,6 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import CATEGORY, NAME, lower_to_instant
-from converter.projection.losses import LossKind
 
 #: Android's category name for these slices.
 _ATRACE = "atrace"
@@ -147,7 +146,5 @@ def _part(partition: Partition, phase: str, markers: _Markers, projection: Proje
     if phase in "GHN":
         leading.append((_TRACK, markers.track))
     other = (markers.tgid >= 0) & (markers.tgid != projection.pids_of(threads))
-    projection.lose(
-        LossKind.DROPPED, "process ids in markers of other processes", partition, int(other.sum())
-    )
+    projection.lose("marker-process-id", partition, rows=other)
     return partition.as_kind(kind, leading, without=frozenset({Role.MESSAGE}), thread=threads)

@@ -22,7 +22,6 @@ from converter.projection.capabilities import Lowering, Projection
 from converter.projection.domain.markers import join_texts
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import lower_to_instant
-from converter.projection.losses import LossKind
 
 if TYPE_CHECKING:
     from converter.projection.domain.markers import Part
@@ -45,8 +44,7 @@ def lower_slice_end(partition: Partition, projection: Projection) -> list[Partit
     That may be a slice of one of the source's own markers, which are separate from the slices of the timeline.
     """
     if projection.occurs(_is_mark):
-        what = "ends of slices on threads with marks: they end the innermost of both"
-        projection.lose(LossKind.CHANGED, what, partition)
+        projection.lose("slice-end-mixes-with-marks", partition)
     return [_text(partition, projection, b"E|", [], without=frozenset())]
 
 
@@ -139,7 +137,7 @@ def _text(
 
     def message() -> Column:
         offsets, characters, changed = join_texts(len(partition), joined, projection.source.strings)
-        projection.lose(LossKind.CHANGED, "separators in names of markers", partition, changed)
+        projection.lose("separator-in-marker", partition, changed)
         return ListColumn(offsets, characters)
 
     return partition.as_kind(Kind.MARK, [(_message(projection), message)], without=without)
@@ -176,7 +174,7 @@ def _cookie(partition: Partition, projection: Projection) -> Part:
     text = partition.texts(Role.ID, strings)
     if text is None:
         return b"0"
-    projection.lose(LossKind.CHANGED, "ids of asynchronous slices: text as a number", partition)
+    projection.lose("id-text-as-number", partition, field="id")
     which, inverse = np.unique(text, return_inverse=True)
     numbers = np.array([crc32(strings[id]) for id in which.tolist()], np.int64)
     cookies: NDArray[np.int64] = numbers[inverse]
@@ -197,6 +195,5 @@ def _integer_values(partition: Partition, column: Column, projection: Projection
     limit = float(1 << 63)
     rounded = np.rint(np.nan_to_num(column.astype(np.float64)))
     held = np.where(np.abs(rounded) < limit, rounded, 0)
-    changed = int(np.count_nonzero(held != column))
-    projection.lose(LossKind.CHANGED, "values of counters as integers", partition, changed)
+    projection.lose("counter-rounded", partition, rows=held != column)
     return held.astype(np.int64)

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import string_ids
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossKind
 
 _FLOAT: Final = FloatClass(64)
 
@@ -49,8 +48,7 @@ def _halves(partition: Partition, index: int, projection: Projection) -> list[Pa
     rows = partition.select(known) if len(others) else partition
     fields = partition.event_class.fields
     field = fields[index]
-    what = f"declared type of {field.name!r} of {class_label(partition.event_class)}"
-    projection.lose(LossKind.RETYPED, what, rows, aspect=Aspect.TYPES)
+    projection.lose("field-type", rows, field=field.name)
 
     def new_class() -> EventClass:
         value = replace(field, type=_FLOAT, role=Role.VALUE)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.projection.domain.call_stacks import SAMPLE, sample_batches
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes
 
 _MICROSECONDS: Final = 10**6
@@ -71,12 +71,10 @@ def _samples(
             cpu, tid = _number(sample, "cpu"), _number(sample, "tid")
             on = int(cpu) if cpu is not None and 0 <= cpu < 1 << 31 else -1
             found.append((at, on, -1 if tid is None else numbers.get(int(tid), -1), stack))
-    what = "listed samples before the first and behind the last event"
-    report.add(LossKind.DROPPED, what, outside, loss_class=LossClass.DETAIL)
+    report.add("listed-sample-outside", outside)
     if not found:
         return
-    what = "call stacks of listed samples as samples besides, without names and weights"
-    report.add(LossKind.LOWERED, what, len(found), min(found)[0], LossClass.DETAIL)
+    report.add("call-stacks-added", len(found), min(found)[0], profiler="the file's sample list")
     columns = np.array(sorted(found, key=lambda one: one[0]), np.int64)
     times, cpus, threads, stacks = (columns[:, i].copy() for i in range(4))
     yield from sample_batches(

@@ -17,7 +17,6 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Adapter, Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossClass, LossKind
 
 #: The field with the number of lost events, for all formats that can leave it open.
 COUNT: Final = Field("count", IntegerClass(64, signed=True), Role.COUNT)
@@ -25,9 +24,6 @@ COUNT: Final = Field("count", IntegerClass(64, signed=True), Role.COUNT)
 UNKNOWN: Final = -1
 #: The largest number that it holds.
 MOST: Final = (1 << 63) - 1
-_GUESSED: Final = "gaps of unknown size are written as 1 lost event"
-_NEGATIVE: Final = "negative numbers of lost events are unknown ones"
-_NONE: Final = "records of 0 lost events"
 
 
 def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) -> Adapter:
@@ -43,12 +39,12 @@ def counted(most: int = MOST, *, unknown: int = UNKNOWN, zeros: bool = False) ->
         counts = partition.integers(Role.COUNT)
         if counts is None:
             if unknown != UNKNOWN:
-                projection.lose(LossKind.CHANGED, _GUESSED, partition)
+                projection.lose("gap-size-guessed", partition)
             column = constant_column(np.int64(unknown), len(partition))
             return partition.with_argument(COUNT, column, first=True)
-        empty = int(np.count_nonzero(counts == 0))
-        if empty and not zeros:
-            projection.lose(LossKind.DROPPED, _NONE, partition, empty, LossClass.DETAIL)
+        empty = counts == 0
+        if not zeros and empty.any():
+            projection.lose("gap-empty", partition, rows=empty)
             partition = partition.select(np.flatnonzero(counts))
             counts = counts[counts != 0]
         held = _clamped(counts, partition, projection, most, unknown)
@@ -69,15 +65,12 @@ def _clamped(
     """Return counts as a format holds them, in their own type; the same array if it holds all."""
     open_ones, many = counts < 0, counts > most
     if many.any():
-        what = f"numbers of lost events over {most:,} are cut to it"
-        projection.lose(LossKind.CHANGED, what, partition, int(np.count_nonzero(many)))
+        projection.lose("gap-size-capped", partition, rows=many, limit=most)
         # The type can represent `most` if some value is above it.
         counts = np.where(many, counts.dtype.type(most), counts)
     if open_ones.any():
-        odd = int(np.count_nonzero(counts < UNKNOWN))
-        projection.lose(LossKind.CHANGED, _NEGATIVE, partition, odd, LossClass.DETAIL)
+        projection.lose("gap-size-negative", partition, rows=counts < UNKNOWN)
         if unknown != UNKNOWN:
-            guessed = int(np.count_nonzero(open_ones))
-            projection.lose(LossKind.CHANGED, _GUESSED, partition, guessed)
+            projection.lose("gap-size-guessed", partition, rows=open_ones)
         counts = np.where(open_ones, counts.dtype.type(unknown), counts)
     return counts

@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_behind
 
 #: A sample of addresses, innermost first.
@@ -32,7 +32,6 @@ _THREAD: Final = "perf_tid"
 _PREFIX: Final = "perf_"
 #: Where user space or the kernel begin, a list of callers has a number in place of an address (PERF_CONTEXT_MAX).
 _FIRST_MARK: Final = np.uint64((1 << 64) - 4095)
-_WHAT: Final = "call stacks of perf's samples as samples besides"
 
 
 def with_samples(trace: Trace, report: LossReport) -> Trace:
@@ -50,8 +49,7 @@ def with_samples(trace: Trace, report: LossReport) -> Trace:
             ]
             renumbered = in_classes(batch, numbers)
             for at, _ in stacks:
-                first = int(batch.ts[at].min())
-                report.add(LossKind.LOWERED, _WHAT, len(at), first, LossClass.DETAIL)
+                report.add_at("call-stacks-added", trace, batch, at, profiler="perf")
             yield _with_stacks(renumbered, stacks, result) if stacks else renumbered
 
     result.make_batches = batches

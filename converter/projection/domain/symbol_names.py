@@ -71,7 +71,7 @@ def names_lost(
         if _number(field) and not (by_style and _is_address(field))
     }
     return [
-        repr(field.name)
+        field.name
         for field in addresses
         if field.name in numbers and not (lowered and field.role is Role.FUNCTION)
     ]

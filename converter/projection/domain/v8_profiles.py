@@ -28,7 +28,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.call_stacks import SAMPLE, sample_batches
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.timeline_fields import PHASE
 
@@ -156,8 +156,7 @@ class _Profiles:
     ) -> Iterator[Batch]:
         if self._sample < 0:
             self._sample = self._result.add_class(SAMPLE)
-        what = "call stacks of V8's profiles as samples besides"
-        self._report.add(LossKind.LOWERED, what, len(ts), int(ts[0]), LossClass.DETAIL)
+        self._report.add("call-stacks-added", len(ts), int(ts[0]), profiler="V8's CPU profiles")
         tables = np.array(profile.prefix, np.int64), np.array(profile.function, np.int32)
         return sample_batches(
             self._sample,

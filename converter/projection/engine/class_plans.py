@@ -17,6 +17,7 @@ from converter.ir.tables import Computation, ComputedColumn, Constant, LazyColum
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.planned import ClassPlan, PlannedPart
 from converter.projection.engine.rows import Places
+from converter.projection.loss_codes.names import event_name
 from converter.projection.losses import LossReport, PlannedLosses
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class TracingRun:
         known = tuple(part for part in planned if part is not None)
         if len(known) < len(parts):
             return None
-        tally = report.tally(self._losses) if self._losses else None
+        event = event_name(self._original.event_class)
+        tally = report.tally(self._losses, event) if self._losses else None
         return ClassPlan(known, tally, self._guards, Partition)
 
     def _part(self, number: int, partition: Partition) -> PlannedPart | None:

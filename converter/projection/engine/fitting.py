@@ -21,7 +21,7 @@ from converter.ir.columns import (
     constant_column,
     neutral,
 )
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     BooleanClass,
     BytesClass,
@@ -39,7 +39,8 @@ from converter.projection.engine.conversions import TextsThatFit, Widened
 from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.engine.texts import fit_identifier, fit_name
 from converter.projection.engine.types import converted, converts, fitted_class, keeps_all
-from converter.projection.losses import Aspect, LossClass, LossKind, PlannedLosses
+from converter.projection.loss_codes.entry import Value
+from converter.projection.losses import LossClass, PlannedLosses, parameters_of
 from converter.projection.timeline_fields import CORRELATION_ID, FLOW_IDS, TERMINATING_FLOW_IDS
 
 #: Fields of slices that viewers show as arrows, as long as they keep their meaning.
@@ -57,7 +58,7 @@ class _Step:
     index: int | None
     source: FieldClass
     target: FieldClass
-    what: str
+    name: str
     #: None if the target holds all values of the source unchanged.
     convert: _Conversion | None = dataclass_field(init=False)
 
@@ -66,13 +67,13 @@ class _Step:
 
     def decide(self, projection: Projection) -> None:
         """Choose the conversion of its columns, once for those of all batches."""
-        source, target, what = self.source, self.target, self.what
+        source, target, name = self.source, self.target, self.name
         numeric = isinstance(source, IntegerClass | FloatClass | BooleanClass)
         if numeric and source == target:
             return
 
         def convert(partition: Partition, column: Column) -> Column:
-            return converted(column, source, target, what, partition, projection)
+            return converted(column, source, target, name, partition, projection)
 
         self.convert = convert
         holds = projection.capabilities
@@ -93,15 +94,9 @@ class _Plan:
     steps: list[_Step]
     losses: PlannedLosses
 
-    def lose(
-        self,
-        kind: LossKind,
-        what: str,
-        loss_class: LossClass | None = None,
-        aspect: Aspect | None = None,
-    ) -> None:
+    def lose(self, code: str, loss_class: LossClass | None = None, **parameters: Value) -> None:
         """Plan a loss at each event of the class."""
-        self.losses += ((kind, what, loss_class, aspect),)
+        self.losses += ((code, loss_class, parameters_of(parameters)),)
 
 
 def is_value(field: Field) -> bool:
@@ -147,7 +142,6 @@ class Fitter:
         # A class that an adapter makes from a supported one (lists of a counter as text, say) is held by its kind.
         support = self._capabilities.support(event_class)
         support = support or self._capabilities.kinds[event_class.kind]
-        name = class_label(event_class)
         source = event_class.fields
         fields: list[Field] = []
         plan = _Plan(event_class, [], ())
@@ -164,31 +158,28 @@ class Fitter:
                 field = source[index]
                 kept.append(index)
                 fields.append(field)
-                what = f"{field.name!r} of {name}"
-                plan.steps.append(_Step(index, field.type, field.type, what))
+                plan.steps.append(_Step(index, field.type, field.type, field.name))
         trailing = [(index_of(part, source), part) for part in support.trailing]
         for index, field in enumerate(source):
             if index in kept or any(index == other for other, _ in trailing):
                 continue
-            what = f"{field.name!r} of {name}"
             if self._is_left_out(event_class, field, support, plan):
                 continue
             if not support.arguments:
-                plan.lose(LossKind.DROPPED, f"field {what}")
+                plan.lose("field-dropped", field=field.name)
                 continue
-            argument = self._argument(event_class, field, fields, support, what, plan)
+            argument = self._argument(event_class, field, fields, support, plan)
             kept.append(index)
             fields.append(argument)
-            plan.steps.append(_Step(index, field.type, argument.type, what))
+            plan.steps.append(_Step(index, field.type, argument.type, field.name))
         for index, part in trailing:
             fields.append(part)
             kept.append(self._part(index, part, event_class, plan))
         present = [index for index in kept if index is not None]
         if present != sorted(present):
-            plan.lose(LossKind.RETYPED, f"order of the fields of {name}", aspect=Aspect.LAYOUT)
+            plan.lose("field-order")
         if None in kept:
-            missing = f"which fields {name} lacked: they are zero or empty"
-            plan.lose(LossKind.RETYPED, missing, aspect=Aspect.LAYOUT)
+            plan.lose("field-added")
         plan.event_class = self._declaration(event_class, tuple(fields), support, plan)
         for step in plan.steps:
             step.decide(self._projection)
@@ -198,15 +189,12 @@ class Fitter:
         self, event_class: EventClass, field: Field, support: KindSupport, plan: _Plan
     ) -> bool:
         """Plan the loss of a field that viewers of the source do not show; return False for other fields."""
-        name = class_label(event_class)
         is_native = isinstance(field.type, BytesClass) and field.type.is_native
         if is_native and not self._projection.is_own:
-            words = f"words after the records of {name}"
-            plan.lose(LossKind.DROPPED, words, LossClass.DETAIL, Aspect.NATIVE)
+            plan.lose("trailing-data")
             return True
         if field.role in _LENGTHS and event_class.kind in _MOMENTS and not support.roles:
-            length = f"{field.name!r} of {name}, which has no length: viewers show none"
-            plan.lose(LossKind.DROPPED, length, LossClass.DETAIL)
+            plan.lose("duration-without-length", field=field.name)
             return True
         return False
 
@@ -218,15 +206,13 @@ class Fitter:
             plan.steps.append(_Step(None, wanted.type, wanted.type, ""))
             return None
         field = event_class.fields[index]
-        what = f"{field.name!r} of {class_label(event_class)}"
-        plan.steps.append(_Step(index, field.type, wanted.type, what))
+        plan.steps.append(_Step(index, field.type, wanted.type, field.name))
         if field.name != wanted.name:
-            renamed = f"name of field {field.name!r}"
-            plan.lose(LossKind.RETYPED, renamed, aspect=Aspect.FIELD_NAMES)
+            plan.lose("field-name-of-format", field=field.name, shown=wanted.name)
         if field.type != wanted.type:
-            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
+            plan.lose("field-type", field=field.name)
         if field.unit != wanted.unit:
-            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
+            plan.lose("field-unit", field=field.name)
         return index if keeps_all(field.type, wanted.type) else None
 
     def _argument(
@@ -235,7 +221,6 @@ class Fitter:
         field: Field,
         others: Sequence[Field],
         support: KindSupport,
-        what: str,
         plan: _Plan,
     ) -> Field:
         """Plan one argument, after `others`, in a type that the format has."""
@@ -255,22 +240,22 @@ class Fitter:
                 # A number that is not one of the counter's values must not look like one.
                 fitted = StringClass()
         if fitted != field.type and isinstance(fitted, StringClass):
-            plan.lose(LossKind.LOWERED, f"{what} as text", aspect=Aspect.TEXTS)
+            plan.lose("field-as-text", field=field.name)
         elif fitted != field.type:
-            plan.lose(LossKind.RETYPED, f"declared type of {what}", aspect=Aspect.TYPES)
+            plan.lose("field-type", field=field.name)
         if field.role is not role:
-            plan.lose(LossKind.RETYPED, f"meaning of {what}", aspect=Aspect.ROLES)
+            plan.lose("field-meaning", field=field.name)
             if field in _ARROWS:
-                plan.lose(LossKind.UNSHOWN, f"arrows of {what}", aspect=Aspect.FLOWS)
+                plan.lose("arrow-ids-unshown", field=field.name)
             if field.role in _THREAD_TIMES:
-                plan.lose(LossKind.UNSHOWN, f"thread times in {what}")
+                plan.lose("thread-time-unshown", field=field.name)
             if field == CORRELATION_ID:
-                plan.lose(LossKind.UNSHOWN, f"correlation by {what}")
+                plan.lose("correlation-unshown", field=field.name)
         unit = fit_name(field.unit, capabilities) if capabilities.units else ""
         if unit != field.unit:
-            plan.lose(LossKind.RETYPED, f"unit of {what}", aspect=Aspect.UNITS)
+            plan.lose("field-unit", field=field.name)
         if name != field.name:
-            plan.lose(LossKind.CHANGED, f"name of {what}", aspect=Aspect.RENAMED_FIELDS)
+            plan.lose("field-renamed", field=field.name, shown=name)
         return Field(name, fitted, role, unit)
 
     def _declaration(
@@ -289,13 +274,12 @@ class Fitter:
             category, name = support.event
         own = (event_class.name, event_class.category)
         if (name, category) != own and (any(own) or support.event is None):
-            self._lose_name(event_class, f"{category}:{name}" if category else name, support, plan)
+            self._lose_name(f"{category}:{name}" if category else name, support, plan)
         if event_class.timed != support.timed:
             if event_class.timed:
-                plan.lose(LossKind.DROPPED, f"time of {class_label(event_class)}")
+                plan.lose("time-dropped")
             else:
-                what = f"{class_label(event_class)}, which has no time, as if it had one"
-                plan.lose(LossKind.CHANGED, what, LossClass.KEPT)
+                plan.lose("time-added")
         return replace(
             event_class,
             name=name,
@@ -305,16 +289,13 @@ class Fitter:
             native=event_class.native if support.named else b"",
         )
 
-    def _lose_name(
-        self, event_class: EventClass, name: str, support: KindSupport, plan: _Plan
-    ) -> None:
+    def _lose_name(self, name: str, support: KindSupport, plan: _Plan) -> None:
         """Plan the loss of a class name that the format's record has no field for."""
-        what = f"name of the events {class_label(event_class)}"
         if not name:
-            plan.lose(LossKind.DROPPED, what, LossClass.DETAIL, Aspect.CLASS_NAMES)
+            plan.lose("event-name-dropped")
             return
         loss_class = LossClass.SHOWN if support.named else LossClass.KEPT
-        plan.lose(LossKind.CHANGED, f"{what}: {name}", loss_class, Aspect.RENAMED_CLASSES)
+        plan.lose("event-renamed", loss_class, shown=name)
 
 
 def _unique_name(name: str, fields: Sequence[Field]) -> str:

@@ -21,7 +21,8 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import ID_ROLES
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.capabilities import Capabilities
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.loss_codes.entry import Value
+from converter.projection.losses import LossReport
 
 #: The first id of synthetic processes and threads.
 SYNTHETIC_ID: Final = 0x7FFF_0000
@@ -62,7 +63,7 @@ class ShownIds:
         self._of_zeros: dict[int, int] = {}
         self._taken: set[int] = set()
         self._reported: set[tuple[str, int]] = set()
-        self._losses: dict[tuple[str, bool], str] = {}
+        self._losses: dict[tuple[str, bool], tuple[Value, int]] = {}
 
     @property
     def all_fit(self) -> bool:
@@ -85,9 +86,9 @@ class ShownIds:
         number = self._of_zeros.get(process.pid)
         if number is None:
             number = self._of_zeros[process.pid] = self._take(self.first)
-            loss = f"ids of threads 0, such as that of process {process.pid}, shown as {number}"
-            loss = self._losses.setdefault(("thread 0", True), loss)
-            self._report.add(LossKind.CHANGED, loss)
+            # One example says enough.
+            pid, shown = self._losses.setdefault(("thread 0", True), (process.pid, number))
+            self._report.add("thread-0-renumbered", pid=pid, shown=shown)
         return number
 
     def of(self, id: int, what: str, called: str = "") -> int:
@@ -106,9 +107,13 @@ class ShownIds:
             number = self._numbers[id] = self._take(wanted)
         if number != id and (what, id) not in self._reported:
             self._reported.add((what, id))
-            loss = self._loss(id, number, what, called)
-            loss = self._losses.setdefault((what, self._fits(id)), loss)
-            self._report.add(LossKind.CHANGED, loss)
+            one: Value = repr(called) if called and id >= _NOBODYS else id
+            was, shown = self._losses.setdefault((what, self._fits(id)), (one, number))
+            if self._fits(id):
+                self._report.add("id-taken", what=what, was=was, shown=shown)
+            else:
+                bits = self._bits
+                self._report.add("id-too-large", bits=bits, what=what, was=was, shown=shown)
         return number
 
     def known(self, id: int) -> int:
@@ -136,13 +141,6 @@ class ShownIds:
 
     def _fits(self, id: int) -> bool:
         return id >> self._bits == 0
-
-    def _loss(self, id: int, number: int, what: str, called: str) -> str:
-        reason = (
-            "as which another is shown" if self._fits(id) else f"that are not of {self._bits} bits"
-        )
-        one = repr(called) if called and id >= _NOBODYS else id
-        return f"{what} ids {reason}, such as {one}, shown as {number}"
 
 
 class _Tables:

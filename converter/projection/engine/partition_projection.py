@@ -23,8 +23,8 @@ from converter.projection.engine.nested_fields import (
 from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.engine.placing import Placing
 from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
-from converter.projection.losses import Aspect, LossClass, LossKind
-from converter.projection.lowering import LOWERINGS, lowering_for, native_records
+from converter.projection.loss_codes.names import kind_name
+from converter.projection.lowering import LOWERINGS, lose_native, lowering_for
 
 #: Lowering terminates, as no rule returns a kind that its input was made from. This limit enforces it.
 MAX_LOWERINGS = 6
@@ -73,8 +73,7 @@ class PartitionProjection:
         """Return those of a partition that `depth` rules have made from the source's."""
         event_class = partition.event_class
         if event_class.kind is Kind.NATIVE and event_class.name in self._bookkeeping:
-            what = f"{class_label(event_class)} (bookkeeping)"
-            self._projection.lose(LossKind.DROPPED, what, partition, loss_class=LossClass.DETAIL)
+            self._projection.lose("recording-record-dropped", partition)
             return []
         support = self._support(partition.event_class)
         rule = lowering_for(partition, self._projection) if depth == 0 else None
@@ -85,16 +84,10 @@ class PartitionProjection:
             return self._lower(partition, rule, depth)
         assert support is not None
         if self._is_nested(partition.event_class):
-            what = f"{class_label(partition.event_class)}: structures and arrays as fields"
-            self._projection.lose(
-                LossKind.LOWERED, what, partition, None, LossClass.DETAIL, Aspect.STRUCTURE
-            )
+            self._projection.lose("nested-fields", partition)
             partition = flattened(partition, self._argument_capabilities(partition.event_class))
         if self._is_varying(partition.event_class):
-            what = f"{class_label(partition.event_class)}: optional values as event classes"
-            self._projection.lose(
-                LossKind.LOWERED, what, partition, None, LossClass.DETAIL, Aspect.STRUCTURE
-            )
+            self._projection.lose("optional-fields", partition)
             parts = split_by_presence(partition, self._argument_capabilities(partition.event_class))
             return [fitted for part in parts for fitted in self._fit(part, max(depth, 1))]
         splitter = self._capabilities.splitters.get(partition.event_class.kind)
@@ -138,19 +131,16 @@ class PartitionProjection:
     ) -> list[Partition]:
         lowered = rule(partition, self._projection) if depth < MAX_LOWERINGS else None
         if lowered is None:
-            what = f"events {class_label(partition.event_class)}"
-            self._projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
+            self._projection.lose("event-dropped", partition)
             return []
         # Viewers interpret only records of their own format.
         unread = partition.event_class.kind is Kind.NATIVE and bool(self._bookkeeping)
         for part in lowered:
             if unread:
-                what = native_records(partition, self._projection)
-                self._projection.lose(LossKind.UNSHOWN, what, part, aspect=Aspect.EVENTS)
+                lose_native("native-unshown", part, self._projection)
                 continue
-            kind = part.event_class.kind.name.lower()
-            what = f"{class_label(partition.event_class)} as {kind}"
-            self._projection.lose(LossKind.LOWERED, what, part, aspect=Aspect.FORMS)
+            shown = kind_name(part.event_class.kind)
+            self._projection.lose("event-as", part, shown=shown)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
     def _split_by_record(self, partition: Partition, support: KindSupport) -> list[Partition]:
@@ -162,8 +152,7 @@ class PartitionProjection:
         other_arguments = [i for i in range(own, len(fields)) if not is_value(fields[i])]
         if not other_arguments:
             return self._limit_arguments(partition, support)
-        what = f"{class_label(partition.event_class)}: what is no value in instants"
-        self._projection.lose(LossKind.LOWERED, what, partition)
+        self._projection.lose("counter-arguments-in-instants", partition)
         naming = [i for i in range(own) if fields[i].role in (NAME.role, CATEGORY.role)]
         rest = _with_fields(
             partition, partition.event_class, [*naming, *other_arguments], partition.after + 1
@@ -196,15 +185,9 @@ class PartitionProjection:
         room = limit if is_named else limit - 1
         kinds = self._capabilities.kinds.keys() | self._capabilities.lowerings.keys()
         if Kind.INSTANT not in kinds or room < 1:
-            self._projection.lose(LossKind.DROPPED, f"arguments beyond {limit}", partition)
+            self._projection.lose("arguments-dropped", partition, limit=limit)
             return parts
-        self._projection.lose(
-            LossKind.LOWERED,
-            f"arguments beyond {limit} in further instants",
-            partition,
-            None,
-            LossClass.SHOWN,
-        )
+        self._projection.lose("arguments-in-instants", partition, limit=limit)
         name = f"{class_label(partition.event_class)} (continued)"
         beyond = EventClass(Kind.TYPED, name)
         for after, start in enumerate(range(end, last, room), partition.after + 1):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import constant_column
 from converter.ir.distinct_values import ByValue, values_of
-from converter.ir.events import Batch, EventClass, Field, class_label
+from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.tables import ComputedColumn
@@ -24,9 +24,21 @@ from converter.projection.engine.buffers import ARGUMENT as BUFFER_ARGUMENT
 from converter.projection.engine.buffers import may_have_buffers, place_of_argument
 from converter.projection.engine.partitions import Everywhere, Partition
 from converter.projection.engine.tables import TargetTables
-from converter.projection.losses import LossClass, LossKind
 
 _CPU = Field("cpu", IntegerClass(32, True))
+#: Kinds of events that interrupt a thread.
+_INTERRUPTS = frozenset(
+    {
+        Kind.IRQ_ENTRY,
+        Kind.IRQ_EXIT,
+        Kind.SOFTIRQ_ENTRY,
+        Kind.SOFTIRQ_EXIT,
+        Kind.TIMER_ENTRY,
+        Kind.TIMER_EXIT,
+        Kind.IPI_ENTRY,
+        Kind.IPI_EXIT,
+    }
+)
 #: If the event has a field of that name.
 _TAKEN_CPU = Field("common_cpu", IntegerClass(32, True))
 
@@ -144,7 +156,7 @@ class Placing:
         on, off = partition.split(both)
         if on is None:
             return [partition]
-        self._projection.lose(LossKind.LOWERED, "tracks of events on threads as an argument", on)
+        self._projection.lose("buffer-as-argument", on)
         names = [self._projection.constant(track.name, 1)[0] for track in self._tables.tracks]
         texts = np.array(names, np.int32)[tracks[both]]
         kept = on.moved(track=constant_column(np.int32(-1), len(on)))
@@ -175,16 +187,14 @@ class Placing:
     ) -> Partition:
         """Like `_without_track` for rows that are all on tracks, which requires no reading of the column."""
         absent = constant_column(np.int32(-1), len(partition))
-        dropped = f"track of {class_label(partition.event_class)}"
         if not support.thread:
-            self._projection.lose(LossKind.DROPPED, dropped, partition)
+            self._projection.lose("track-dropped", partition)
             return partition.moved(track=absent)
-        self._projection.lose(LossKind.LOWERED, "tracks as threads", partition)
-        hidden = len(partition)
+        self._projection.lose("track-as-thread", partition)
+        hidden = None
         if not self.is_on_threads(partition):
-            hidden = int(np.count_nonzero(self._projection.threads_of(partition) >= 0))
-        what = f"thread of {class_label(partition.event_class)} on tracks"
-        self._projection.lose(LossKind.DROPPED, what, partition, hidden)
+            hidden = self._projection.threads_of(partition) >= 0
+        self._lose_thread(partition, hidden)
         owned = Everywhere(ByValue(self._tables.thread_of_track), (tracks,), partition)
         return partition.moved(thread=owned, track=absent)
 
@@ -203,19 +213,11 @@ class Placing:
             else np.where(on_track, np.int32(-1), tracks)
         )
         if not support.thread:
-            self._projection.lose(
-                LossKind.DROPPED, f"track of {class_label(partition.event_class)}", partition, count
-            )
+            self._projection.lose("track-dropped", partition, rows=on_track)
             return partition.moved(track=absent)
-        self._projection.lose(LossKind.LOWERED, "tracks as threads", partition, count)
+        self._projection.lose("track-as-thread", partition, rows=on_track)
         threads = self._projection.threads_of(partition)
-        hidden = int(np.count_nonzero(on_track & (threads >= 0)))
-        self._projection.lose(
-            LossKind.DROPPED,
-            f"thread of {class_label(partition.event_class)} on tracks",
-            partition,
-            hidden,
-        )
+        self._lose_thread(partition, on_track & (threads >= 0))
         owned = self._tables.threads_of_tracks(tracks)
         return partition.moved(thread=np.where(on_track, owned, threads), track=absent)
 
@@ -236,14 +238,16 @@ class Placing:
             np.int32,
         )
         lost = both & (owned[tracks] != threads)
-        count = int(np.count_nonzero(lost))
-        self._projection.lose(
-            LossKind.DROPPED,
-            f"thread of {class_label(partition.event_class)} on tracks",
-            partition,
-            count,
-        )
+        self._lose_thread(partition, lost)
         return partition.moved(thread=np.where(both, np.int32(-1), threads))
+
+    def _lose_thread(self, partition: Partition, rows: NDArray[np.bool_] | None) -> None:
+        """Count the loss of the threads of events that are on tracks."""
+        if not len(partition):
+            return
+        interrupts = self._projection.own_class(partition).kind in _INTERRUPTS
+        code = "interrupted-thread" if interrupts else "thread-of-event-on-track"
+        self._projection.lose(code, partition, rows=rows)
 
     def _without_thread(self, partition: Partition) -> Partition:
         if is_absent(partition.batch.thread if partition.thread is None else partition.thread):
@@ -262,21 +266,15 @@ class Placing:
         are_lost = ComputedColumn(lost, () if implied is None else (implied,), partition)
         if partition.on_thread is None and implied is not None and projection.is_nowhere(are_lost):
             return partition.moved(thread=absent)
-        count = len(partition)
+        rows = None
         if implied is not None or not self.is_on_threads(partition):
-            count = int(np.count_nonzero(np.asarray(are_lost())))
-        # Viewers of JSON show counters as those of processes.
-        shown = not (
-            partition.event_class.kind is Kind.COUNTER
-            and projection.source.semantics.counter_series
-        )
-        projection.lose(
-            LossKind.DROPPED,
-            f"thread of {class_label(partition.event_class)}",
-            partition,
-            count,
-            None if shown else LossClass.KEPT,
-        )
+            rows = np.asarray(are_lost())
+        code = "thread-dropped"
+        if partition.event_class.kind is Kind.COUNTER:
+            # Viewers of JSON show counters as those of processes.
+            of_process = projection.source.semantics.counter_series
+            code = "counter-thread-unshown" if of_process else "counter-thread"
+        projection.lose(code, partition, rows=rows)
         return partition.moved(thread=absent)
 
     def _with_thread(self, partition: Partition) -> Partition:
@@ -284,12 +282,9 @@ class Placing:
             return partition
         threads = self._projection.threads_of(partition)
         missing = threads < 0
-        count = int(np.count_nonzero(missing))
-        if not count:
+        if not missing.any():
             return partition
-        self._projection.lose(
-            LossKind.LOWERED, "events without a thread on a synthetic one", partition, count
-        )
+        self._projection.lose("threadless-on-made-up-thread", partition, rows=missing)
         placed = self._tables.threads_of_cpus(
             np.where(missing, self._projection.cpus_of(partition), -1)
         )
@@ -299,10 +294,10 @@ class Placing:
         if partition.cpu is None and self._all_on_cpus:
             return partition
         cpus = self._projection.cpus_of(partition)
-        missing = int(np.count_nonzero(cpus < 0))
-        if not missing:
+        missing = cpus < 0
+        if not missing.any():
             return partition
-        self._projection.lose(LossKind.CHANGED, "events without a CPU on CPU 0", partition, missing)
+        self._projection.lose("cpu-unknown-shown-on-0", partition, rows=missing)
         return partition.moved(cpu=np.maximum(cpus, 0))
 
     def _without_cpu(self, partition: Partition, support: KindSupport) -> list[Partition]:
@@ -317,11 +312,9 @@ class Placing:
         if not count:
             return [bare]
         if not support.arguments:
-            self._projection.lose(
-                LossKind.DROPPED, f"CPU of {class_label(partition.event_class)}", partition, count
-            )
+            self._projection.lose("cpu-dropped", partition, rows=present)
             return [bare]
-        self._projection.lose(LossKind.LOWERED, "CPU of events as an argument", partition, count)
+        self._projection.lose("cpu-as-argument", partition, rows=present)
         name_exists = any(field.name == "cpu" for field in partition.event_class.fields)
         argument = _TAKEN_CPU if name_exists else _CPU
         if present is None or count == len(partition):

@@ -20,7 +20,7 @@ from converter.projection.domain.scheduling.task_names import IDLE_NAME
 from converter.projection.engine.buffers import Buffers
 from converter.projection.engine.ids import ShownIds
 from converter.projection.engine.texts import fit_name
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 
 
 class TargetTables:
@@ -96,9 +96,7 @@ class TargetTables:
         process = self._processes[thread.process]
         held = self._target.threads[number]
         if self._target.processes[process].pid != self._target.processes[held.process].pid:
-            self._report.add(
-                LossKind.CHANGED, "processes of threads that events name before they start"
-            )
+            self._report.add("thread-in-process-of-its-own")
         held.name = held.name or self._name(thread.name)
         if not thread.name:
             self._unnamed_threads.append(len(self._threads))
@@ -130,10 +128,8 @@ class TargetTables:
     def _fitted_process(self, process: Process) -> Process:
         fitted = replace(process)
         if not self._capabilities.command_lines:
-            self._report.add(LossKind.DROPPED, "command lines", bool(process.command_line))
-            self._report.add(
-                LossKind.DROPPED, "parents of processes", process.parent_pid is not None
-            )
+            self._report.add("command-line", bool(process.command_line))
+            self._report.add("parent-process", process.parent_pid is not None)
             fitted.command_line, fitted.parent_pid = (), None
         fitted.name = self._name(process.name)
         return fitted
@@ -143,10 +139,10 @@ class TargetTables:
         if track.parent >= 0:
             fitted = replace(fitted, parent=self._tracks[track.parent])
         if track.unit and not (self._capabilities.units or self._capabilities.track_units):
-            self._report.add(LossKind.DROPPED, "units of tracks")
+            self._report.add("track-unit")
             return replace(fitted, unit="")
         unit = fit_name(track.unit, self._capabilities)
-        self._report.add(LossKind.CHANGED, "units of tracks", unit != track.unit)
+        self._report.add("track-unit-changed", unit != track.unit)
         return replace(fitted, unit=unit)
 
     def _owner(self, track: Track) -> int:
@@ -158,7 +154,7 @@ class TargetTables:
 
     def _name(self, name: str) -> str:
         fitted = fit_name(name, self._capabilities)
-        self._report.add(LossKind.CHANGED, "names of processes, threads and tracks", fitted != name)
+        self._report.add("name-changed", fitted != name)
         return fitted
 
     # From the indices of the source to those of the target
@@ -209,7 +205,7 @@ class TargetTables:
         if tid in self._thread_of_tid or not 0 <= tid <= self._mask:
             return self._thread_of_tid.get(tid, -1)
         processes, name = self._target.processes, IDLE_NAME if tid == 0 else ""
-        self._report.add(LossKind.RETYPED, "threads that only events know")
+        self._report.add("thread-added")
         owner = next((i for i, one in enumerate(processes) if one.pid == tid), len(processes))
         if owner == len(processes):
             processes.append(Process(tid, name))

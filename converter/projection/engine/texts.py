@@ -29,7 +29,6 @@ from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable, format_integers, unfit_texts
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossKind
 
 #: The number of values of a column that are sampled, and the number of distinct ones up to which texts are interned.
 _SAMPLE: Final = 1 << 12
@@ -75,7 +74,7 @@ def cut_utf8(text: bytes, limit: int) -> bytes:
     return text[:end]
 
 
-def fit_strings(column: Column, what: str, partition: Partition, projection: Projection) -> Column:
+def fit_strings(column: Column, name: str, partition: Partition, projection: Projection) -> Column:
     """Return strings that are UTF-8 and not too long for the format; others are replaced or cut, and counted."""
     capabilities = projection.capabilities
     limit = -1 if capabilities.max_string_bytes is None else capabilities.max_string_bytes
@@ -90,7 +89,7 @@ def fit_strings(column: Column, what: str, partition: Partition, projection: Pro
         which, inverse = distinct(column[rows])
         counts = np.bincount(inverse)
         fitted = [
-            strings.intern(_clean(strings[id], what, partition, projection, count))
+            strings.intern(_clean(strings[id], name, partition, projection, count))
             for id, count in zip(which.tolist(), counts.tolist(), strict=True)
         ]
         result = column.copy()
@@ -108,25 +107,25 @@ def fit_strings(column: Column, what: str, partition: Partition, projection: Pro
         return column
     texts = column_texts(column, projection)
     for row in unfit.tolist():
-        texts[row] = _clean(texts[row], what, partition, projection, 1)
+        texts[row] = _clean(texts[row], name, partition, projection, 1)
     return list_of_bytes(texts)
 
 
 def _clean(
-    text: bytes, what: str, partition: Partition, projection: Projection, count: int
+    text: bytes, name: str, partition: Partition, projection: Projection, count: int
 ) -> bytes:
     capabilities = projection.capabilities
     if capabilities.nul_ends_strings and b"\0" in text:
-        projection.lose(LossKind.TRUNCATED, f"{what} at a NUL", partition, count)
+        projection.lose("text-cut-at-nul", partition, count, field=name)
         text = text.partition(b"\0")[0]
     if capabilities.utf8_only:
         cleaned = text.decode("utf-8", "replace").encode()
         if cleaned != text:
-            projection.lose(LossKind.CHANGED, f"{what}: bytes that are not UTF-8", partition, count)
+            projection.lose("text-not-utf8", partition, count, field=name)
             text = cleaned
     limit = capabilities.max_string_bytes
     if limit is not None and len(text) > limit:
-        projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", partition, count)
+        projection.lose("text-cut", partition, count, field=name, limit=limit)
         text = cut_utf8(text, limit)
     return text
 
@@ -141,7 +140,7 @@ def column_texts(column: Column, projection: Projection) -> list[bytes]:
 
 
 def rendered(
-    column: Column, field_class: FieldClass, what: str, partition: Partition, projection: Projection
+    column: Column, field_class: FieldClass, name: str, partition: Partition, projection: Projection
 ) -> Column:
     """Return a column of another type as text: numbers in decimal, bytes in hexadecimal, call stacks as names of
     functions, all else as JSON.
@@ -151,25 +150,25 @@ def rendered(
     strings = projection.source.strings
     match field_class, column:
         case (ArrayClass(IntegerClass(style=Style.SYMBOL)), ListColumn(_, np.ndarray())):
-            return fit_strings(stack_texts(column, projection.source), what, partition, projection)
+            return fit_strings(stack_texts(column, projection.source), name, partition, projection)
         case (ArrayClass(IntegerClass()), ListColumn(offsets, np.ndarray() as values)):
             signed = values.dtype.kind == "i"
             wide = np.ascontiguousarray(values, np.int64 if signed else np.uint64)
             text, text_offsets = format_integers(offsets, wide.view(np.uint64), signed)
-            return fit_strings(ListColumn(text_offsets, text), what, partition, projection)
+            return fit_strings(ListColumn(text_offsets, text), name, partition, projection)
         case (IntegerClass(), np.ndarray()):
             ids = _by_value(*distinct(column), projection)
-            return fit_strings(ids, what, partition, projection)
+            return fit_strings(ids, name, partition, projection)
         case (FloatClass(), np.ndarray()) if len(values_of(_bits(column[:_SAMPLE]))) > _FEW:
-            return fit_strings(_floats(column), what, partition, projection)
+            return fit_strings(_floats(column), name, partition, projection)
         case (FloatClass(), np.ndarray()):
             # By their bits: -0.0 equals 0.0, but is another number.
             bits, inverse = np.unique(_bits(column), return_inverse=True)
             ids = _by_value(bits.view(column.dtype), inverse, projection)
-            return fit_strings(ids, what, partition, projection)
+            return fit_strings(ids, name, partition, projection)
         case (BooleanClass(), np.ndarray()):
             ids = _by_value(*np.unique(column, return_inverse=True), projection)
-            return fit_strings(ids, what, partition, projection)
+            return fit_strings(ids, name, partition, projection)
         case (BytesClass(), _):
             texts = [
                 value(column, field_class, i, strings).hex().encode() for i in range(len(column))
@@ -179,7 +178,7 @@ def rendered(
                 _json(value(column, field_class, i, strings), field_class)
                 for i in range(len(column))
             ]
-    return fit_strings(list_of_bytes(texts), what, partition, projection)
+    return fit_strings(list_of_bytes(texts), name, partition, projection)
 
 
 def stack_texts(column: ListColumn, trace: Trace) -> NDArray[np.int32]:

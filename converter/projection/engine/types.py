@@ -37,7 +37,7 @@ from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import column_texts, fit_identifier, fit_strings, rendered
 from converter.projection.identities import MATCHED, matched_number, plain_number
-from converter.projection.losses import LossClass, LossKind
+from converter.projection.losses import LossClass
 
 
 def is_stack(field_class: FieldClass) -> bool:
@@ -152,34 +152,34 @@ def converted(
     column: Column,
     source: FieldClass,
     target: FieldClass,
-    what: str,
+    name: str,
     partition: Partition,
     projection: Projection,
 ) -> Column:
     """Convert a column of `source` to `target`, which `converts` must allow; values that change are counted."""
     match source, target, column:
         case (StringClass(), StringClass(), _):
-            return fit_strings(column, what, partition, projection)
+            return fit_strings(column, name, partition, projection)
         case (_, StringClass(), _):
-            return rendered(column, source, what, partition, projection)
+            return rendered(column, source, name, partition, projection)
         case (StringClass(), IntegerClass(), _):
-            return _hashed(column, target.dtype, what, partition, projection)
+            return _hashed(column, target.dtype, name, partition, projection)
         case (_, IntegerClass() | FloatClass(), np.ndarray()):
-            return _cast(column, target.dtype, what, partition, projection)
+            return _cast(column, target.dtype, name, partition, projection)
         case (BytesClass(), BytesClass(), ListColumn()):
-            return _cut_bytes(column, what, partition, projection)
+            return _cut_bytes(column, name, partition, projection)
         case (ArrayClass(element), ArrayClass(wanted), ListColumn(offsets, values)):
-            inner = converted(values, element, wanted, what, partition, projection)
+            inner = converted(values, element, wanted, name, partition, projection)
             return column if inner is values else ListColumn(offsets, inner)
         case (OptionalClass(element), OptionalClass(wanted), OptionalColumn(valid, values)):
-            inner = converted(values, element, wanted, what, partition, projection)
+            inner = converted(values, element, wanted, name, partition, projection)
             return column if inner is values else OptionalColumn(valid, inner)
         case (StructureClass(members), StructureClass(wanted), StructColumn(length, columns)):
             return StructColumn(
-                length, _converted_members(columns, members, wanted, what, partition, projection)
+                length, _converted_members(columns, members, wanted, name, partition, projection)
             )
         case (VariantClass(options), VariantClass(wanted), UnionColumn(tags, rows, columns)):
-            inners = _converted_members(columns, options, wanted, what, partition, projection)
+            inners = _converted_members(columns, options, wanted, name, partition, projection)
             return UnionColumn(tags, rows, inners)
     return column
 
@@ -188,14 +188,12 @@ def _converted_members(
     columns: tuple[Column, ...],
     members: tuple[Member, ...],
     wanted: tuple[Member, ...],
-    what: str,
+    name: str,
     partition: Partition,
     projection: Projection,
 ) -> tuple[Column, ...]:
     return tuple(
-        converted(
-            column, member.type, target.type, f"{member.name!r} in {what}", partition, projection
-        )
+        converted(column, member.type, target.type, f"{name}.{member.name}", partition, projection)
         for column, member, target in zip(columns, members, wanted, strict=True)
     )
 
@@ -203,7 +201,7 @@ def _converted_members(
 def _cast(
     column: np.ndarray[Any, Any],
     dtype: np.dtype[Any],
-    what: str,
+    name: str,
     partition: Partition,
     projection: Projection,
 ) -> Column:
@@ -227,17 +225,16 @@ def _cast(
             same = (result.astype(column.dtype) == column) & ((result < 0) == (column < 0))
         if column.dtype.kind == "f":
             same |= np.isnan(column)
+        lost = ~same if len(column) == len(partition) else None
+        count = len(column) - int(np.count_nonzero(same))
         projection.lose(
-            LossKind.CHANGED,
-            f"values of {what} outside {dtype}",
-            partition,
-            len(column) - int(np.count_nonzero(same)),
+            "number-out-of-range", partition, count, rows=lost, field=name, type=str(dtype)
         )
     return result
 
 
 def _hashed(
-    column: Column, dtype: np.dtype[Any], what: str, partition: Partition, projection: Projection
+    column: Column, dtype: np.dtype[Any], name: str, partition: Partition, projection: Projection
 ) -> Column:
     """Return text identities as numbers: text of a number as its value, other text as a hash.
 
@@ -249,12 +246,12 @@ def _hashed(
     number = partial(matched_number, kind=kind) if matches else plain_number
     numbers = {text: number(text) & 0xFFFF_FFFF_FFFF_FFFF for text in set(texts)}
     loss_class = LossClass.KEPT if matches else None
-    projection.lose(LossKind.CHANGED, f"{what}: text as a number", partition, loss_class=loss_class)
+    projection.lose("id-text-as-number", partition, loss_class=loss_class, field=name)
     return np.array([numbers[text] for text in texts], np.uint64).astype(dtype)
 
 
 def _cut_bytes(
-    column: ListColumn, what: str, partition: Partition, projection: Projection
+    column: ListColumn, name: str, partition: Partition, projection: Projection
 ) -> ListColumn:
     limit = projection.capabilities.max_blob_bytes
     if limit is None:
@@ -264,6 +261,6 @@ def _cut_bytes(
     if not count:
         return column
     assert isinstance(column.values, np.ndarray)
-    projection.lose(LossKind.TRUNCATED, f"{what} to {limit:,} bytes", partition, count)
+    projection.lose("bytes-cut", partition, count, field=name, limit=limit)
     pairs = zip(column.offsets[:-1].tolist(), np.minimum(sizes, limit).tolist(), strict=True)
     return list_of_bytes([column.values[at : at + size].tobytes() for at, size in pairs])

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from converter.ir.columns import Column, OptionalColumn
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import TICK_ROLES, Role
 from converter.ir.trace import Trace
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 
 _NANOSECONDS = Fraction(1_000_000_000)
 _HIGHEST = int(np.iinfo(np.int64).max)
-
-BEYOND: Final = "times beyond 63 bits of nanoseconds: the latest one (--lossless keeps them)"
 
 
 def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
@@ -33,9 +31,19 @@ def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
         return trace
     if report is not None:
         is_exact = (_NANOSECONDS / rate).denominator == 1
-        what = f"times of {float(rate):g} ticks a second as nanoseconds"
-        report.add(LossKind.RETYPED if is_exact else LossKind.CHANGED, what)
+        if is_exact:
+            report.add("times-in-nanoseconds", rate=rate_text(rate))
+        else:
+            report.add("times-rounded", rate=rate_text(rate))
     return at_rate(trace, _NANOSECONDS, rate, report)
+
+
+def rate_text(rate: Fraction) -> str:
+    """Return a clock's rate in its largest unit."""
+    for unit, name in ((10**9, "GHz"), (10**6, "MHz"), (10**3, "kHz")):
+        if rate >= unit:
+            return f"{float(rate / unit):.10g} {name}"
+    return f"{float(rate):.10g} Hz"
 
 
 def at_rate(trace: Trace, rate: Fraction, own: Fraction, report: LossReport | None = None) -> Trace:
@@ -55,7 +63,7 @@ def _count_beyond(ts: NDArray[np.int64], factor: Fraction, report: LossReport) -
     if len(ts) and (int(ts.max()) > latest or int(ts.min()) < -latest):
         beyond = (ts > latest) | (ts < -latest)
         count = int(np.count_nonzero(beyond))
-        report.add(LossKind.CHANGED, BEYOND, count, int(ts[beyond].min()))
+        report.add("time-beyond-63-bits", count, int(ts[beyond].min()))
 
 
 def _batches(trace: Trace, factor: Fraction, report: LossReport | None) -> Iterator[Batch]:

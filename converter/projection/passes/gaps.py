@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 
 _Int64s = NDArray[np.int64]
-_MOVED: Final = "gaps are marked shortly before the event that follows on their CPU"
 
 
 def before_events(trace: Trace, reach: int, report: LossReport) -> Trace:
@@ -101,11 +100,9 @@ class _Gaps:
         if not far.any():
             return ts
         self._report.add(
-            LossKind.CHANGED,
-            _MOVED,
+            "gap-moved",
             int(np.count_nonzero(far)),
             int(ts[far].min()),
-            LossClass.KEPT,
             event_kinds=frozenset({Kind.DISCARDED}),
         )
         return np.where(far, events - self._reach, ts)

@@ -20,7 +20,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.instants import CATEGORY, NAME
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.message_flows import MessageFlows
 from converter.projection.passes.renumbering import in_classes, with_events_behind
 from converter.projection.timeline_fields import number_id
@@ -117,8 +117,7 @@ class _Messages:
         further = np.flatnonzero(flow < 0)
         if not len(further):
             return flow
-        what = "flows of messages to others than the first who received them"
-        self._report.add(LossKind.DROPPED, what, len(further), int(batch.ts[further[0]]))
+        self._report.add_at("message-second-receiver", self._source, batch, further)
         return np.maximum(flow, 0)
 
     def _with_flows(

@@ -19,16 +19,14 @@ from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.metadata import held_clock, latest_tick
 from converter.projection.passes.time_order import order_of, reordered
 
-EARLY: Final = (
-    "times before zero: events are at zero, and slices lose what is before it (--lossless keeps it)"
-)
-LATE: Final = "times too late for viewers, with the wall-clock time added, as the latest one"
-BACKWARDS: Final = "negative durations of slices: they have length 0 (--lossless keeps them)"
-LATE_ENDS: Final = "ends of slices after the latest time: they end there (--lossless keeps them)"
+EARLY: Final = "time-before-zero"
+LATE: Final = "time-too-late"
+BACKWARDS: Final = "negative-duration"
+LATE_ENDS: Final = "slice-end-too-late"
 
 _LAST: Final = np.iinfo(np.int64).max
 #: Kinds of events that last.
@@ -163,13 +161,13 @@ class _HeldDurations:
     def _count_moved(self, batch: Batch) -> None:
         """Count the events that get another time. Those without a time of their own only repeat one."""
         held = np.clip(batch.ts, self._first, self._last)
-        for what, moved in ((EARLY, held > batch.ts), (LATE, held < batch.ts)):
+        for code, moved in ((EARLY, held > batch.ts), (LATE, held < batch.ts)):
             if not moved.any():
                 continue
             for number in batch.tables:
                 if not self._trace.event_classes[number].timed:
                     moved[batch.positions(number)] = False
-            self._count(what, batch.ts, moved)
+            self._report.add_at(code, self._trace, batch, np.flatnonzero(moved))
 
     def _with_durations(self, batch: Batch) -> Batch:
         last = _LAST if self._last is None else self._last
@@ -180,25 +178,22 @@ class _HeldDurations:
             late = not self._late_ends and latest + int(durations.max()) > last
             if not backwards and not late:
                 continue
-            ts = batch.ts[batch.positions(number)]
+            at = batch.positions(number)
+            ts = batch.ts[at]
             is_known = np.ones(len(ts), np.bool_) if known is None else known
             new = durations
             if backwards:
                 is_backwards = is_known & (durations < 0)
-                self._count(BACKWARDS, ts, is_backwards)
+                self._report.add_at(BACKWARDS, self._trace, batch, at[is_backwards])
                 new = np.where(is_backwards, 0, new)
             if late:
                 is_late = is_known & _is_after(last, ts, new)
-                self._count(LATE_ENDS, ts, is_late & (ts <= last))
+                is_cut = is_late & (ts <= last)
+                self._report.add_at(LATE_ENDS, self._trace, batch, at[is_cut])
                 new = np.where(is_late, last - np.minimum(ts, last), new)
             if new is not durations:
                 changed[number] = new
         return self._durations.replaced(batch, changed)
-
-    def _count(self, what: str, ts: NDArray[np.int64], which: NDArray[np.bool_]) -> None:
-        if which.any():
-            count = int(np.count_nonzero(which))
-            self._report.add(LossKind.CHANGED, what, count, int(ts[which].min()))
 
 
 def _passed(trace: Trace, of_batch: Callable[[Batch], Batch]) -> Trace:

@@ -40,7 +40,7 @@ def test_the_viewer_gets_it_in_its_format(viewer, converted, capfd):
     assert viewer.got == {"trace.pftrace": converted}
     out, err = capfd.readouterr()
     assert out == ""
-    assert "traceconv: trace.dat: all 338 events are shown" in err
+    assert "trace.pftrace: 338 of 338 events" in err
     assert f"traceconv: opening {viewer.opened[0]}\n" in err
     assert viewer.opened[0].startswith("https://ui.perfetto.dev/#!/?url=http://127.0.0.1:")
     assert {path.name for path in Path().iterdir()} == {"trace.dat", "converted.pftrace"}

@@ -24,7 +24,7 @@ SHOWN = {
     "formats": ["formats"],
     "info": ["info", NAME, "--stats", "--events", "2"],
     "batch": ["batch", NAME, "nothing.dat", "-t", "fxt", "-o", "out", "--force"],
-    "losses": [NAME, "out.fxt", "--force"],
+    "losses": [NAME, "out.fxt", "--force", "-v"],
 }
 
 
@@ -55,7 +55,7 @@ def shown(columns, arguments, folder):
 
 def words(text):
     """A text without what depends on how wide it is: blanks, line breaks, lines of tables, and how long it took."""
-    return re.sub(r"[\s─]+", "", re.sub(r"\b\d+\.\d( |$)", "", text))
+    return re.sub(r"[\s─]+", "", re.sub(r"\b\d+\.\d( |$)|in \d+\.\d+ s\b", "", text))
 
 
 @pytest.mark.parametrize("what", SHOWN)

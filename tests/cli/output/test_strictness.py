@@ -10,12 +10,11 @@ from support.strategies import batch_of
 
 import converter
 from converter.cli import main
-from converter.cli.output.loss_summary import summary, verdict
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import LossClass, LossReport
 from converter.registry import FORMATS
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures"
@@ -46,7 +45,7 @@ def test_strict_about_all_refuses_details(capfd, out, tmp_path):
     losses = tmp_path / "losses.json"
     code, _, err = run(capfd, KERNEL, "-o", out, "--strict=all", "--losses", losses)
     assert code == 3
-    assert "native data of trace_cmd (" in err
+    assert "native data" in err
     assert not out.exists()
     report = json.loads(losses.read_text())["losses"]
     assert {loss["class"] for loss in report} == {"detail"}
@@ -69,10 +68,11 @@ def test_an_unknown_strictness(capfd, out):
 
 def test_details_are_part_of_the_verdict(capfd, out):
     _, _, err = run(capfd, KERNEL, "-o", out)
-    (verdict,) = err.splitlines()
+    (headline,) = err.splitlines()
     assert re.fullmatch(
-        f"traceconv: {KERNEL}: all [0-9]+ events are shown; [0-9]+ details? (is|are) not kept \\(-v says more\\)",
-        verdict,
+        f"traceconv: {KERNEL} -> {out}: ([0-9]+) of \\1 events; viewers show all of them "
+        "\\([0-9]+ details? (is|are) lost: -v\\)",
+        headline,
     )
 
 
@@ -105,31 +105,11 @@ def test_a_dry_run_says_the_same_and_writes_nothing(capfd, out, tmp_path):
 def test_a_dry_run_finds_the_losses_of_a_run(capfd, target, tmp_path):
     out = tmp_path / "out"
     expected = run(capfd, KERNEL, "-o", out, "-t", target, "--losses", "-")
-    assert run(capfd, KERNEL, "-o", tmp_path / "a", "-t", target, "--losses", "-", "--dry-run") == (
-        expected
-    )
-    assert not [name for name in os.listdir(tmp_path) if not name.startswith("out")]
-
-
-def test_the_verdict():
-    report = LossReport()
-    report.add(LossKind.RETYPED, "a")
-    assert verdict(report, 3) == "all 3 events are shown; 1 detail is not kept"
-    report.add(LossKind.LOWERED, "b", 2)
-    assert verdict(report, 3) == "all 3 events are shown; 2 details are not kept"
-    report.add(LossKind.CHANGED, "c", 2)
-    assert verdict(report, 3) == "all 3 events are shown, but not all that they say"
-    report.add(LossKind.DROPPED, "d", 1204, aspect=Aspect.EVENTS)
-    assert verdict(report, 338_112) == "1,204 of 338,112 events are not shown"
-
-
-def test_losses_of_one_aspect_are_one_of_the_summary():
-    report = LossReport()
-    for i in range(5):
-        report.add(LossKind.LOWERED, f"{i} as text", 2, aspect=Aspect.TEXTS)
-    report.add(LossKind.LOWERED, "tracks as threads")
-    (line,) = summary(report, 9, "x")[1:]
-    assert line.endswith(": fields as text, such as 0 as text (10), tracks as threads (1)")
+    (tmp_path / "other").mkdir()
+    other = tmp_path / "other/out"
+    code, said, err = run(capfd, KERNEL, "-o", other, "-t", target, "--losses", "-", "--dry-run")
+    assert (code, said, err.replace("/other/", "/")) == expected
+    assert not os.listdir(tmp_path / "other")
 
 
 def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path, monkeypatch):
@@ -144,11 +124,14 @@ def test_strict_says_what_lossless_does_not_bring_back(capfd, tmp_path, monkeypa
     assert run(capfd, KERNEL, "-o", tmp_path / "b.fxt", "--lossless", "--strict=all")[0] == 0
 
 
-def test_the_class_is_that_of_the_kind_or_as_counted():
+def test_the_class_is_that_of_the_table_or_as_counted():
     report = LossReport()
-    report.add(LossKind.RETYPED, "a")
-    report.add(LossKind.DROPPED, "b")
-    report.add(LossKind.DROPPED, "c", loss_class=LossClass.DETAIL)
-    classes = {loss.what: loss.loss_class for loss in report}
-    assert classes == {"a": LossClass.DETAIL, "b": LossClass.SHOWN, "c": LossClass.DETAIL}
-    assert [loss.what for loss in report.of_class(LossClass.SHOWN)] == ["b"]
+    report.add("field-order")
+    report.add("event-renamed")
+    report.add("event-renamed", loss_class=LossClass.KEPT)
+    assert [(loss.code, loss.loss_class) for loss in report] == [
+        ("event-renamed", LossClass.KEPT),
+        ("event-renamed", LossClass.SHOWN),
+        ("field-order", LossClass.DETAIL),
+    ]
+    assert [loss.code for loss in report.of_class(LossClass.SHOWN)] == ["event-renamed"]

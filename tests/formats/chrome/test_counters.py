@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.losses import line_of
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
@@ -40,6 +41,6 @@ def test_texts_that_are_numbers_are_values(suffix: str, tmp_path: Path) -> None:
     assert shown == {ts: value for ts, value in enumerate(TEXTS.values()) if value is not None}
     (count,) = answer(target, "select count(*) from counter")
     assert int(count[0]) == len(shown) + len(TEXTS) + (len(TEXTS) + 1) // 2
-    said = {loss.what for loss in losses if loss.loss_class == "shown"}
-    texts = {f"texts of {name!r} that are no number" for name in "kw"}
+    said = {line_of(loss).partition(" (")[0] for loss in losses if loss.loss_class == "shown"}
+    texts = {f"counter-text-dropped event=counter field={name}" for name in "kw"}
     assert said == (texts if suffix == "pftrace" else set())

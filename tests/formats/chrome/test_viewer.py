@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import perfetto_files
+from support.losses import line_of
 from support.small_traces import event_class, events_of, projected, trace_of
 from support.trace_processor import answer, needs_trace_processor, printed
 from support.trace_processor_versions import Feature, shows
@@ -166,7 +167,7 @@ def test_process_0_is_one_as_any_other(name, tmp_path):
     source.write_text(json.dumps([named, *events, event("C", 3, "n", pid=0, tid=7, args={"v": 1})]))
     losses = convert(source, target)
     convert(target, back)
-    assert "thread 0" not in str(list(losses))
+    assert "idle-thread-renamed" not in {loss.code for loss in losses}
     query = """select tid, t.name, pid, p.name, is_main_thread, is_idle, upid != 0
     from thread t left join process p using (upid) where utid order by tid"""
     wanted = answer(source, query)
@@ -186,7 +187,7 @@ def test_thread_0_of_other_formats_is_called_otherwise_by_the_importer(name, is_
         "select t.name from slice join thread_track k on k.id = track_id join thread t using (utid)"
     )
     assert answer(target, query) == [["swapper"]]
-    assert ("thread 0" in str(list(losses))) is is_lost
+    assert ("idle-thread-renamed" in {loss.code for loss in losses}) is is_lost
 
 
 @needs_trace_processor
@@ -235,7 +236,7 @@ def test_metadata_behind_the_events_is_a_loss_elsewhere(tmp_path: Path) -> None:
     source = tmp_path / "a.json"
     source.write_text(json.dumps({"traceEvents": [event("i", 1, "i")], "metadata": {"a": 1}}))
     losses = convert(source, tmp_path / "b.fxt")
-    assert "native data of chrome (members)" in [loss.what for loss in losses]
+    assert "native-data format=chrome name=members (1)" in map(line_of, losses)
 
 
 NAME = {"name": (StringClass(), Role.NAME)}
@@ -257,7 +258,7 @@ def test_ends_of_slices_that_are_not_open_have_the_name_of_what_they_end() -> No
     result, losses = projected(trace_of([BEGIN, END], rows), CAPABILITIES)
     ends = [fields["name"] for _, kind, _, fields in events_of(result) if kind is Kind.SLICE_END]
     assert ends == ["foo", "bar", "main"]
-    assert "dropped: names of slice ends that no open slice has (1)" in losses
+    assert "slice-end-name-unmatched (1)" in losses
 
 
 def test_deep_stacks_are_matched_across_batches() -> None:

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 from support.fxt_files import events, opened, written
+from support.losses import line_of
 from support.small_traces import events_of
 
 import converter
@@ -28,7 +29,7 @@ def slices_of_json(tmp_path, *slices):
     report = converter.convert(tmp_path / "a.json", tmp_path / "a.fxt")
     trace = converter.read(tmp_path / "a.fxt")
     shown = [(kind.name, fields.get("name")) for _, kind, _, fields in events_of(trace)]
-    return shown, [str(loss) for loss in report]
+    return shown, [line_of(loss) for loss in report]
 
 
 def test_slices_of_one_time_begin_with_the_longest(tmp_path):
@@ -63,7 +64,7 @@ def projected(event_class, columns, *, cpu=None):
     target, report = project(with_batches(trace, [batch]), capabilities(""), "fxt")
     target = collect(target)
     assert difference(target, opened(written(target))) is None
-    return target, [str(loss) for loss in report]
+    return target, [line_of(loss) for loss in report]
 
 
 def declared(shape):
@@ -76,7 +77,7 @@ def test_long_stacks_are_cut():
     frames = ListColumn(np.array([0, 2, 302]), np.arange(302, dtype=np.uint64))
     target, losses = projected(declared(SAMPLE), [frames])
     assert [one["frames"] for one in events(target)] == [[0, 1], list(range(2, 257))]
-    assert losses == ["truncated: frames of samples to 255 (1)"]
+    assert losses == ["list-cut event=sample field=frames limit=255 (1)"]
 
 
 def test_long_names_and_build_ids_of_modules_are_cut():
@@ -86,15 +87,15 @@ def test_long_names_and_build_ids_of_modules_are_cut():
     assert [one["name"] for one in events(target)] == [b"libc.so", b"n" * 254]
     assert [len(one["build_id"]) for one in events(target)] == [20, 255]
     assert losses == [
-        "truncated: build ids of modules to 255 (1)",
-        "truncated: names of modules to 255 bytes (1)",
+        "list-cut event=module field=build_id limit=255 (1)",
+        "text-cut event=module field=name limit=255 (1)",
     ]
 
 
 def test_native_records_of_other_formats_are_dropped():
     target, losses = projected(declared(NATIVE), [np.zeros(1, np.uint8), list_of_bytes([b"x"])])
     assert events(target) == []
-    assert "dropped: native records of other (1)" in losses
+    assert "native-dropped format=other name=without a name (1)" in losses
 
 
 def test_context_switches_get_weights():
@@ -132,5 +133,7 @@ def test_weights_are_priorities_and_states_that_fxt_lacks_are_named():
     idle = -(1 << 31)
     weights = [(one["outgoing_weight"], one["incoming_weight"]) for one in events(target)]
     assert weights == [(120, 97), (97, idle), (idle, -2)]
-    what = "changed: 'prev_state' of sched:sched_switch: states that others have too (2)"
-    assert what in losses
+    assert {one for one in losses if one.startswith("state-")} == {
+        "state-shown-as shown=S was=D (1)",
+        "state-shown-as shown=R was=R+ (1)",
+    }

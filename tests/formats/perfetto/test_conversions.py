@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from support.losses import line_of
 from support.perfetto_files import File, kernel_event
 
 import converter
 from converter.formats.perfetto import mapping
 from converter.ir.canonical import difference
 from converter.ir.kinds import Kind
-from converter.projection.losses import Aspect, LossClass, LossKind
+from converter.projection.losses import LossKind
 from converter.selection.selection import Selection
 
 FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
@@ -24,7 +25,7 @@ FIXTURES = Path(__file__).parents[3] / "roundtrip_fixtures/trace_cmd"
 #: What lines without an event are about.
 LOST = "(lost events|discarded)"
 #: What reports say that is about no event.
-ABOUT_NO_EVENT = re.compile(r"native data of |tracks of kernel events|name of field ")
+ABOUT_NO_EVENT = {"native-data", "track-dropped", "field-name-of-format"}
 
 needs_trace_cmd = pytest.mark.skipif(
     shutil.which("trace-cmd") is None, reason="trace-cmd is not installed"
@@ -61,8 +62,8 @@ WAYS = [
 @pytest.mark.parametrize(("way", "name"), WAYS)
 def test_an_event_that_loses_nothing_is_printed_as_before(way, name, tmp_path):
     path, losses = there_and_back(name, tmp_path, way)
-    named = " ".join(loss.what for loss in losses if not ABOUT_NO_EVENT.match(loss.what))
-    if any(loss.what.endswith(" as mark") for loss in losses):
+    named = " ".join(line_of(loss) for loss in losses if loss.code not in ABOUT_NO_EVENT)
+    if any(("shown", "marker") in loss.parameters for loss in losses):
         # Text that another event became.
         named += " print"
     before, after = report(FIXTURES / name), report(path)
@@ -78,10 +79,7 @@ def test_a_recording_of_one_buffer_is_printed_as_before(tmp_path):
     for name in ("small.dat", "lost.dat"):
         path, losses = there_and_back(name, tmp_path)
         assert report(path) == report(FIXTURES / name)
-        assert all(
-            loss.kind is LossKind.UNSHOWN or loss.what.startswith("native data of ")
-            for loss in losses
-        )
+        assert all(loss.kind is LossKind.UNSHOWN or loss.code == "native-data" for loss in losses)
         path.unlink()
         (tmp_path / "a.perfetto").unlink()
 
@@ -92,19 +90,22 @@ def test_all_that_perfetto_loses_of_a_recording_is_reported(name, tmp_path):
     with converter.open_trace(FIXTURES / name) as trace:
         losses = converter.write(trace, tmp_path / "a.pftrace")
         named = {
-            re.sub(r"of trace_cmd .*|track.*", "", loss.what)
+            loss.code
             for loss in losses
-            if loss.kind is not LossKind.UNSHOWN and not loss.what.startswith("print format of ")
+            if loss.kind is not LossKind.UNSHOWN and loss.code != "native-data-detail"
         }
         before = converter.read(FIXTURES / name)
         before.sidecar = {}
         after = converter.read(tmp_path / "a.pftrace")
         after.sidecar = {}
-        if named <= {"native data "}:
+        if named <= {"native-data"}:
             assert difference(before, after) is None
         else:
             assert difference(before, after) is not None
-    assert named <= {"native data ", "", "'buf' of ftrace:print: bytes that are not UTF-8"}
+    assert named <= {
+        *("native-data", "track-dropped", "text-not-utf8"),
+        *("buffer-as-argument", "track-as-thread"),
+    }
 
 
 def test_typed_events_keep_to_their_messages(tmp_path):
@@ -180,8 +181,8 @@ def test_packets_of_other_sorts_are_named_in_losses(tmp_path):
         names = {(one.category, one.name) for one in trace.event_classes}
     report = converter.convert(source, tmp_path / "b.dat")
     assert names == {("TracePacket", "process_stats"), ("TracePacket", "8001")}
-    shown = {loss.what for loss in report if loss.kind is LossKind.UNSHOWN}
-    assert shown == {f"native records of perfetto ({name})" for _, name in names}
+    shown = {dict(loss.parameters)["name"] for loss in report if loss.kind is LossKind.UNSHOWN}
+    assert shown == {name for _, name in names}
     assert report.events_not_shown == 2
 
 
@@ -195,7 +196,7 @@ def test_slices_that_share_a_stack_with_marks_are_named(with_marks, tmp_path):
     file.event(20, 2, "", 1)
     (tmp_path / "a.pftrace").write_bytes(file.bytes())
     report = converter.convert(tmp_path / "a.pftrace", tmp_path / "b.dat")
-    assert any("the innermost of both" in loss.what for loss in report) is with_marks
+    assert any(loss.code == "slice-end-mixes-with-marks" for loss in report) is with_marks
 
 
 STATE = {"name": "Running", "ph": "T", "ts": 20, "dur": 5, "pid": 1, "tid": 2, "args": {"cpu": 1}}
@@ -267,9 +268,9 @@ def test_arrows_between_slices_are_not_lost_in_silence(suffix, tmp_path):
     source.write_bytes(trace.SerializeToString())
     losses = converter.convert(source, tmp_path / f"b.{suffix}")
     # What begins is connected by events; ends are not, for importers find no slice there.
-    arrows = {loss.what: loss.loss_class for loss in losses if loss.aspect is Aspect.FLOWS}
-    names = () if suffix == "pftrace" else ("'flow_ids'", "'terminating_flow_ids'")
-    assert arrows == {f"arrows of {name} of slice_end": LossClass.SHOWN for name in names}
+    arrows = {line_of(loss) for loss in losses if loss.code == "arrow-ids-unshown"}
+    names = () if suffix == "pftrace" else ("flow_ids", "terminating_flow_ids")
+    assert arrows == {f"arrow-ids-unshown event=slice end field={name} (1)" for name in names}
 
 
 @pytest.mark.parametrize(("binds", "is_moved"), [({}, True), ({"bp": "e"}, False)])
@@ -281,12 +282,12 @@ def test_arrows_to_the_next_slice_move_there_where_they_end_at_the_one_around(
     ends = [flow | {"ph": "s", "ts": 2, "tid": 1}, flow | {"ph": "f", "ts": 19, "tid": 20} | binds]
     source = tmp_path / "a.json"
     source.write_text(json.dumps({"traceEvents": slices + ends}))
-    lost = {str(loss) for loss in converter.convert(source, tmp_path / "b.fxt")}
-    moved = "changed: ends of flows at the next slice, moved to where it begins (1)"
+    lost = {loss.code for loss in converter.convert(source, tmp_path / "b.fxt")}
+    moved = "flow-moved-to-next-slice"
     assert (moved in lost) is is_moved
     for suffix in ("pftrace", "json"):
         losses = converter.convert(source, tmp_path / f"c.{suffix}")
-        assert not any("flows" in loss.what for loss in losses)
+        assert not any("flow" in loss.code for loss in losses)
 
 
 @pytest.mark.parametrize("target", ["perfetto", "fxt"])
@@ -302,8 +303,7 @@ def test_fields_that_no_message_declares_are_lost_by_name(tmp_path, target):
     source = tmp_path / "a.pftrace"
     source.write_bytes(file.bytes())
     lost = {
-        f"field {number} of sched:sched_waking, which no message declares, of records of perfetto"
-        for number in (60, 61)
+        f"field {number} of sched:sched_waking, which no message declares" for number in (60, 61)
     }
 
     def reported(selection=None):
@@ -311,7 +311,11 @@ def test_fields_that_no_message_declares_are_lost_by_name(tmp_path, target):
         report = converter.convert(
             source, output, target_format=target, selection=selection, force=True
         )
-        return {loss.what: loss.count for loss in report if "declares" in loss.what}
+        return {
+            dict(loss.parameters)["name"]: loss.count
+            for loss in report
+            if loss.code == "record-field"
+        }
 
     # Of the whole trace Perfetto has the records as they were.
     assert reported() == ({} if target == "perfetto" else dict.fromkeys(lost, 10))

@@ -4,6 +4,7 @@ import re
 import struct
 
 import pytest
+from support.losses import line_of
 from support.print_format_events import all_formats
 from support.small_traces import fields_at
 from support.trace_cmd_files import File, Kernel
@@ -59,7 +60,7 @@ def events_by_name(path):
 
 @pytest.mark.parametrize("name", ["a.pftrace", "a.fxt", "a.json", "a.ctf"])
 def test_what_is_not_as_it_was_is_named(recording, tmp_path, name):
-    losses = [loss.what for loss in converter.convert(recording, tmp_path / name)]
+    losses = [line_of(loss) for loss in converter.convert(recording, tmp_path / name)]
     before, after = events_by_name(recording), events_by_name(tmp_path / name)
     assert set(NAMES) == set(before)
     changed = {

@@ -77,8 +77,7 @@ def test_an_address_without_a_name_does_not_get_the_name_of_another(tmp_path):
     source, between, back = (tmp_path / name for name in ("a.dat", "a.ctf", "b.dat"))
     source.write_bytes(recording(BASE + 0x439, BASE + 0x800))
     losses = converter.convert(source, between)
-    assert [loss.count for loss in losses if "names of functions in 'call_site'" in loss.what] == [
-        2
-    ]
+    lost = [loss for loss in losses if ("field", "call_site") in loss.parameters]
+    assert [loss.count for loss in lost if loss.code == "function-names"] == [2]
     converter.convert(between, back)
     assert sites(back.read_bytes()) == [b"0xffffffff81000439", b"0xffffffff81000800"]

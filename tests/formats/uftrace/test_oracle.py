@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 
 import pytest
+from support.losses import line_of
 from support.strategies import batch_of, with_batches
 from support.uftrace_files import FIXTURES, names
 from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, uftrace
@@ -285,8 +286,8 @@ def test_texts_that_uftrace_cannot_print_are_cut(tmp_path):
         tmp_path / "data",
         [(begin(text, text), 10, 0, (b"f", b"", b"\n" * 3000, b"x" * 600)), (END, 20, 0, ())],
     )
-    assert [str(loss) for loss in losses] == [
-        "truncated: 't' of slice_begin to what uftrace has room for (2)"
+    assert [line_of(loss) for loss in losses] == [
+        "text-cut-for-viewer event=slice begin field=t (2)"
     ]
     check_commands(tmp_path / "data")
 

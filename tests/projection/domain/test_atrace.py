@@ -169,7 +169,7 @@ def test_all_is_text_where_there_is_no_timeline():
 def test_a_counter_belongs_to_the_process_that_the_message_names():
     target, losses = projected(marks(b"C|11|heap|5", b"C|99|heap|5"), PROFILER)
     assert brief(target) == [("COUNTER heap at t11",), ("COUNTER heap at t10",)]
-    assert "dropped: process ids in markers of other processes (1)" in losses
+    assert "marker-process-id (1)" in losses
 
 
 def test_messages_without_a_message():

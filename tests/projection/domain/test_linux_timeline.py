@@ -77,8 +77,8 @@ def test_system_calls():
         ("INSTANT sys_-1 at t10", "raw_syscalls", -1, None, -38),
         ("SLICE_BEGIN sys_9999 at t11", "raw_syscalls", 9999, 0, None),
     ]
-    assert "lowered: raw_syscalls:sys_enter as slice_begin (2)" in losses
-    assert "lowered: raw_syscalls:sys_exit as instant (2)" in losses
+    assert "event-as event=raw_syscalls:sys_enter shown=slice begin (2)" in losses
+    assert "event-as event=raw_syscalls:sys_exit shown=instant (2)" in losses
 
 
 def test_system_calls_of_an_unknown_machine():
@@ -227,7 +227,7 @@ def test_tracks_of_cpus(target):
         synthetic = [t for t in trace.threads if trace.processes[t.process] is process]
         assert [thread.name for thread in synthetic] == ["SoftIrq Cpu 0", "SoftIrq Cpu 1"]
         assert len({thread.tid for thread in trace.threads}) == len(trace.threads)
-        assert "dropped: thread of slice_begin on tracks (3)" in losses
+        assert "interrupted-thread event=irq:softirq_entry (3)" in losses
     else:
         assert len(trace.tracks) == 2
 
@@ -313,7 +313,7 @@ def test_wakeups_are_made_of_waking_where_the_trace_has_it():
         ("INSTANT sched_wakeup at t0", None, None),
         ("INSTANT sched_wakeup_new at t0", None, None),
     ]
-    assert "lowered: sched:sched_waking as sched_wakeup (1)" in losses
+    assert "event-as event=sched:sched_waking shown=sched_wakeup (1)" in losses
 
 
 def test_wakeups_are_made_of_wakeups_where_the_trace_has_no_waking():

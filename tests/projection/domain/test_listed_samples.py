@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.losses import line_of
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
@@ -43,10 +44,10 @@ def source(tmp_path):
 @needs_trace_processor
 def test_listed_samples_are_shown_in_perfetto(source, tmp_path):
     target = tmp_path / "b.pftrace"
-    losses = [loss.what for loss in converter.convert(source, target)]
+    losses = [line_of(loss) for loss in converter.convert(source, target)]
     assert answer(target, STACKS) == [["12000", "main"], ["21500", "leaf<main"]]
-    assert any("call stacks of listed samples" in what for what in losses)
-    assert "listed samples before the first and behind the last event" in losses
+    assert any(one.startswith("call-stacks-added") for one in losses)
+    assert any(one.startswith("listed-sample-outside") for one in losses)
 
 
 @needs_trace_processor

@@ -33,8 +33,7 @@ def test_a_task_leaves_to_the_idle_one_and_comes_from_it():
     found, losses = switched([(0, -1, 10), (0, 10, -1), (0, -1, 11)])
     assert found == [(0, 10), (10, 0), (0, 11)]
     (loss,) = losses
-    assert loss.startswith("changed: tasks that switches do not name")
-    assert loss.endswith("(3)")
+    assert loss == "switch-task-guessed (3)"
 
 
 def test_a_task_that_was_not_seen_leaving_is_the_one_that_leaves_on_each_cpu_over_batches():
@@ -82,7 +81,7 @@ def test_a_task_that_exits_leaves_its_cpu():
         (3, "cpu 0", -1, 12),
     ]
     (loss,) = losses
-    assert loss.startswith("changed: tasks that exit while they run")
+    assert loss.startswith("exit-switch-added")
 
 
 def test_an_exit_closes_what_runs_since_an_earlier_batch():

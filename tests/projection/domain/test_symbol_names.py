@@ -13,17 +13,19 @@ from converter.ir.symbols import SymbolTable
 
 ADDRESS = IntegerClass(64)
 CLASSES = {
-    event_class(Kind.FUNCTION, "function", ip=(ADDRESS, Role.FUNCTION)): "'ip' of function",
+    event_class(Kind.FUNCTION, "function", ip=(ADDRESS, Role.FUNCTION)): "event=function field=ip",
     event_class(
         Kind.TYPED, "expire", n=ADDRESS, fn=IntegerClass(64, style=Style.SYMBOL)
-    ): "'fn' of expire",
+    ): "event=expire field=fn",
     event_class(
         Kind.TYPED, "stack", caller=ArrayClass(IntegerClass(64, style=Style.SYMBOL), 1)
-    ): "'caller' of stack",
+    ): "event=stack field=caller",
     event_class(Kind.TYPED, "plain", n=IntegerClass(64, style=Style.POINTER)): None,
 }
 PRINTED = event_class(Kind.TYPED, "start", timer=ADDRESS, function=ADDRESS)
-CLASSES[dataclasses.replace(PRINTED, native=b'print fmt: "%p %ps", ...')] = "'function' of start"
+CLASSES[dataclasses.replace(PRINTED, native=b'print fmt: "%p %ps", ...')] = (
+    "event=start field=function"
+)
 CLASSES[dataclasses.replace(PRINTED, native=b'print fmt: "%p %p", ...')] = None
 WITH = dataclasses.replace(EVERYTHING, symbols=True)
 WITHOUT = dataclasses.replace(EVERYTHING, symbols=False)
@@ -35,13 +37,13 @@ def losses(of, capabilities, *, symbols=True, format="none"):
     trace.format = format
     if symbols:
         trace.symbols = SymbolTable(lambda: (np.array([5], np.uint64), [b"main"]))
-    return [one for one in projected(trace, capabilities)[1] if "functions" in one]
+    return [one for one in projected(trace, capabilities)[1] if "function-names" in one]
 
 
 @pytest.mark.parametrize("of", CLASSES, ids=lambda one: one.name)
 def test_names_that_stay_behind_are_named(of):
     expected = CLASSES[of]
-    found = [] if expected is None else [f"dropped: names of functions in {expected} (1)"]
+    found = [] if expected is None else [f"function-names {expected} (1)"]
     assert losses(of, WITHOUT) == found
     # With a table a role says what an address is of, else its style must; stacks become text without it.
     assert losses(of, WITH) == []

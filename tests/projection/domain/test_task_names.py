@@ -36,7 +36,7 @@ TABLES = {
 
 def written(path, *batches):
     report = converter.write(trace_of(CLASSES, *batches, strings_as_ids=False, **TABLES), path)
-    return {loss.what: loss.count for loss in report}
+    return {loss.code: loss.count for loss in report}
 
 
 def lines(path):
@@ -64,7 +64,7 @@ def test_trace_cmd_shows_the_names_of_threads_processes_and_idle_tasks(tmp_path)
         (3, 500, 0, 1, [21]),
     ]
     losses = written(path, rows)
-    assert losses["threads that only events know"] == 1
+    assert losses["thread-added"] == 1
     assert lines(path) == [
         ("main-10", 1, "sched_switch", "main", "10", "swapper/1", "0"),
         ("<idle>-0", 1, "sched_switch", "swapper/1", "0", "twenty", "21"),
@@ -119,8 +119,8 @@ def test_a_thread_that_comes_after_its_events_is_that_of_its_events(tmp_path):
 
     trace.make_batches = growing
     path = tmp_path / "a.dat"
-    losses = {loss.what: loss.count for loss in converter.write(trace, path)}
-    assert losses["threads that only events know"] == 2
+    losses = {loss.code: loss.count for loss in converter.write(trace, path)}
+    assert losses["thread-added"] == 2
     again = collect(converter.read(path))
     assert [(one.tid, one.name) for one in again.threads] == [(5, "late"), (6, "")]
     assert [place for *_, place, _ in events_of(again)] == ["late", ""]
@@ -132,7 +132,7 @@ class TestFirstSwitch:
     def left(self, tmp_path, *rows):
         path = tmp_path / "a.dat"
         losses = written(path, rows)
-        what = "tasks that the first switch of a CPU does not name, as the one of the event before, else the idle one"
+        what = "first-switch-task-guessed"
         found = [
             (fields["prev_pid"], fields["prev_comm"])
             for _, kind, _, fields in events_of(converter.read(path))

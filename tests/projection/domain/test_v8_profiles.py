@@ -5,6 +5,7 @@ import random
 
 from draw_json import GRAMMAR
 from drawing import shown
+from support.losses import line_of
 from support.trace_processor import needs_trace_processor
 
 import converter
@@ -52,7 +53,7 @@ def samples_of(trace):
                 row = batch.row[at]
                 of = slice(int(column.offsets[row]), int(column.offsets[row + 1]))
                 found.append((int(batch.ts[at]), names[of]))
-    return found, [str(loss) for loss in losses]
+    return found, [line_of(loss) for loss in losses]
 
 
 def read(tmp_path, events):
@@ -70,7 +71,7 @@ def test_profiles_become_samples(tmp_path):
         (132_000, ["leaf", "main", "root"]),
         (172_000, ["(anonymous)", "leaf", "main", "root"]),
     ]
-    assert any("call stacks of V8's profiles as samples besides (5)" in loss for loss in losses)
+    assert "call-stacks-added profiler=V8's CPU profiles (5)" in losses
 
 
 def test_children_say_who_is_around_them(tmp_path):

@@ -112,8 +112,8 @@ def test_idle_threads_of_their_own_are_reported() -> None:
     writer.switch(6, 0, (101, 20), (0, IDLE), 1)
     target, report = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
     collect(target)
-    what = "ids of idle threads: they are task 0"
-    assert [(one.count, one.loss_class) for one in report if one.what == what] == [
+    what = "idle-thread-as-task-0"
+    assert [(one.count, one.loss_class) for one in report if one.code == what] == [
         (1, LossClass.KEPT)
     ]
 
@@ -132,8 +132,8 @@ def test_wakeups_that_change_nothing_are_reported() -> None:
     writer.switch(7, 0, (101, 20), (7, IDLE), 3)
     for ts in (8, 9):
         writer.wakeup(ts, 0, 101, 24)
-    what = "wakeups of threads that run, wait already or are gone: they begin no other state"
+    code = "wakeup-again"
     target, report = project(fxt.opened(writer.bytes()), of_ftrace(""), "trace_cmd")
     collect(target)
-    assert [(one.count, one.first_ts) for one in report if one.what == what] == [(2, 6)]
-    assert next(one for one in report if one.what == what).loss_class is LossClass.SHOWN
+    assert [(one.count, one.first_ts) for one in report if one.code == code] == [(2, 6)]
+    assert next(one for one in report if one.code == code).loss_class is LossClass.SHOWN

@@ -19,7 +19,6 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.projection import project as project_module
 from converter.projection.instants import NAME, lower_to_instant
-from converter.projection.losses import LossKind
 from converter.projection.project import project
 
 I64 = IntegerClass(64, True)
@@ -60,7 +59,7 @@ def times_asked(rule, trace, **capabilities):
         trace, replace(PROFILER, lowerings={Kind.TYPED: counted}, **capabilities), "other"
     )
     events = events_of(collect(target))
-    return len(asked), events, {loss.what: (loss.count, loss.first_ts) for loss in report}
+    return len(asked), events, {loss.code: (loss.count, loss.first_ts) for loss in report}
 
 
 def test_a_rule_that_looks_at_no_event_is_asked_once():
@@ -70,8 +69,8 @@ def test_a_rule_that_looks_at_no_event_is_asked_once():
         (value + row, row) for value in range(BATCHES) for row in (0, 1)
     ]
     # What only a look tells is counted in each batch, and so is what follows from the class.
-    assert losses["e as instant"] == (2 * BATCHES, 0)
-    assert losses["'text' of instant: bytes that are not UTF-8"] == (BATCHES, 0)
+    assert losses["event-as"] == (2 * BATCHES, 0)
+    assert losses["text-not-utf8"] == (BATCHES, 0)
 
 
 def looks_at_values(partition, projection):
@@ -93,7 +92,7 @@ def hides_how_a_column_is_made(partition, projection):
 
 
 def loses_of_some(partition, projection):
-    projection.lose(LossKind.DROPPED, "some", partition, 1)
+    projection.lose("gap-empty", partition, 1)
     return lower_to_instant(partition, projection)
 
 
@@ -218,7 +217,7 @@ def test_a_plan_stands_back_where_there_are_exceptions():
     assert found == [one for pair in values for one in pair]
     # The first batch has an exception; of the second the plan is made, which is asked for nothing but exceptions.
     assert len(asked) == 4
-    assert {loss.what: loss.count for loss in report}["e as instant"] == 2 * len(values)
+    assert {loss.code: loss.count for loss in report}["event-as"] == 2 * len(values)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +241,7 @@ def test_rows_that_become_others_have_their_losses(values, times):
         odd, even = partition.split(np.asarray(is_odd()) != 0)
         parts = [] if even is None else lower_to_instant(even, projection)
         if odd is not None:
-            projection.lose(LossKind.CHANGED, "odd", odd)
+            projection.lose("event-renamed", odd, shown="odd")
             parts.append(
                 odd.as_kind(Kind.SLICE_BEGIN, [(NAME, projection.constant("odd", len(odd)))])
             )
@@ -264,10 +263,13 @@ def test_rows_that_become_others_have_their_losses(values, times):
     assert [event[3]["n"] for event in events_of(projected)] == flat
     assert [event[3]["cpu"] for event in events_of(projected)] == [one % 3 for one in flat]
     assert asked == times
-    losses = {loss.what: (loss.count, loss.first_ts) for loss in report}
+    losses = {
+        (loss.code, dict(loss.parameters).get("shown")): (loss.count, loss.first_ts)
+        for loss in report
+    }
     odd = [10 * i + j for i, batch in enumerate(values) for j, one in enumerate(batch) if one % 2]
     even = [
         10 * i + j for i, batch in enumerate(values) for j, one in enumerate(batch) if not one % 2
     ]
-    assert losses.get("odd") == ((len(odd), odd[0]) if odd else None)
-    assert losses.get("e as instant") == ((len(even), even[0]) if even else None)
+    assert losses.get(("event-renamed", "odd")) == ((len(odd), odd[0]) if odd else None)
+    assert losses.get(("event-as", "instant")) == ((len(even), even[0]) if even else None)

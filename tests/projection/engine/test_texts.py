@@ -26,6 +26,6 @@ def test_numbers_as_text_whether_they_repeat_or_not(bits: int, count: int) -> No
     target, losses = projected(trace, replace(RECORDER, max_string_bytes=None))
     found = [fields["x"] for *_, fields in events_of(target)]
     assert found == [json.dumps(item) for item in values.tolist()]
-    assert losses == [f"lowered: 'x' of e as text ({len(values):,})"]
+    assert losses == [f"field-as-text event=e field=x ({len(values)})"]
     # Texts that hardly repeat are not kept among the trace's strings.
     assert len(trace.strings) < 100

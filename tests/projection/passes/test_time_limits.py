@@ -12,7 +12,6 @@ from converter.ir.columns import OptionalColumn
 from converter.ir.field_classes import IntegerClass, OptionalClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain
-from converter.projection.passes.clock_rates import BEYOND
 from converter.projection.passes.time_limits import BACKWARDS, EARLY, LATE, LATE_ENDS
 
 LAST = (1 << 63) - 1
@@ -62,9 +61,9 @@ def json_file(path, events):
 
 
 def converted(source, target, **options):
-    """The losses of a conversion that viewers see, by what they are about."""
+    """The losses of a conversion that viewers see, by code."""
     report = converter.convert(source, target, force=True, **options)
-    return {loss.what: loss.count for loss in report if loss.loss_class == "shown"}
+    return {loss.code: loss.count for loss in report if loss.loss_class == "shown"}
 
 
 def slices_of(path):
@@ -145,7 +144,7 @@ def test_trace_processor_shows_slices_from_zero_on(tmp_path, target):
 @pytest.mark.parametrize("first", [-1, 0, 1])
 def test_the_first_time_is_zero(tmp_path, first):
     trace = trace_of([SLICE], [(0, first, -1, 1, (b"a", 1000)), (0, 5, -1, 1, (b"b", 2))])
-    losses = {loss.what: loss.count for loss in converter.write(trace, tmp_path / "a.fxt")}
+    losses = {loss.code: loss.count for loss in converter.write(trace, tmp_path / "a.fxt")}
     assert slices_of(tmp_path / "a.fxt") == {"a": (max(first, 0), first + 1000), "b": (5, 7)}
     assert losses.get(EARLY, 0) == (first < 0)
 
@@ -198,7 +197,7 @@ def test_own_slices_of_fxt_may_end_before_they_begin(tmp_path):
     )
     trace = trace_of([own], [(0, 5, -1, 1, (b"a", b"", -1)), (0, 9, -1, 1, (b"b", b"", 1))])
     trace.format = "fxt"
-    assert BACKWARDS not in {loss.what for loss in converter.write(trace, tmp_path / "a.fxt")}
+    assert BACKWARDS not in {loss.code for loss in converter.write(trace, tmp_path / "a.fxt")}
     assert slices_of(tmp_path / "a.fxt")["a"] == (5, 4)
     assert converted(tmp_path / "a.fxt", tmp_path / "a.json") == {BACKWARDS: 1}
     assert slices_of(tmp_path / "a.json")["a"] == (5, 5)
@@ -207,7 +206,7 @@ def test_own_slices_of_fxt_may_end_before_they_begin(tmp_path):
 def test_an_absent_duration_is_not_negative(tmp_path):
     maybe = event_class(Kind.SLICE_COMPLETE, **NAME, dur=(OptionalClass(I64), Role.DURATION))
     trace = trace_of([maybe], [(0, 0, -1, 1, (b"a", None)), (0, 5, -1, 1, (b"b", -3))])
-    losses = {loss.what: loss.count for loss in converter.write(trace, tmp_path / "a.dat")}
+    losses = {loss.code: loss.count for loss in converter.write(trace, tmp_path / "a.dat")}
     assert losses[BACKWARDS] == 1
     kept = next(iter(trace.batches())).tables[0].column(1)
     assert isinstance(kept, OptionalColumn)
@@ -220,7 +219,7 @@ def test_slices_end_at_the_latest_time(tmp_path, target, over):
     begin = LAST - 10
     trace = trace_of([SLICE], [(0, begin, 0, 1, (b"a", 10 + over))])
     report = converter.write(trace, tmp_path / f"a.{target}")
-    losses = {loss.what: (loss.count, str(loss.loss_class)) for loss in report}
+    losses = {loss.code: (loss.count, str(loss.loss_class)) for loss in report}
     assert losses.get(LATE_ENDS) == ((1, "shown") if over > 0 else None)
     assert LATE not in losses
     assert slices_of(tmp_path / f"a.{target}")["a"] == (begin, min(begin + 10 + over, LAST))
@@ -229,7 +228,7 @@ def test_slices_end_at_the_latest_time(tmp_path, target, over):
 @pytest.mark.parametrize("target", ["json", "ctf", "lttng", "tcir"])
 def test_durations_to_later_ends_are_kept_as_numbers(tmp_path, target):
     trace = trace_of([SLICE], [(0, LAST - 10, 0, 1, (b"a", 100))])
-    losses = {loss.what for loss in converter.write(trace, tmp_path / f"a.{target}")}
+    losses = {loss.code for loss in converter.write(trace, tmp_path / f"a.{target}")}
     assert LATE_ENDS not in losses
     events = events_of(converter.read(tmp_path / f"a.{target}"))
     assert [fields["duration"] for *_, fields in events] == [100]
@@ -240,8 +239,8 @@ def test_times_of_slow_clocks_beyond_63_bits_of_nanoseconds_are_counted(tmp_path
     clock = ClockDomain("slow", Fraction(1000))
     tick = LAST // 1_000_000 + over
     trace = trace_of([SLICE], [(0, 5, 0, 1, (b"a", 2)), (0, tick, 0, 1, (b"b", 0))], clock=clock)
-    losses = {loss.what: loss.count for loss in converter.write(trace, tmp_path / "a.pftrace")}
-    assert losses.get(BEYOND, 0) == (over > 0)
+    losses = {loss.code: loss.count for loss in converter.write(trace, tmp_path / "a.pftrace")}
+    assert losses.get("time-beyond-63-bits", 0) == (over > 0)
     assert slices_of(tmp_path / "a.pftrace")["a"] == (5_000_000, 7_000_000)
     assert slices_of(tmp_path / "a.pftrace")["b"][0] == min(tick * 1_000_000, LAST)
 
@@ -261,7 +260,7 @@ def test_fxt_has_rates_that_its_viewers_convert_exactly(tmp_path, rate, is_exact
     assert back.clock.ticks_per_second == (rate if is_exact else 10**9)
     times = ticks if is_exact else [int(ts * 10**9 / Fraction(rate)) for ts in ticks]
     assert [ts for ts, *_ in events_of(back)] == times
-    assert any("as nanoseconds" in loss.what for loss in report) is not is_exact
+    assert any(loss.code.startswith("times-") for loss in report) is not is_exact
 
 
 @needs_trace_processor

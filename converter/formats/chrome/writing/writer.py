@@ -35,7 +35,7 @@ from converter.ir.semantics import FlowBinding
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import mark
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -51,10 +51,7 @@ _EXACT_MICROSECONDS = 10**6 << 22
 #: What is left is exact for another 24 days.
 _MOVED_SECONDS = 1 << 21
 _MAX_TICKS = (1 << 63) - 1
-MOVED: Final = (
-    "absolute times: {:,} s are taken off all of them, because viewers round times this late "
-    "(traceconv reads them as they were)"
-)
+MOVED: Final = "times-moved"
 #: Bytes of text that a part of a batch should become, less than a block: each part costs calls of the interpreter.
 _PART = 7 << 18
 _MOST_AT_ONCE = 1 << 15
@@ -163,7 +160,7 @@ class _Writer:
         if self._scale.offset:
             header["offset"] = str(self._scale.offset)
             seconds = self._scale.offset // 10 ** (6 + self._scale.decimals)
-            self.losses.add(LossKind.CHANGED, MOVED.format(seconds))
+            self.losses.add(MOVED, seconds=seconds)
         self._put(f'{{"{HEADER}":{_json(header)},\n"{TRACE_EVENTS}":[')
 
     def _added(self) -> list[str]:

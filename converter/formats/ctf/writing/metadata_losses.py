@@ -28,7 +28,7 @@ from converter.formats.ctf.metadata.trace_class import (
     TraceClass,
 )
 from converter.formats.ctf.streams.packet_fields import packet_thread
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 
 _CONTEXTS: Final = frozenset({"vpid", "vtid", "procname"})
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
@@ -44,15 +44,15 @@ _KINDS: Final[dict[type[_Class], str]] = {
 def count_losses(before: TraceClass, after: TraceClass | None, report: LossReport) -> None:
     """Count what a trace's metadata has and `after` lacks; None: its events are encoded again, which keeps no class."""
     for one, other in _pairs(before, after):
-        left = set() if other is None else {what for what, _ in _attributes_of(other)}
-        for what, loss_class in _attributes_of(one):
-            if what not in left:
-                report.add(LossKind.DROPPED, what, loss_class=loss_class)
-    what = "attributes of fields, clocks and the trace"
-    report.add(LossKind.DROPPED, what, before.other_attributes, loss_class=LossClass.DETAIL)
+        owner = _KINDS[type(one)]
+        left = set() if other is None else {name for _, name in _attributes_of(other)}
+        for code, name in _attributes_of(one):
+            if name not in left:
+                report.add(code, attribute=name, owner=owner)
+    others = before.other_attributes
+    report.add("ctf-attribute", others, attribute="other attributes", owner="fields and clocks")
     if after is None:
-        what = "data streams (layout of fields, bounds of packets)"
-        report.add(LossKind.CHANGED, what, loss_class=LossClass.DETAIL)
+        report.add("ctf-stream-layout")
     elif after.version[0] > before.version[0]:
         _count_fields(before, report)
 
@@ -70,9 +70,8 @@ def _pairs(before: TraceClass, after: TraceClass | None) -> Iterator[tuple[_Clas
             yield event, other.events.get(event.id) if other else None
 
 
-def _attributes_of(one: _Class) -> Iterator[tuple[str, LossClass]]:
-    """Yield the attributes of a class other than its data layout, each with the severity of losing it."""
-    detail, kind = LossClass.DETAIL, _KINDS[type(one)]
+def _attributes_of(one: _Class) -> Iterator[tuple[str, str]]:
+    """Yield the attributes of a class other than its data layout, each after the code of its loss."""
     held: dict[str, object]
     match one:
         case TraceClass():
@@ -91,12 +90,12 @@ def _attributes_of(one: _Class) -> Iterator[tuple[str, LossClass]]:
             held = _named(one.attributes)
             if one.log_level is not None:
                 known = one.log_level in (*LOG_LEVELS, *range(len(LOG_LEVELS)))
-                yield f"log level of {kind}", LossClass.SHOWN if known else detail
+                yield "ctf-attribute-shown" if known else "ctf-attribute", "log level"
             if one.model_uri:
-                yield f"URI of the model of {kind}", LossClass.SHOWN
-    for what, value in held.items():
+                yield "ctf-attribute-shown", "URI of the model"
+    for name, value in held.items():
         if value:
-            yield f"{what} of {kind}", detail
+            yield "ctf-attribute", name
 
 
 def _named(attributes: dict[str, Any]) -> dict[str, object]:
@@ -115,20 +114,16 @@ def _named(attributes: dict[str, Any]) -> dict[str, object]:
 def _count_fields(before: TraceClass, report: LossReport) -> None:
     """Count what CTF 1.8 declares of fields and CTF 2 cannot."""
     for declared in _fields(before):
-        count, kind = 1, LossKind.DROPPED
         match declared:
             case FixedInteger(clock=str(clock), roles=roles) if clock and not roles & _TIMES:
-                what = "clock of an integer"
+                report.add("ctf-declaration", declaration="clock of an integer")
             case FixedInteger(encoding=str(encoding)) if encoding:
-                what = "encoding of an integer"
+                report.add("ctf-declaration", declaration="encoding of an integer")
             case Text(encoding="ascii"):
-                what, kind = "ASCII text as UTF-8", LossKind.RETYPED
+                report.add("ctf-ascii")
             case Variant(_, options):
-                what = "option of a variant that no value selects"
                 count = len(options) - len(list(selected(options)))
-            case _:
-                continue
-        report.add(kind, what, count, loss_class=LossClass.DETAIL)
+                report.add("ctf-declaration", count, declaration="unselected option of a variant")
 
 
 def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport) -> None:
@@ -136,15 +131,11 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
     for stream in before.streams.values():
         thread = packet_thread(before, stream)
         if thread is not None and set(thread) - _CONTEXTS - {None}:
-            what = "threads that packets name: vtid and procname are their ID and name"
-            report.add(LossKind.CHANGED, what, loss_class=LossClass.KEPT)
+            report.add("ctf-packet-thread")
     for declared in _fields(before):
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:
-                what = "names of flags, which CTF 1.8 does not have"
-            case _:
-                continue
-        report.add(LossKind.CHANGED, what, loss_class=LossClass.SHOWN)
+                report.add("ctf-flag-names")
 
 
 def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:

@@ -10,7 +10,7 @@ from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.formats.perfetto.json_sidecar import was_json
 from converter.formats.perfetto.protobuf.event_schemas import type_text
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -24,7 +24,6 @@ from converter.ir.field_classes import (
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import rendered
-from converter.projection.losses import Aspect, LossKind
 
 
 def keep_lists(partition: Partition, projection: Projection) -> Partition:
@@ -37,19 +36,16 @@ def keep_lists(partition: Partition, projection: Projection) -> Partition:
     for index, field in enumerate(fields):
         kept = field
         if field not in mapping.PARTS and _has_list(field.type):
-            what = f"{field.name!r} of {class_label(partition.event_class)}"
             kind = _kept(field.type)
             if kind is None and was_json(projection.source):
                 kind = JSON_VALUE
-                lost = f"declared type of {what}"
-                projection.lose(LossKind.RETYPED, lost, partition, aspect=Aspect.TYPES)
-                columns[index] = _as_text(partition, index, what, projection)
+                projection.lose("field-type", partition, field=field.name)
+                columns[index] = _as_text(partition, index, field.name, projection)
             elif kind is None:
-                projection.lose(LossKind.LOWERED, f"{what} as text", partition, aspect=Aspect.TEXTS)
-                columns[index] = _as_text(partition, index, what, projection)
+                projection.lose("field-as-text", partition, field=field.name)
+                columns[index] = _as_text(partition, index, field.name, projection)
             elif kind != field.type:
-                lost = f"declared type of {what}"
-                projection.lose(LossKind.RETYPED, lost, partition, aspect=Aspect.TYPES)
+                projection.lose("field-type", partition, field=field.name)
             kept = replace(field, type=kind or StringClass())
         changed.append(kept)
 

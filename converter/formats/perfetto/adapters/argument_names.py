@@ -11,7 +11,6 @@ from converter.ir.field_classes import ArrayClass, FieldClass, StructureClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossKind
 
 _AS_UNDERSCORE = str.maketrans(".[]", "___")
 
@@ -25,8 +24,8 @@ def report_names(partition: Partition, projection: Projection) -> Partition:
         if field.role is Role.NONE and field not in mapping.PARTS:
             for name in dict.fromkeys(_names_of(field.name, field.type)):
                 if path_of(name) is None:
-                    what = f"name of {name!r} of arguments as {name.translate(_AS_UNDERSCORE)!r}"
-                    projection.lose(LossKind.CHANGED, what, partition)
+                    shown = name.translate(_AS_UNDERSCORE)
+                    projection.lose("argument-name-shown-as", partition, field=name, shown=shown)
     return partition
 
 

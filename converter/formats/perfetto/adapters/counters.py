@@ -17,7 +17,6 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.counter_texts import is_text
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
-from converter.projection.losses import Aspect, LossClass, LossKind
 
 
 def is_value(field: Field) -> bool:
@@ -45,8 +44,7 @@ def series_as_counters(partition: Partition, projection: Projection) -> list[Par
     parts: list[Partition] = []
     for value in values:
         if is_text(fields[value]):
-            what = f"texts of {fields[value].name!r} that are no number"
-            projection.lose(LossKind.DROPPED, what, partition)
+            projection.lose("counter-text-dropped", partition, field=fields[value].name)
             continue
         kept = [i for i in range(len(fields)) if i == value or i not in values]
 
@@ -60,8 +58,7 @@ def series_as_counters(partition: Partition, projection: Projection) -> list[Par
         part = partition.rewritten(event_class, columns, after=partition.after + len(parts))
         parts.append(_placed(part, projection, fields[value].name))
     if not values:
-        what = "counters without a number"
-        projection.lose(LossKind.DROPPED, what, partition, None, LossClass.KEPT, Aspect.EVENTS)
+        projection.lose("counter-without-number-dropped", partition)
     return parts
 
 

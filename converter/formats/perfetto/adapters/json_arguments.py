@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import was_json
-from converter.ir.events import Field, class_label
+from converter.ir.events import Field
 from converter.ir.field_classes import (
     ArrayClass,
     FieldClass,
@@ -18,7 +18,6 @@ from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import lower_to_instant
-from converter.projection.losses import Aspect, LossClass, LossKind
 
 
 def as_pointers(partition: Partition, projection: Projection) -> Partition:
@@ -31,8 +30,7 @@ def as_pointers(partition: Partition, projection: Projection) -> Partition:
         return partition
     for field, one in zip(fields, new_fields, strict=True):
         if field != one:
-            what = f"declared type of {field.name!r} of {class_label(partition.event_class)}"
-            projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.TYPES)
+            projection.lose("field-type", partition, field=field.name)
     event_class = partition.derive(
         ("pointers",), lambda: replace(partition.event_class, fields=new_fields)
     )
@@ -60,8 +58,5 @@ def without_clock_syncs(partition: Partition, projection: Projection) -> list[Pa
     """Lower clock syncs: those of JSON are dropped, as importers do not show them; others become instants."""
     if not was_json(projection.source):
         return lower_to_instant(partition, projection)
-    what = "clock syncs, which importers of JSON ignore"
-    projection.lose(
-        LossKind.DROPPED, what, partition, loss_class=LossClass.KEPT, aspect=Aspect.EVENTS
-    )
+    projection.lose("clock-sync-dropped", partition)
     return []

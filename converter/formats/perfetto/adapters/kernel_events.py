@@ -25,7 +25,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     place_described,
     place_typed,
 )
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind
 from converter.projection.capabilities import (
@@ -37,7 +37,6 @@ from converter.projection.capabilities import (
 )
 from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 from converter.projection.engine.partitions import CONTEXT_ROLES, Partition
-from converter.projection.losses import LossKind
 
 #: The capabilities for arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
 #: and bytes.
@@ -219,35 +218,36 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
             partition = with_numeric_addresses(partition, projection)
         # In a trace that was read from Perfetto they were not shown either.
         if not projection.is_own:
-            for what in _unshown(partition.event_class):
-                projection.lose(LossKind.UNSHOWN, what, partition)
+            code, names = _unshown(partition.event_class)
+            for name in names:
+                projection.lose(code, partition, field=name)
         return partition
 
     return adapt
 
 
 @cache
-def _unshown(event_class: EventClass) -> tuple[str, ...]:
-    """Return what importers do not show of a class: fields that are not in its message, lists without a text.
+def _unshown(event_class: EventClass) -> tuple[str, tuple[str, ...]]:
+    """Return the fields that importers do not show of a class, after the code of the loss: fields that are not
+    in its message, or lists without a text.
 
     Those for the position of an event are not meant.
     """
     if is_of_task_states(event_class):
-        return ()
-    name = class_label(event_class)
+        return "field-unshown", ()
     point = point_of(event_class)
     if event_class.native == tracepoints.DESCRIBED_EVENT or (
         point is None and event_class.kind is Kind.TYPED
     ):
-        return tuple(
-            f"{item.field.name!r} of {name}: all elements but the last"
+        return "list-elements-unshown", tuple(
+            item.field.name
             for item in place_described(event_class.fields)
             if has_text(item.field.type) and not item.text_number
         )
     if point is None:
-        return ()
-    return tuple(
-        f"{item.field.name!r} of {name}"
+        return "field-unshown", ()
+    return "field-unshown", tuple(
+        item.field.name
         for item in _placed(event_class, point)
         # Importers skip bytes, although messages have them.
         if (item.number >= FIRST_EXTRA or isinstance(item.field.type, BytesClass))

@@ -18,8 +18,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.syscalls import name_in_class, syscall_names
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossKind
-from converter.projection.lowering import native_records
+from converter.projection.lowering import lose_native
 
 _NUMBER = IntegerClass(64, signed=True)
 
@@ -41,8 +40,7 @@ def on_threads_by_tid(partition: Partition, projection: Projection) -> Partition
     threads = projection.threads_of(partition)
     first = first_of_tid(projection)
     moved = map_distinct(threads, lambda one: first[targets[one].tid] if one >= 0 else -1)
-    count = int(np.count_nonzero(moved != threads))
-    projection.lose(LossKind.CHANGED, "threads of kernel events that share a tid", partition, count)
+    projection.lose("thread-shares-tid", partition, rows=moved != threads)
     return partition.moved(thread=moved)
 
 
@@ -52,8 +50,7 @@ def off_tracks(partition: Partition, projection: Projection) -> Partition:
     if column.strides == (0,) and (not len(column) or int(column[0]) < 0):
         return partition
     tracks = column[partition.positions] if partition.track is None else column
-    count = int(np.count_nonzero(tracks >= 0))
-    projection.lose(LossKind.DROPPED, "tracks of kernel events", partition, count)
+    projection.lose("track-dropped", partition, rows=tracks >= 0)
     return partition.moved(track=np.broadcast_to(np.int32(-1), (len(partition),)))
 
 
@@ -64,13 +61,10 @@ def drop_foreign_packets(partition: Partition, projection: Projection) -> Partit
         assert numbers is not None
         lost = numbers == int(PacketField.TRACK_EVENT)
         if lost.any():
-            count = int(np.count_nonzero(lost))
-            what = "track events without their sequence's state"
-            projection.lose(LossKind.DROPPED, what, partition, count, aspect=Aspect.EVENTS)
+            projection.lose("event-without-sequence", partition, rows=lost)
             partition = partition.select(np.flatnonzero(~lost))
         return partition
-    what = native_records(partition, projection)
-    projection.lose(LossKind.DROPPED, what, partition, aspect=Aspect.EVENTS)
+    lose_native("native-dropped", partition, projection)
     return partition.select(np.zeros(0, np.intp))
 
 

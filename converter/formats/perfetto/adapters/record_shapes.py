@@ -21,7 +21,6 @@ from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import fit_name
-from converter.projection.losses import Aspect, LossKind
 
 #: AndroidLogPriority.PRIO_INFO (android_log_constants.proto).
 _INFO = np.int32(4)
@@ -37,8 +36,7 @@ def as_log_entries(partition: Partition, projection: Projection) -> Partition:
     if partition.event_class.index_of(Role.PRIORITY) is None:
         added.append((declared[Role.PRIORITY], np.broadcast_to(_INFO, (len(partition),))))
     for field, column in added:
-        what = f"{class_label(partition.event_class)}: with a {field.name} of log entries"
-        projection.lose(LossKind.RETYPED, what, partition)
+        projection.lose("log-field-added", partition, field=field.name)
         partition = partition.with_argument(field, column)
     return partition
 
@@ -50,11 +48,7 @@ def with_frames(partition: Partition, projection: Projection) -> Partition:
     field = partition.event_class.fields[index]
     if field.type == mapping.CALLSTACK.type:
         return partition
-    projection.lose(
-        LossKind.RETYPED,
-        f"type of {field.name!r} of {class_label(partition.event_class)}",
-        partition,
-    )
+    projection.lose("field-type", partition, field=field.name)
     whole = replace(field, type=mapping.CALLSTACK.type)
 
     def new_class() -> EventClass:
@@ -107,8 +101,8 @@ def with_unicode_names(partition: Partition, projection: Projection) -> Partitio
     if is_unicode("".join([field.name for field in event_class.fields])):
         return partition
     for field in [field for field in event_class.fields if not is_unicode(field.name)]:
-        what = f"name of {field.name!r} of {class_label(event_class)}"
-        projection.lose(LossKind.CHANGED, what, partition, aspect=Aspect.RENAMED_FIELDS)
+        shown = fit_name(field.name, projection.capabilities)
+        projection.lose("field-renamed", partition, field=field.name, shown=shown)
 
     def new_class() -> EventClass:
         names = [fit_name(field.name, projection.capabilities) for field in event_class.fields]
@@ -135,8 +129,7 @@ def with_numeric_addresses(partition: Partition, projection: Projection) -> Part
         numbers = [_ipv4_number(strings[id]) for id in ids.tolist()]
         if None in numbers:
             continue
-        what = f"{field.name!r} of {class_label(partition.event_class)}: address as a number"
-        projection.lose(LossKind.RETYPED, what, partition)
+        projection.lose("address-as-number", partition, field=field.name)
         columns: list[Any] = partition.lazy_columns()
         columns[index] = np.array(numbers, np.uint32)[which]
         event_class = partition.derive(

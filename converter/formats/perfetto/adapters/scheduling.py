@@ -10,17 +10,24 @@ import numpy as np
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.adapters.positions import off_tracks, on_threads_by_tid
 from converter.formats.perfetto.tracepoints import COMPACT_SCHED
-from converter.ir.events import EventClass, class_label
+from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.scheduling.sched_conventions import with_linux_state
-from converter.projection.domain.scheduling.state_bits import bits_of_release, with_state_bits
+from converter.projection.domain.scheduling.state_bits import (
+    bits_of_release,
+    lose_states,
+    with_state_bits,
+)
 from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, may_name_one
 from converter.projection.domain.scheduling.task_names import with_tasks
-from converter.projection.domain.scheduling.thread_states import thread_state
+from converter.projection.domain.scheduling.thread_states import (
+    ThreadState,
+    labelled,
+    thread_state,
+)
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossKind
 
 #: The names of a switch in tracers of Linux.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})
@@ -41,8 +48,6 @@ def _with_thread_states(partition: Partition, projection: Projection) -> Partiti
     own = partition.event_class.fields[index]
     if own == mapping.SWITCH_STATE or not isinstance(own.type, IntegerClass):
         return partition
-    what = f"{own.name!r} of {class_label(partition.event_class)}: states that others have too"
-    projection.lose(LossKind.CHANGED, what, partition)
     own_class = own.type
 
     def new_class() -> EventClass:
@@ -50,8 +55,16 @@ def _with_thread_states(partition: Partition, projection: Projection) -> Partiti
         fields[index] = mapping.SWITCH_STATE
         return replace(partition.event_class, fields=tuple(fields))
 
+    def states() -> Any:
+        numbers = np.asarray(partition.table.column(index))
+        found = thread_state(numbers, own_class)
+        names = np.array([one.name.lower() for one in ThreadState], np.object_)
+        was, shown = labelled(numbers, own_class), names[found]
+        lose_states("state-shown-as", partition, was, shown, was != shown, projection)
+        return found
+
     columns: list[Any] = partition.lazy_columns()
-    columns[index] = lambda: thread_state(np.asarray(partition.table.column(index)), own_class)
+    columns[index] = states
     return partition.rewritten(partition.derive(("states",), new_class), columns)
 
 
@@ -59,9 +72,7 @@ def _lose_hidden(partition: Partition, projection: Projection) -> None:
     """Report compact switches from unknown tasks: importers hide these, but show them as other events."""
     left = partition.integers(Role.PREV_TID)
     if left is not None:
-        count = int(np.count_nonzero(left == UNKNOWN_TASK))
-        what = "compact switches from tasks that are not known: they are shown"
-        projection.lose(LossKind.CHANGED, what, partition, count)
+        projection.lose("compact-switch-unhidden", partition, rows=left == UNKNOWN_TASK)
 
 
 def as_scheduled(partition: Partition, projection: Projection) -> Partition:

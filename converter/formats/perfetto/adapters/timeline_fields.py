@@ -22,7 +22,6 @@ from converter.ir.semantics import FlowBinding
 from converter.projection import timeline_fields
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossClass, LossKind
 
 _MICROSECOND: Final = 1000
 _THREAD_TIMES: Final = (timeline_fields.THREAD_TIME, timeline_fields.THREAD_DURATION)
@@ -37,8 +36,7 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
         _lose_state_details(partition, projection)
     _lose_name_of_idle(partition, projection)
     if mapping.REMAINDER in fields:
-        what = "texts of their sequence that other fields of track events refer to"
-        projection.lose(LossKind.DROPPED, what, partition)
+        projection.lose("sequence-texts", partition)
     parts: list[tuple[Field, Any]] = []
     for index, field in enumerate(fields):
         column: Any = partition.table.lazy(index)
@@ -53,7 +51,7 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
         elif field == timeline_fields.SCOPE:
             parts.append((field, _known_scope(column, partition, projection)))
         elif field == timeline_fields.PHASE and not _is_known(column, partition, projection):
-            projection.lose(LossKind.DROPPED, "phases that are none of their kind", partition)
+            projection.lose("phase-dropped", partition)
         elif field == timeline_fields.FLOW_OUT and timeline_fields.FLOW_IN not in fields:
             parts += [
                 _no_direction(timeline_fields.FLOW_IN, partition, projection),
@@ -109,13 +107,10 @@ def _lose_state_details(partition: Partition, projection: Projection) -> None:
         projection.source.strings,
     )
     if len(shown.rows):
-        what = "ends of states of threads that no other follows, and their arguments"
-        projection.lose(LossKind.CHANGED, what, partition, len(shown.rows))
+        projection.lose("state-end-and-arguments", partition, len(shown.rows))
     if len(shown.rows) < len(partition):
         # Readers of the file find them as track events.
-        what = "states that are none of a task, which importers do not show"
-        missing = len(partition) - len(shown.rows)
-        projection.lose(LossKind.UNSHOWN, what, partition, missing, aspect=Aspect.EVENTS)
+        projection.lose("state-of-no-thread", partition, len(partition) - len(shown.rows))
 
 
 def _lose_name_of_idle(partition: Partition, projection: Projection) -> None:
@@ -130,10 +125,8 @@ def _lose_name_of_idle(partition: Partition, projection: Projection) -> None:
     is_idle = (projection.tids_of(threads) == 0) & (projection.pids_of(threads) == 0)
     if is_idle.any():
         named = projection.target.threads[int(threads[int(is_idle.argmax())])].name
-        count = int(np.count_nonzero(is_idle))
         if named != _IDLE:
-            what = f"thread 0 of process 0, which importers call {_IDLE}"
-            projection.lose(LossKind.CHANGED, what, partition, count)
+            projection.lose("idle-thread-renamed", partition, rows=is_idle, name=named)
 
 
 def _ends_at_slice_around(partition: Partition, projection: Projection) -> bool:
@@ -150,7 +143,7 @@ def _numbered(
     if not isinstance(field.type, IntegerClass) or field.type == mapping.ID.type:
         return field, column
     same_bits = np.int64 if field.type.signed else np.uint64
-    projection.lose(LossKind.RETYPED, f"type of the id {field.name!r}", partition)
+    projection.lose("field-type", partition, field=field.name)
 
     def unsigned() -> Any:
         return column().astype(same_bits).view(np.uint64)
@@ -165,9 +158,7 @@ def _in_microseconds(
     rest = values % _MICROSECOND
     if not rest.any():
         return column
-    count = int(np.count_nonzero(rest))
-    what = f"{field.name.replace('_', ' ')}s as whole microseconds"
-    projection.lose(LossKind.CHANGED, what, partition, count)
+    projection.lose("thread-time-rounded", partition, rows=rest != 0, field=field.name)
     return values - rest
 
 
@@ -178,10 +169,7 @@ def _known_scope(column: Any, partition: Partition, projection: Projection) -> A
     unknown = ~np.isin(values, known)
     if not unknown.any():
         return column
-    count = int(np.count_nonzero(unknown))
-    projection.lose(
-        LossKind.CHANGED, "unknown scopes of instants as that of a thread", partition, count
-    )
+    projection.lose("instant-scope-unknown", partition, rows=unknown)
     return np.where(unknown, np.int32(strings.intern("t")), values)
 
 
@@ -192,9 +180,7 @@ def _no_marks(column: Any, partition: Partition, projection: Projection) -> Any:
     marks = values == strings.intern("R")
     if not marks.any():
         return column
-    count = int(np.count_nonzero(marks))
-    what = "marks that have a scope as instants"
-    projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+    projection.lose("mark-as-instant", partition, rows=marks)
     return np.where(marks, np.int32(strings.intern("I")), values)
 
 
@@ -213,7 +199,5 @@ def _is_known(column: Any, partition: Partition, projection: Projection) -> bool
 
 
 def _no_direction(field: Field, partition: Partition, projection: Projection) -> tuple[Field, Any]:
-    projection.lose(
-        LossKind.RETYPED, f"{field.name!r} where only the other direction is told", partition
-    )
+    projection.lose("flow-direction", partition)
     return field, constant_column(np.False_, len(partition))

@@ -41,6 +41,7 @@ from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.union import looked_up
+from converter.projection.metadata import COMPACT_SWITCHES, EARLY_EVENTS
 
 
 def _is_symbol(field_class: FieldClass) -> bool:
@@ -143,14 +144,14 @@ class FtraceBundles:
         if before:
             self._hidden += before
             shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
-            shown[f"{CPU_STARTS} (events from before the last are hidden)"] = self._hidden
+            shown[EARLY_EVENTS] = self._hidden
 
     def _note_partial(self, key: NDArray[np.int32], tid: NDArray[np.int32]) -> None:
         """Count the compact switches from unknown tasks, which importers also hide."""
         self._partial += int(np.count_nonzero((key == kernel.KEY_COMPACT_SWITCH) & (tid < 0)))
         if self._partial:
             shown = self._trace.sidecar_shown.setdefault("perfetto", Counter())
-            shown["compact_sched (switches from unknown tasks are hidden)"] = self._partial
+            shown[COMPACT_SWITCHES] = self._partial
 
     def _scan(
         self, window: Window, chosen: NDArray[np.int64], naming: NamingEvents | None = None

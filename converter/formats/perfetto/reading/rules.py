@@ -216,7 +216,7 @@ class FieldsWithoutRule:
         what = _called(message, number)
         with self._counting:
             if len(self._counts) >= _MOST_NAMES and what not in self._counts:
-                what = "further fields that no message declares,"
+                what = "further fields that no message declares"
             self._counts[what] += times
             self._shown[what] = self._counts[what]
 
@@ -259,4 +259,4 @@ def _called(message: str, number: int) -> str:
         if name != str(number):
             return f"{name} of {message}"
     field = f"field {number}" if number else "fields of high numbers"
-    return f"{field} of {message}, which no message declares,"
+    return f"{field} of {message}, which no message declares"

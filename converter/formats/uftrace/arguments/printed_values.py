@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from converter.formats.ftrace.capabilities import MAX_ARGUMENTS
 from converter.ir.columns import Column, ListColumn, string_ids
-from converter.ir.events import EventClass, class_label
+from converter.ir.events import EventClass
 from converter.ir.field_classes import FloatClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import cut_utf8
 from converter.projection.engine.types import converted, fitted_class
-from converter.projection.losses import LossKind
 
 #: The limit for an escaped name, and for each half of the name of an event of the program, in bytes.
 _NAME_SIZE: Final = 2000
@@ -111,9 +110,9 @@ def _with_texts(partition: Partition, which: list[int], projection: Projection) 
     event_class = partition.event_class
     columns = partition.lazy_columns()
     for index in which:
-        what = f"{event_class.fields[index].name!r} of {class_label(event_class)}"
-        projection.lose(LossKind.LOWERED, f"{what} as text", partition)
-        columns[index] = _text(partition, index, what, projection)
+        name = event_class.fields[index].name
+        projection.lose("field-as-text", partition, field=name)
+        columns[index] = _text(partition, index, name, projection)
 
     def declared() -> EventClass:
         fields = list(event_class.fields)
@@ -160,13 +159,8 @@ def _cut(
         if not shorter:
             return column
         rows = np.isin(ids, list(shorter))
-        what = (
-            f"{partition.event_class.fields[index].name!r} of {class_label(partition.event_class)}"
-        )
-        count = int(np.count_nonzero(rows))
-        projection.lose(
-            LossKind.TRUNCATED, f"{what} to what uftrace has room for", partition, count
-        )
+        name = partition.event_class.fields[index].name
+        projection.lose("text-cut-for-viewer", partition, rows=rows, field=name)
         result = ids.copy()
         result[rows] = [shorter[id] for id in ids[rows].tolist()]
         return result

@@ -49,7 +49,7 @@ from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.storage.sink import Sink
 
 #: The kinds of files to which events of a class are written.
@@ -218,16 +218,14 @@ class _Output:
     def _leave_out(self, batch: Batch) -> None:
         """Count records whose byte order cannot be converted."""
         for name, _, here in self._unknown(batch):
-            what = f"big-endian native records of uftrace ({name})"
-            self.losses.add(LossKind.DROPPED, what, len(here), int(batch.ts[here[0]]))
+            self.losses.add_at("native-big-endian", self._trace, batch, here, name=name)
 
     def _note_tasks(self, batch: Batch) -> None:
         """Count records that stay unchanged although their tasks have other numbers here."""
         for name, table, here in self._unknown(batch):
             numbers = self._tasks.numbers_of(batch.thread[here])
             count = other_tasks(table, batch.row[here], numbers)
-            what = f"thread of native records of uftrace ({name})"
-            self.losses.add(LossKind.CHANGED, what, count, int(batch.ts[here[0]]))
+            self.losses.add("native-thread", count, int(batch.ts[here[0]]), name=name)
 
     def _unknown(self, batch: Batch) -> Iterator[tuple[str, Table, NDArray[np.intp]]]:
         """Yield name, table and event positions of each class that no format describes."""
@@ -260,8 +258,7 @@ class _NewDirectory(_Output):
             if self._trace.event_classes[id] == CALLSITE:
                 # Addresses in the new directory are others.
                 at = np.flatnonzero(batch.class_id == id)
-                what = "where functions have been called from (callsite)"
-                self.losses.add(LossKind.DROPPED, what, len(at), int(batch.ts[at[0]]))
+                self.losses.add_at("call-site", self._trace, batch, at)
 
     def finish(self) -> None:
         """Write the files whose content is known only at the end."""

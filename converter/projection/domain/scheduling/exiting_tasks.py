@@ -21,9 +21,8 @@ from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, 
 from converter.projection.domain.scheduling.thread_states import number_of_dead
 from converter.projection.engine.assembly import Placed, assemble
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 
-_WHAT: Final = "tasks that exit while they run, with a switch from their CPU"
 _Int64s = NDArray[np.int64]
 #: A task and the class of the switch to it.
 _Running = tuple[int, int]
@@ -130,8 +129,7 @@ def _with_switches(
             continue
         leaving_after = leaving.rewritten(leaving.event_class, leaving.lazy_columns(), after=1)
         placed.append((number, number, leaving_after))
-        first = int(batch.ts[leaving.positions].min())
-        report.add(LossKind.CHANGED, _WHAT, len(leaving), first, loss_class=LossClass.KEPT)
+        report.add_at("exit-switch-added", trace, batch, leaving.positions)
         for class_number in sorted(set(classes[leaves].tolist())):
             rows = np.flatnonzero(classes[leaves] == class_number)
             switch_class = trace.event_classes[class_number]

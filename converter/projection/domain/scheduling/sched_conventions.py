@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from converter.ir.columns import Column, constant_column
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, Field, class_label
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
@@ -24,7 +24,9 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.scheduling.state_bits import (
     SINCE_4_14,
     converted_states,
+    lose_states,
     source_bits,
+    state_texts,
 )
 from converter.projection.domain.scheduling.thread_states import (
     THREAD_STATES,
@@ -34,7 +36,6 @@ from converter.projection.domain.scheduling.thread_states import (
     thread_state,
 )
 from converter.projection.engine.partitions import Partition, Thunk
-from converter.projection.losses import LossKind
 
 #: The weight of the idle thread, which is thread 0 on every CPU.
 IDLE_WEIGHT: Final = -(1 << 31)
@@ -130,7 +131,7 @@ def adapt_sched_wakeup(partition: Partition, projection: Projection) -> Partitio
             if partition.on_thread is None
             else wakers(partition)
         )
-        projection.lose(LossKind.LOWERED, "waking threads as arguments", partition)
+        projection.lose("waker-as-argument", partition)
         absent = constant_column(np.int32(-1), len(partition))
         partition = partition.with_argument(WAKER, tids, first=True).moved(thread=absent)
     if not _has_field(partition, WEIGHT):
@@ -195,7 +196,6 @@ def _with_thread_state(partition: Partition, projection: Projection) -> Partitio
         ).astype(np.uint8)
     elif isinstance(own.type, IntegerClass):
         own_class = own.type
-        what = f"{own.name!r} of {class_label(event_class)}: states that others have too"
         # Linux has more kinds of sleep than others, and several bits at once.
         is_linux = all(len(one.text) <= 1 for one in own_class.labels)
 
@@ -206,8 +206,8 @@ def _with_thread_state(partition: Partition, projection: Projection) -> Partitio
                 numbers, _ = converted_states(numbers, bits, SINCE_4_14)
             states = thread_state(numbers, own_class)
             if is_linux:
-                count = int(np.count_nonzero(linux_state(states) != numbers))
-                projection.lose(LossKind.CHANGED, what, partition, count)
+                shown = linux_state(states)
+                _lose_states(partition, numbers, shown, projection)
             return states
 
         states = ComputedColumn(states_of, (partition.table.lazy(index),), partition)
@@ -224,6 +224,16 @@ def _with_thread_state(partition: Partition, projection: Projection) -> Partitio
     raw = partition.rewritten(partition.derive(("state",), made), partition.lazy_columns())
     state = Field(own.name, THREAD_STATES, Role.PREV_STATE)
     return raw.with_argument(state, states, first=True)
+
+
+def _lose_states(
+    partition: Partition, numbers: NDArray[Any], shown: NDArray[Any], projection: Projection
+) -> None:
+    """Count Linux's states that the format's vocabulary shows as others."""
+    changed = shown != numbers
+    if changed.any():
+        before, after = (state_texts(column, SINCE_4_14) for column in (numbers, shown))
+        lose_states("state-shown-as", partition, before, after, changed, projection)
 
 
 def with_linux_state(partition: Partition) -> Partition:

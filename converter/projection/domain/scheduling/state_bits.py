@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.distinct_values import distinct
-from converter.ir.events import EventClass, class_label
+from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossClass, LossKind
 
 
 class StateBits(NamedTuple):
@@ -41,6 +40,14 @@ class StateBits(NamedTuple):
         if number & 0xFFFF & ~known & ~sum(self.preempted):
             found.add("?")
         return frozenset(found)
+
+    def text(self, number: int) -> str:
+        """Return a state as tools print it: letters, `R` for none, `?` for a bit without a meaning."""
+        found = self.read(number)
+        letters = [letter for _, letter in self.letters if letter in found]
+        if "?" in found:
+            letters.append("?")
+        return ("|".join(letters) or "R") + ("+" if "+" in found else "")
 
     def written(self, letters: frozenset[str]) -> tuple[int, bool]:
         """Return the number of letters, and whether it has all of them."""
@@ -136,6 +143,28 @@ def converted_states(
     return np.array(results, np.int64)[inverse], np.array(lacks, np.bool_)[inverse]
 
 
+def state_texts(numbers: NDArray[Any], bits: StateBits) -> NDArray[Any]:
+    """Return a column of states as tools print them."""
+    values, inverse = distinct(numbers)
+    return np.array([bits.text(value) for value in values.tolist()], np.object_)[inverse]
+
+
+def lose_states(
+    code: str,
+    partition: Partition,
+    was: NDArray[Any],
+    shown: NDArray[Any],
+    rows: NDArray[np.bool_],
+    projection: Projection,
+) -> None:
+    """Count the states at some rows that are shown as others, by what they were."""
+    at = np.flatnonzero(rows)
+    for before, after in sorted(set(zip(was[at].tolist(), shown[at].tolist(), strict=True))):
+        these = rows & (was == before) & (shown == after)
+        text = f"{before} with other bits" if before == after else before
+        projection.lose(code, partition, rows=these, was=text, shown=after)
+
+
 def with_state_bits(
     partition: Partition, projection: Projection, target: StateBits | None
 ) -> Partition:
@@ -145,9 +174,7 @@ def with_state_bits(
         return partition
     if target is None:
         if source.letters != SINCE_4_14.letters:
-            name = class_label(partition.event_class)
-            what = f"states of {name}: of a kernel before 4.14 whose release is not known"
-            projection.lose(LossKind.CHANGED, what, partition)
+            projection.lose("state-bits-unknown", partition)
         return partition
     if (source.letters, source.preempted) == (target.letters, target.preempted[:1]):
         return partition
@@ -156,15 +183,14 @@ def with_state_bits(
     field = partition.event_class.fields[index]
     assert isinstance(field.type, IntegerClass)
     dtype = field.type.dtype
-    name = f"{field.name!r} of {class_label(partition.event_class)}"
 
     def states(partition: Partition, column: NDArray[Any]) -> NDArray[Any]:
         result, lacks = converted_states(column, source, target)
-        changed = int(np.count_nonzero(result != column)) - int(np.count_nonzero(lacks))
-        what = f"{name}: the same states in another kernel's bits"
-        projection.lose(LossKind.CHANGED, what, partition, changed, LossClass.DETAIL)
-        what = f"{name}: letters of states that this kernel's release has not"
-        projection.lose(LossKind.CHANGED, what, partition, int(np.count_nonzero(lacks)))
+        changed = (result != column) & ~lacks
+        projection.lose("state-bits-converted", partition, rows=changed)
+        was = state_texts(column, source)
+        shown = state_texts(result, target)
+        lose_states("state-of-other-kernel", partition, was, shown, lacks, projection)
         return result.astype(dtype)
 
     columns = partition.lazy_columns()

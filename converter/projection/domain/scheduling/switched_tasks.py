@@ -18,15 +18,13 @@ from converter.ir.field_classes import IntegerClass, Label, StringClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.domain.scheduling.task_names import UNKNOWN_NAME
-from converter.projection.losses import LossKind, LossReport
+from converter.projection.losses import LossReport
 
 #: The number in a field of a switch that means an unknown task. Other classes name all tasks.
 UNKNOWN_TASK: Final = -1
 UNKNOWN_LABEL: Final = Label(UNKNOWN_TASK, UNKNOWN_TASK, "unknown")
 _IDLE: Final = 0
 _ROLES: Final = (Role.PREV_TID, Role.NEXT_TID)
-_WHAT: Final = "tasks that switches do not name, as the last of the CPU where they leave it, else as the idle one"
-_LEFT: Final = "tasks that the first switch of a CPU does not name, as the one of the event before, else the idle one"
 _Int64s = NDArray[np.int64]
 
 
@@ -82,7 +80,7 @@ def _naming_left(trace: Trace, batch: Batch, report: LossReport) -> Batch:
             recorded = _recorded_before(trace, batch)
         positions = batch.positions(number)[rows]
         threads = recorded[positions]
-        report.add(LossKind.CHANGED, _LEFT, len(rows), int(batch.ts[positions].min()))
+        report.add_at("first-switch-task-guessed", trace, batch, positions)
         tables[number] = _with_left(trace, table, event_class, rows, threads)
     return batch.with_tables({**batch.tables, **tables}) if tables else batch
 
@@ -144,8 +142,7 @@ def _with_tasks(
         np.concatenate([_tids(trace, batch, number, role) for number in partial]) for role in _ROLES
     )
     lost = (left == UNKNOWN_TASK) | (got == UNKNOWN_TASK)
-    if lost.any():
-        report.add(LossKind.CHANGED, _WHAT, int(lost.sum()), int(batch.ts[positions[lost].min()]))
+    report.add_at("switch-task-guessed", trace, batch, positions[lost])
     got = np.where(got == UNKNOWN_TASK, _IDLE, got)
     last = _tasks_before(positions, batch.cpu[positions], got, running)
     left = np.where(left == UNKNOWN_TASK, last, left)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import Field, class_label
+from converter.ir.events import Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.scheduling.new_tasks import with_clone_flags
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import Aspect, LossKind
 
 #: The field of the name that belongs to each task, under the kernel's names.
 _NAMES: Final = (
@@ -62,8 +61,7 @@ def with_tasks(
     if event_class.kind is Kind.TASK_NEW:
         partition = with_clone_flags(partition, projection)
     if partition.event_class is not event_class:
-        what = f"which fields {class_label(event_class)} lacked: they are zero or empty"
-        projection.lose(LossKind.RETYPED, what, partition, aspect=Aspect.LAYOUT)
+        projection.lose("field-added", partition)
     return partition
 
 

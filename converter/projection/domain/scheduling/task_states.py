@@ -21,7 +21,6 @@ from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.instants import CATEGORY, NAME
-from converter.projection.losses import LossClass, LossKind
 
 #: The tracks of a thread.
 STATE_TRACK: Final = "State"
@@ -177,8 +176,7 @@ class TaskStates:
             whole=False,
         ).moved(**projection.place_on_track(track, TrackScope.THREAD, owners))
         if names is not None:
-            what = "states and brands of threads that a tracer's events say, as slices besides"
-            projection.lose(LossKind.CHANGED, what, partition, loss_class=LossClass.KEPT)
+            projection.lose("thread-state-slices", partition)
         return partition
 
 

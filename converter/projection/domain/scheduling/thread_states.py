@@ -87,6 +87,16 @@ def thread_state(prev_state: NDArray[Any], field_class: IntegerClass) -> NDArray
     return np.array(states, np.uint8)[inverse]
 
 
+def labelled(numbers: NDArray[Any], field_class: IntegerClass) -> NDArray[Any]:
+    """Return the labels of a column of a scheduler's own numbers; a number without one as that."""
+    values, inverse = distinct(numbers)
+    texts = [
+        next((one.text for one in field_class.labels if one.low <= number <= one.high), "another")
+        for number in values.tolist()
+    ]
+    return np.array(texts, np.object_)[inverse]
+
+
 #: The numbers that Linux 4.14 and later record for each state: TASK_INTERRUPTIBLE for a blocked thread.
 _NUMBERS = np.array([0, 0, 0x04, 0x01, 0x20, 0x10], np.int64)
 

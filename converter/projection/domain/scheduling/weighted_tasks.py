@@ -32,7 +32,7 @@ from converter.projection.domain.scheduling.sched_conventions import (
     unweighted_idle,
 )
 from converter.projection.domain.scheduling.thread_states import ThreadState
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 
 _IDLE_TID: Final = 0
 #: Linux's priority of idle tasks.
@@ -46,10 +46,6 @@ _TASKS: Final = (
     (Role.PREV_TID, Role.PREV_PID, Role.PREV_PRIORITY, OUTGOING_WEIGHT),
     (Role.NEXT_TID, Role.NEXT_PID, Role.NEXT_PRIORITY, INCOMING_WEIGHT),
 )
-_WAITING: Final = "threads that wait after a wakeup: they are shown as runnable, not as waking"
-_AGAIN: Final = "wakeups of threads that run, wait already or are gone: they begin no other state"
-_IDLE: Final = "ids of idle threads: they are task 0"
-_UNKNOWN: Final = "states of threads that the format does not have: they are shown as runnable"
 
 _Column = Callable[[], Any]
 
@@ -117,7 +113,7 @@ class _Rewriter:
                 tables[number] = _with_idle_tasks(self._source, own, table)
                 continue
             at = batch.positions(number)
-            self._report.add(LossKind.CHANGED, _WAITING, len(at), int(batch.ts[at].min()))
+            self._report.add_at("waiting-shown-runnable", self._source, batch, at)
             threads = self._wakers(own, table)
             if (threads >= 0).any():
                 thread = np.array(thread) if thread is batch.thread else thread
@@ -147,16 +143,15 @@ class _Rewriter:
             if idle is not None and index is not None:
                 count += int(np.count_nonzero(idle & (np.asarray(table.column(index)) != 0)))
         first = int(batch.ts[batch.positions(number)].min())
-        self._report.add(LossKind.CHANGED, _IDLE, count, first, LossClass.KEPT)
+        self._report.add("idle-thread-as-task-0", count, first)
 
     def _report_states(self, batch: Batch, number: int) -> None:
         """Report states that the format does not have."""
         index = self._source.event_classes[number].index_of(Role.PREV_STATE)
         states = None if index is None else batch.tables[number].column(index)
         if isinstance(states, np.ndarray):
-            count = int(np.count_nonzero(states > max(ThreadState)))
-            first = int(batch.ts[batch.positions(number)].min())
-            self._report.add(LossKind.CHANGED, _UNKNOWN, count, first)
+            at = batch.positions(number)[states > max(ThreadState)]
+            self._report.add_at("state-unknown-shown-runnable", self._source, batch, at)
 
     def _report_ready(self, batch: Batch) -> None:
         """Report wakeups that importers of such records show as another wait."""
@@ -185,7 +180,7 @@ class _Rewriter:
             int(ThreadState.DYING),
         )
         if again:
-            self._report.add(LossKind.CHANGED, _AGAIN, again, int(batch.ts[first]))
+            self._report.add("wakeup-again", again, int(batch.ts[first]))
 
     def _wakers(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
         """Return the waking threads: those that wakeups name, else the woken ones, as importers have it."""

@@ -20,7 +20,7 @@ from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.instants import CATEGORY, NAME
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import (
     in_classes,
     with_events_before,
@@ -47,8 +47,6 @@ _CLASSES: Final = {
 _DIRECTIONS: Final = ((FLOW_IN, _IN), (FLOW_OUT, _OUT))
 #: The name of these flows: a number that events of flows have, too, is another flow.
 _TEXT: Final = b"bind_id"
-_NOT_FOLLOWED: Final = "arrows at ends of slices and at instants"
-_NEVER_FOLLOWED: Final = "ids of flows at events where viewers do not follow them"
 
 
 def followed_kinds(trace: Trace) -> frozenset[Kind]:
@@ -120,10 +118,8 @@ class _BoundFlows:
             at = batch.positions(number)
             is_followed = kind in self._followed
             if self._kept or not is_followed:
-                what = _NOT_FOLLOWED if is_followed else _NEVER_FOLLOWED
-                loss_class = LossClass.SHOWN if is_followed else LossClass.KEPT
-                first = int(batch.ts[at].min())
-                self._report.add(LossKind.DROPPED, what, len(at), first, loss_class)
+                code = "arrows-at-ends" if is_followed else "flow-id-not-followed"
+                self._report.add_at(code, self._source, batch, at)
                 continue
             ids, direction = self._directions(classes[number], table)
             known = np.flatnonzero(direction)
@@ -143,9 +139,7 @@ class _BoundFlows:
                 if len(at):
                     result = insert(result, at, added, result.track[at])
         count = sum(len(some[0]) for some in (*before, *behind))
-        if count:
-            what = "ids of flows that slices say, as events of flows"
-            self._report.add(LossKind.LOWERED, what, count, int(batch.ts.min()), LossClass.DETAIL)
+        self._report.add("flow-ids-as-events", count, int(batch.ts.min()))
         return result
 
     def _directions(

@@ -18,12 +18,10 @@ from converter.ir.semantics import FlowBinding
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.flows.late_flows import LateFlows
 from converter.projection.timeline_fields import BINDS
 
-_MOVED: Final = "flows after the end of their slice, at its end"
-_TURNED: Final = "flows after the end of their slice, before another of their id: the arrow has another direction"
 _FLOW_KINDS: Final = frozenset({Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END})
 _BEGIN: Final = 1
 _END: Final = 2
@@ -84,16 +82,16 @@ class FlowsAtEnds:
 
     def lose(
         self,
+        trace: Trace,
         batch: Batch,
-        classes: Sequence[EventClass],
         at: NDArray[np.intp],
         to: NDArray[np.int64],
     ) -> None:
-        """Report flows at positions `at` of a batch, which has its events in `classes`, that move back `to` a time.
+        """Report flows at positions `at` of a batch of `trace` that move back `to` a time.
 
         An arrow whose other end is in between is another one then: viewers follow the order of time.
         """
-        flows, ids = _flow_ids(batch, classes)
+        flows, ids = _flow_ids(batch, trace.event_classes)
         moved = np.searchsorted(flows, at)
         order = np.lexsort((flows, batch.ts[flows], ids))
         rank = np.empty(len(order), np.intp)
@@ -103,17 +101,8 @@ class FlowsAtEnds:
         turns = (
             (rank[moved] > 0) & (ids[previous] == ids[moved]) & (batch.ts[flows[previous]] >= to)
         )
-        times = batch.ts[at]
-        for which, what, loss_class in (
-            (~turns, _MOVED, LossClass.KEPT),
-            (turns, _TURNED, LossClass.SHOWN),
-        ):
-            if which.any():
-                first = int(times[which].min())
-                count = int(np.count_nonzero(which))
-                self._report.add(
-                    LossKind.CHANGED, what, count, first, loss_class, event_kinds=_FLOW_KINDS
-                )
+        for code, which in (("flow-moved-to-end", ~turns), ("flow-turned", turns)):
+            self._report.add_at(code, trace, batch, at[which], event_kinds=_FLOW_KINDS)
 
 
 def _flow_ids(batch: Batch, classes: Sequence[EventClass]) -> tuple[NDArray[np.intp], NDArray[Any]]:

@@ -21,7 +21,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import FlowMatching
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.flows.bound_flows import hexadecimal
 from converter.projection.passes.flows.flow_identities import FlowIdentities
 from converter.projection.passes.renumbering import in_classes
@@ -31,10 +31,10 @@ from converter.projection.timeline_fields import ID_NAMES, number_id
 
 _STEPS: Final = {Kind.FLOW_BEGIN: 1, Kind.FLOW_STEP: 2, Kind.FLOW_END: 3}
 _UNSIGNED: Final = 64
-#: What `FlowIdentities` finds different, by its numbers.
+#: The codes of the differences that `FlowIdentities` finds, by its numbers.
 _DIFFERENT: Final = {
-    1: "arrows of flows that have ended before",
-    2: "flows that begin again after their end, which start there",
+    1: "flow-after-end",
+    2: "flow-begins-again",
 }
 
 
@@ -166,16 +166,11 @@ class _Numbered(_Identities):
         ids, differences = identities.ids(
             flows.step, flows.id, flows.is_text, flows.name, flows.category, order
         )
-        for number, what in _DIFFERENT.items():
-            found = np.flatnonzero(differences == number)
-            if len(found):
-                first = int(batch.ts[flows.at[found]].min())
-                self._report.add(LossKind.CHANGED, what, len(found), first)
-        changed = np.flatnonzero((ids != flows.id) | (flows.is_text != 0))
-        if len(changed):
-            what = "ids of flows that have another name or are texts, as other numbers"
-            first = int(batch.ts[flows.at[changed]].min())
-            self._report.add(LossKind.CHANGED, what, len(changed), first, LossClass.KEPT)
+        for number, code in _DIFFERENT.items():
+            found = flows.at[differences == number]
+            self._report.add_at(code, self._source, batch, found)
+        changed = flows.at[(ids != flows.id) | (flows.is_text != 0)]
+        self._report.add_at("flow-id-changed", self._source, batch, changed)
         tables = {}
         for number, rows in self._rows(batch, present):
             event_class = self._source.event_classes[number]
@@ -216,9 +211,7 @@ class _Named(_Identities):
         changed = np.flatnonzero((name != flows.name) | (category != flows.category))
         if not len(changed):
             return {}
-        what = "names of flows that have the id of another"
-        first = int(batch.ts[flows.at[changed]].min())
-        self._report.add(LossKind.CHANGED, what, len(changed), first, LossClass.KEPT)
+        self._report.add_at("flow-name-changed", self._source, batch, flows.at[changed])
         tables = {}
         for number, rows in self._rows(batch, present):
             event_class, table = self._source.event_classes[number], batch.tables[number]

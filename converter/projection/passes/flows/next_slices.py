@@ -16,7 +16,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import joined
 from converter.projection.passes.time_order import order_of
 from converter.projection.timeline_fields import BINDS
@@ -57,15 +57,8 @@ class _NextSlices:
             moved, waiting = self._moved(whole, 0 if waiting is None else len(waiting))
             yield moved
         if waiting is not None:
-            what = "ends of flows that no slice follows"
-            self._report.add(
-                LossKind.DROPPED,
-                what,
-                len(waiting),
-                int(waiting.ts[0]),
-                LossClass.KEPT,
-                Aspect.EVENTS,
-            )
+            at = np.arange(len(waiting))
+            self._report.add_at("flow-end-without-slice", self._source, waiting, at)
 
     def _moved(self, batch: Batch, earlier: int) -> tuple[Batch, Batch | None]:
         """Return the batch with ends of flows after the begins that they wait for, and the ends that still wait.
@@ -98,10 +91,7 @@ class _NextSlices:
         waits = np.zeros(len(batch), np.bool_)
         waits[at[flows]] = True
         waits[moving] = False
-        if len(moving):
-            what = "ends of flows at the next slice, moved to where it begins"
-            first = int(batch.ts[moving].min())
-            self._report.add(LossKind.CHANGED, what, len(moving), first, LossClass.KEPT)
+        self._report.add_at("flow-moved-to-next-slice", self._source, batch, moving)
         keys = np.arange(len(batch))
         keys[moving] = begin
         after = np.zeros(len(batch), np.bool_)

@@ -18,7 +18,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.instants import CATEGORY, NAME
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.flows.slice_arrows import SliceArrows
 from converter.projection.passes.renumbering import in_classes, with_events_behind
 from converter.projection.timeline_fields import (
@@ -135,13 +135,7 @@ class _Flows:
         at, id, step, earlier = at[known], id[known], step[known], earlier[known]
         if not len(at):
             return batch
-        self._report.add(
-            LossKind.LOWERED,
-            "ids of flows that slices say, as events of flows",
-            len(at),
-            int(batch.ts[at[0]]),
-            LossClass.DETAIL,
-        )
+        self._report.add_at("flow-ids-as-events", self._result, batch, at)
         # An id may be reused when its flow has ended: importers distinguish the next by its name.
         found, which = np.unique(earlier, return_inverse=True)
         texts = [_TEXT if not one else b"%s %d" % (_TEXT, one + 1) for one in found.tolist()]

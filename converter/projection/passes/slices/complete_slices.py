@@ -21,7 +21,7 @@ from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.flows.flows_at_ends import FlowsAtEnds, LateFlow
 from converter.projection.passes.slices.overlapping_slices import (
     OverlappingSlices,
@@ -236,7 +236,7 @@ class _Splitter:
         ts = np.where(has_end[which[:count]], flows.end, np.maximum(flows.start, flows.end - 1))
         moved = np.flatnonzero(ts != split.ts[flows.at])
         if len(moved):
-            self._flows.lose(split, self._result.event_classes, flows.at[moved], ts[moved])
+            self._flows.lose(self._result, split, flows.at[moved], ts[moved])
             times = split.ts.copy()
             times[flows.at] = ts
             split.ts = times
@@ -402,13 +402,7 @@ class _Splitter:
         times = np.concatenate([one.thread_times for one in complete])
         stays = np.concatenate([one.stays for one in complete])
         if not stays.all():
-            self._report.add(
-                LossKind.LOWERED,
-                "slice_complete as slice_begin and slice_end",
-                int(np.count_nonzero(~stays)),
-                int(batch.ts[at[~stays].min()]),
-                LossClass.DETAIL,
-            )
+            self._report.add_at("slice-as-begin-and-end", self._result, batch, at[~stays])
         known = np.flatnonzero((durations >= 0) & ~stays)
         at, durations, times = at[known], durations[known], times[known]
         start = batch.ts[at]

@@ -7,7 +7,6 @@ them, on the threads that they have there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,10 @@ from converter.ir.events import Batch, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.slices.open_slices import NamedEnds
 from converter.projection.passes.time_order import order_of
 
-_WHAT: Final = "ends of slices without a name, under that of their begin"
 _Texts = NDArray[np.int32]
 
 
@@ -54,9 +52,7 @@ class EndNames:
         )
         if not count:
             return batch
-        self._report.add(
-            LossKind.CHANGED, _WHAT, count, int(batch.ts[first]), loss_class=LossClass.DETAIL
-        )
+        self._report.add("slice-end-named", count, int(batch.ts[first]))
         tables = dict(batch.tables)
         for number, ids in names.items():
             table = tables[number]

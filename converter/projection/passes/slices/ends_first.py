@@ -21,7 +21,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.equal_times import fates
@@ -43,10 +43,10 @@ _STEPS: Final = {
 _MOVES: Final = 1
 _COMPLETES: Final = 2
 _GOES: Final = 4
-#: Other bits of what becomes of an event, which are losses.
+#: Other bits of the fate of an event, and the codes of these losses.
 _OTHERWISE: Final = {
-    8: "flows at one time with ends or complete slices, which viewers take first",
-    16: "depth of slices at one time with ends or complete slices, which viewers take first",
+    8: "flow-at-shared-time",
+    16: "depth-at-shared-time",
 }
 _NAMES: Final = (Role.NAME, Role.CATEGORY)
 _NANOSECONDS: Final = 10**9
@@ -122,13 +122,11 @@ class _EndsFirst:
         fate[np.flatnonzero(fate == _MOVES)[early]] = min(_OTHERWISE)
         moves = moves[~early]
         ts[moves] -= self._tick
-        for bit, what in _OTHERWISE.items():
-            self._count(LossKind.CHANGED, what, batch, at[fate & bit > 0])
-        what = "flows at the end of their slice, moved to just before"
-        self._count(LossKind.CHANGED, what, batch, moves, LossClass.KEPT)
+        for bit, code in _OTHERWISE.items():
+            self._report.add_at(code, self._source, batch, at[fate & bit > 0])
+        self._report.add_at("flow-moved-before-end", self._source, batch, moves)
         joined = at[fate & _COMPLETES > 0]
-        what = "slices that begin and end at one time, as complete slices"
-        self._count(LossKind.LOWERED, what, batch, joined, LossClass.DETAIL)
+        self._report.add_at("slice-joined", self._source, batch, joined)
         renumbered = in_classes(batch, self._numbers)
         class_id, row = renumbered.class_id.copy(), renumbered.row.copy()
         tables = dict(renumbered.tables)
@@ -176,17 +174,6 @@ class _EndsFirst:
             event_class = replace(own, kind=Kind.SLICE_COMPLETE, fields=tuple(fields), native=b"")
             self._complete[number, end] = self._result.add_class(event_class)
         return self._complete[number, end], added
-
-    def _count(
-        self,
-        kind: LossKind,
-        what: str,
-        batch: Batch,
-        at: NDArray[np.intp],
-        loss_class: LossClass | None = None,
-    ) -> None:
-        if len(at):
-            self._report.add(kind, what, len(at), int(batch.ts[at].min()), loss_class)
 
 
 def _pairs(

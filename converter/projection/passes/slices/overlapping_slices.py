@@ -18,7 +18,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.kernels.batches.union import looked_up
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.slices.open_slices import NestedSlices
 from converter.projection.passes.time_order import order_of
 
@@ -29,8 +29,6 @@ _STAYS: Final = 3
 _SPLIT: Final = 4
 #: More than the number of rows next to a track.
 _LINES: Final = 1 << 9
-_OUTLASTING: Final = "slices that last longer than the complete one around them: viewers of the source end them with it"
-_STRAY: Final = "ends of slices that have no begin, inside of complete slices"
 _FOREVER: Final = np.iinfo(np.int64).max
 
 
@@ -88,40 +86,19 @@ class OverlappingSlices:
             step, batch.thread, track, batch.ts, end, time_and_position(batch.ts, place), is_last
         )
         self.strays = np.flatnonzero(line < 0)
-        if len(self.strays):
-            first = int(batch.ts[self.strays].min())
-            report = self._report
-            report.add(
-                LossKind.DROPPED,
-                _STRAY,
-                len(self.strays),
-                first,
-                LossClass.DETAIL,
-                aspect=Aspect.EVENTS,
-            )
-        if cut:
-            what = "ends of slices that cross another, which viewers end with it"
-            self._report.add(LossKind.CHANGED, what, cut, int(batch.ts[0]))
-        if crossing:
-            what = "depth of slices that cross the end of another"
-            self._report.add(LossKind.CHANGED, what, crossing, int(batch.ts[0]))
-        if outlasting:
-            first = int(batch.ts[0])
-            kinds = frozenset({Kind.SLICE_BEGIN})
-            self._report.add(LossKind.CHANGED, _OUTLASTING, outlasting, first, event_kinds=kinds)
+        self._report.add_at("slice-end-unmatched", self._source, batch, self.strays)
+        first = int(batch.ts[0])
+        self._report.add("slice-end-cut", cut, first)
+        self._report.add("slice-depth-changed", crossing, first)
+        kinds = frozenset({Kind.SLICE_BEGIN})
+        self._report.add("slice-outlasting", outlasting, first, event_kinds=kinds)
         on_added_track = np.flatnonzero(
             (line[at] > 0) & ((batch.thread[at] >= 0) | (track[at] >= 0))
         )
         at = at[on_added_track]
         if not len(at):
             return track, none
-        self._report.add(
-            LossKind.LOWERED,
-            "slices that cross another, on tracks beside it",
-            len(at),
-            int(batch.ts[at].min()),
-            LossClass.DETAIL,
-        )
+        self._report.add_at("slice-beside", self._source, batch, at)
         # A track, or the thread of events on no track, and the row next to it, as one number.
         is_track = track[at] >= 0
         owners = np.where(is_track, track[at], batch.thread[at]).astype(np.int64)

@@ -12,7 +12,7 @@ from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
-from converter.projection.losses import Aspect, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.slice_nesting import SliceDepths
 from converter.projection.passes.time_order import order_of
@@ -79,8 +79,7 @@ class NestedTooDeep:
             order_of(batch.ts),
             self._most,
         )
-        what = f"slices and instants inside of {self._most} slices"
-        self._report.add(LossKind.UNSHOWN, what, found, int(batch.ts[0]), aspect=Aspect.EVENTS)
+        self._report.add("nested-too-deep", found, int(batch.ts[0]), limit=self._most)
 
     def _follow(self) -> None:
         """Check the classes that are new."""

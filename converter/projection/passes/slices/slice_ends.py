@@ -20,7 +20,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.slices.open_slices import OpenSlices
 from converter.projection.passes.slices.slice_columns import (
     STEPS,
@@ -118,13 +118,11 @@ class _Ends:
 
     def _without_names(self, batch: Batch, places: NDArray[np.intp]) -> Batch:
         """The batch with the ends at `places` without name and category."""
-        what, loss_class = "names of slice ends that no open slice has", None
-        if self._in_turn:
-            what, loss_class = "names of ends of slices that have others", LossClass.DETAIL
+        code = "slice-end-name-other" if self._in_turn else "slice-end-name-unmatched"
         if self._by_name:
             # No viewer shows them.
-            what, loss_class = "names of ends of slices that have none", LossClass.DETAIL
-        self._report.add(LossKind.DROPPED, what, len(places), int(batch.ts[places[0]]), loss_class)
+            code = "slice-end-name-of-unnamed"
+        self._report.add_at(code, self._source, batch, places)
         tables = dict(batch.tables)
         for number in values_of(batch.class_id[places]).tolist():
             rows = batch.row[places[batch.class_id[places] == number]]

@@ -18,7 +18,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
-from converter.projection.losses import Aspect, LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_before
 from converter.projection.passes.slices.inner_ends import InnerEnds
 from converter.projection.passes.slices.slice_columns import steps_of, texts_of
@@ -32,8 +32,6 @@ END: Final = EventClass(
         Field("category", StringClass(), Role.CATEGORY),
     ),
 )
-_ADDED: Final = "slices that end with an outer one, which get an end of their own"
-_IGNORED: Final = "ends of slices that no open slice has the name of"
 
 
 def with_inner_ends(trace: Trace, report: LossReport, *, or_unnamed: bool) -> Trace:
@@ -91,16 +89,9 @@ class _StatedEnds:
             at, names, categories, unmatched = slices.find(*columns, self._or_unnamed)
             if order is not None:
                 at, unmatched = order[at], order[unmatched]
-            if len(at):
-                self._count(LossKind.CHANGED, _ADDED, batch, at)
-            if len(unmatched):
-                self._count(LossKind.DROPPED, _IGNORED, batch, unmatched)
+            self._report.add_at("slice-end-added", self._source, batch, at)
+            self._report.add_at("slice-end-unmatched", self._source, batch, unmatched)
             yield self._rewritten(renumbered, at, names, categories, unmatched)
-
-    def _count(self, kind: LossKind, what: str, batch: Batch, at: NDArray[np.intp]) -> None:
-        aspect = Aspect.EVENTS if kind is LossKind.DROPPED else None
-        first = int(batch.ts[at].min())
-        self._report.add(kind, what, len(at), first, LossClass.DETAIL, aspect)
 
     def _columns(self, batch: Batch, steps: NDArray[np.int32]) -> _Columns:
         texts = [

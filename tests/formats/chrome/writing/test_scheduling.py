@@ -287,8 +287,8 @@ def test_switches_on_cpus_without_lines_are_a_loss():
     trace = trace_of([SWITCH, WAKING], [switch(n, A, B, cpu=cpu) for n, cpu in enumerate(cpus, 1)])
     target, report = project(trace, CAPABILITIES, "chrome")
     lines = lines_of(collect(target))
-    what = "switches on CPUs that are not known, or over 4095"
-    assert [loss.count for loss in report if loss.what == what] == [3]
+    code = "switch-without-cpu-unshown"
+    assert [loss.count for loss in report if loss.code == code] == [3]
     assert [line.split()[2] for line in lines] == ["[000]", "[4095]"]
     waken = trace_of([SWITCH, WAKING], [(1, 5, 4096, 1, (b"w", 11, 120, 0))], [switch(6, A, B)])
     (line, _) = lines_of(collect(project(waken, CAPABILITIES, "chrome")[0]))

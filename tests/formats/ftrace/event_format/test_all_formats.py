@@ -167,5 +167,5 @@ def test_an_address_of_another_format_becomes_one_or_is_counted(field_class, val
     target, report = project(with_batches(trace, [batch]), CAPABILITIES, "trace_cmd")
     rows = rows_of(read_back(written(target)))[point]
     assert [row[at] for row in rows] == texts
-    wrong = [loss.count for loss in report if "no address" in loss.what]
+    wrong = [loss.count for loss in report if loss.code == "address-invalid"]
     assert wrong == ([lost] if lost else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.losses import line_of
 from support.perfetto_files import File, kernel_compact, kernel_event
 from support.perfetto_writing import events_of, opened, parsed, written
 from support.trace_processor import answer, needs_trace_processor
@@ -112,11 +113,11 @@ def test_since_when_cpus_were_recorded_is_kept():
 def test_events_that_importers_hide_are_counted_where_others_show_them(tmp_path):
     source = tmp_path / "a.pftrace"
     source.write_bytes(begun_late())
-    what = "dropped: cpu_starts (events from before the last are hidden) of perfetto (1)"
+    name = "ftrace events before the tracing of all CPUs starts"
     with converter.open_trace(source) as trace:
         for _ in range(2):
             report = converter.write(trace, tmp_path / "b.dat", force=True)
-            assert what in map(str, report)
+            assert f"hidden-event-unhidden name={name} (1)" in map(line_of, report)
     assert not converter.convert(source, tmp_path / "b.pftrace")
 
 
@@ -127,10 +128,10 @@ def test_compact_switches_that_importers_hide_are_counted_where_they_are_shown(t
         batches = [one.with_tables(one.tables) for one in trace.batches()]
         anew = converter.write(with_batches(trace, batches), tmp_path / "b.pftrace")
     other = converter.convert(source, tmp_path / "b.json")
-    hidden = {str(one) for one in (*anew, *other) if "compact" in one.what}
+    hidden = {one for one in map(line_of, (*anew, *other)) if "compact" in one}
     assert hidden == {
-        "changed: compact switches from tasks that are not known: they are shown (2)",
-        "dropped: compact_sched (switches from unknown tasks are hidden) of perfetto (2)",
+        "compact-switch-unhidden (2)",
+        "hidden-event-unhidden name=compact switches from unknown tasks (2)",
     }
 
 

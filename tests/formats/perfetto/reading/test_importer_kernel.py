@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.losses import line_of
 from support.perfetto_writing import kernel_events, projected, trace_of, written
 from support.reports import reported
 from support.strategies import batch_of
@@ -307,7 +308,7 @@ def test_call_stacks_of_the_kernel_are_samples_besides(tmp_path):
     source, path, back = (tmp_path / name for name in ("a.dat", "a.pftrace", "back.dat"))
     source.write_bytes(file.version_7())
     losses = converter.convert(source, path)
-    assert not [loss for loss in losses if "caller" in loss.what]
+    assert not [loss for loss in losses if "caller" in line_of(loss)]
     assert errors(path) == {}
     counted = [] if shows(Feature.SAMPLES_WITHOUT_COUNT) else [["3", "0.000000"]]
     assert answer(path, "select count(*), max(value) from counter having count(*)") == counted

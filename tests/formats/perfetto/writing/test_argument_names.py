@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from support.losses import line_of
 from support.perfetto_files import INSTANT, File
 from support.perfetto_writing import CAPABILITIES, opened, written
 from support.trace_processor import answer, needs_trace_processor
@@ -51,13 +52,16 @@ def document(arguments: dict[str, Any]) -> bytes:
 def projected(data: bytes) -> tuple[Trace, list[str]]:
     found, losses = project(read(data, "chrome"), CAPABILITIES, "perfetto")
     trace = collect(found)
-    return trace, [str(loss) for loss in losses if loss.loss_class == "shown"]
+    return trace, [line_of(loss) for loss in losses if loss.loss_class == "shown"]
 
 
 def test_names_are_read_back() -> None:
     trace, losses = projected(document(ARGUMENTS | {"[file]": "f.rs", "m.n": [1, "a", {"b.c": 2}]}))
     assert difference(trace, opened(written(trace))) is None
-    assert losses == ["changed: name of '[file]' of arguments as '_file_' (2)"]
+    assert losses == [
+        f"argument-name-shown-as event={event} field=[file] shown=_file_ (1)"
+        for event in ("async begin", "slice begin")
+    ]
 
 
 @needs_trace_processor

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from support.losses import line_of
 from support.perfetto_files import File, kernel_event
 from support.trace_processor import answer, needs_trace_processor
 from support.trace_processor_versions import Feature, shows
@@ -47,7 +48,7 @@ def by_way_of_trace_dat(source: Path) -> tuple[Path, list[str]]:
     losses = converter.convert(source, source.with_suffix(".dat"))
     result = source.with_suffix(".b.pftrace")
     return result, [
-        str(one) for one in (*losses, *converter.convert(source.with_suffix(".dat"), result))
+        line_of(one) for one in (*losses, *converter.convert(source.with_suffix(".dat"), result))
     ]
 
 
@@ -69,7 +70,8 @@ def test_names_that_a_process_had_before_are_a_loss(tmp_path: Path) -> None:
     tree(file, 40, 11, "/bin/other")
     source = tmp_path / "a.pftrace"
     source.write_bytes(file.bytes())
-    what = "dropped: process_tree: names that processes had before of perfetto (1)"
+    name = "process_tree: names that processes had before"
+    what = f"native-data-shown format=perfetto name={name} (1)"
     assert what in by_way_of_trace_dat(source)[1]
     assert not converter.convert(source, tmp_path / "c.pftrace")
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from support.losses import line_of
 from support.perfetto_files import FILES, INSTANT, File
 from support.perfetto_writing import (
     CAPABILITIES,
@@ -133,14 +134,14 @@ def test_what_records_say_and_events_do_not_is_lost_where_they_are_written_anew(
     remainder.type = INSTANT
     remainder.source_location_iid = 1
     _, report = project(opened(file.bytes()), CAPABILITIES, "perfetto")
-    assert [str(loss) for loss in report] == [
-        "dropped: machine_id of records of perfetto (1)",
-        "dropped: previous_packet_dropped of records of perfetto (1)",
+    assert [line_of(loss) for loss in report] == [
+        "record-field format=perfetto name=machine_id (1)",
+        "record-field format=perfetto name=previous_packet_dropped (1)",
     ]
     target, report = project(opened(file.bytes()), CAPABILITIES, "perfetto")
     collect(target)
-    lost = "dropped: texts of their sequence that other fields of track events refer to (1)"
-    assert lost in [str(loss) for loss in report]
+    lost = "sequence-texts (1)"
+    assert lost in [line_of(loss) for loss in report]
 
 
 def without_records(batch: Batch) -> Batch:
@@ -217,10 +218,9 @@ def test_processes_whose_ids_are_too_long_stay_apart():
     target = collect(target)
     assert [process.name for process in target.processes] == ["proc", "wide", "idle"]
     assert len({process.pid for process in target.processes}) == 3
-    assert (
-        "changed: process ids that are not of 31 bits, such as 'wide', shown as 1073741824 (1)"
-        in [str(loss) for loss in report]
-    )
+    assert "id-too-large bits=31 shown=1073741824 was='wide' what=process (1)" in [
+        line_of(loss) for loss in report
+    ]
     assert difference(target, opened(written(target))) is None
 
 
@@ -258,7 +258,9 @@ def test_records_of_other_formats_are_dropped():
         trace_of(native, (1, b"\x08\x01"), thread=-1), CAPABILITIES, "perfetto"
     )
     assert sum(len(batch) for batch in target.batches()) == 0
-    assert "dropped: native records of other (1)" in [str(loss) for loss in report]
+    assert "native-dropped format=other name=without a name (1)" in [
+        line_of(loss) for loss in report
+    ]
 
 
 def test_what_no_packet_holds_is_refused():

@@ -10,6 +10,7 @@ from google.protobuf import descriptor_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+from support.losses import line_of
 from support.perfetto_events import typed_event_numbers
 from support.perfetto_files import File
 from support.perfetto_writing import (
@@ -155,7 +156,7 @@ def test_a_text_that_is_no_ipv4_address_is_counted(text):
     )
     target, report = project(trace_of(event_class, (text,), cpu=0), CAPABILITIES, "perfetto")
     written(target)
-    assert [loss for loss in report if loss.loss_class == "shown" and "saddr" in loss.what]
+    assert [loss for loss in report if loss.loss_class == "shown" and "saddr" in line_of(loss)]
 
 
 def test_more_fields_than_a_generic_event_has_go_to_instants():
@@ -188,7 +189,7 @@ def test_as_many_lists_have_texts_as_there_are_numbers(lists, numbers):
     texts = [f"l{i}.values" in found for i in range(lists)]
     shown = min(lists, 31 - lists - numbers)
     assert texts == [True] * shown + [False] * (lists - shown)
-    unshown = [loss.what for loss in report if "all elements but the last" in loss.what]
+    unshown = [loss for loss in report if loss.code == "list-elements-unshown"]
     assert len(unshown) == lists - shown
     assert difference(target, opened(out)) is None
 
@@ -198,8 +199,8 @@ def test_bytes_of_messages_are_not_shown():
     event_class = EventClass(Kind.TYPED, "i2c_write", "i2c", fields)
     target, report = project(trace_of(event_class, (1, b"ab"), cpu=0), CAPABILITIES, "perfetto")
     assert events_of(opened(written(target)))[0]["buf"] == b"ab"
-    assert [loss.what for loss in report if loss.loss_class == "shown"] == [
-        "'buf' of i2c:i2c_write"
+    assert [line_of(loss) for loss in report if loss.loss_class == "shown"] == [
+        "field-unshown event=i2c:i2c_write field=buf (1)"
     ]
 
 
@@ -308,7 +309,7 @@ def test_threads_that_share_a_tid_are_one_to_the_kernel():
     trace.threads.append(Thread(11, 1))
     target, report = project(trace, CAPABILITIES, "perfetto")
     target = collect(target)
-    assert "changed: threads of kernel events that share a tid (1)" in [str(x) for x in report]
+    assert "thread-shares-tid" in {loss.code for loss in report}
     assert difference(target, opened(written(target))) is None
 
 
@@ -359,7 +360,7 @@ def test_switches_of_other_kernels_are_states_of_tasks():
     assert kernel_events(out) == []
     assert difference(target, opened(out)) is None
     assert parsed(out).SerializeToString() == out
-    assert any(loss.what.startswith("name of the events aix:DISPATCH: ") for loss in report)
+    assert any(line_of(loss).startswith("event-renamed event=aix:DISPATCH ") for loss in report)
 
 
 def test_states_of_other_kernels_are_those_that_generic_packets_have():

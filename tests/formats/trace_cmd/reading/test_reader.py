@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.losses import line_of
 from support.trace_cmd_files import (
     BPRINT,
     BPUTS,
@@ -183,7 +184,7 @@ def test_how_a_recording_prints_events_in_a_way_of_its_own_is_in_the_sidecar(
     assert own.keys() == events
     assert all(b"REC->" in text for text in own.values())
     report = converter.convert(FIXTURES / name, tmp_path / "other.pftrace")
-    assert any("print_formats" in loss.what for loss in report) == bool(events)
+    assert any("print_formats" in line_of(loss) for loss in report) == bool(events)
 
 
 def test_sizes_that_are_four_bytes_short_do_not_matter():

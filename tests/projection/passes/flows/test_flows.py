@@ -63,7 +63,7 @@ def test_flows_at_the_end_of_complete_slices_and_after_it(tmp_path):
         losses = converter.convert(source, tmp_path / name)
         assert arrows(tmp_path / name) == wanted, name
         assert not errors(tmp_path / name)
-        assert not [one for one in losses if "flow" in one.what and one.loss_class == "shown"]
+        assert not [one for one in losses if "flow" in one.code and one.loss_class == "shown"]
 
 
 @needs_trace_processor
@@ -117,10 +117,10 @@ def test_flows_to_the_next_slice_in_fxt(tmp_path):
         {"ph": "i", "s": "t", "ts": 17, "tid": 3, "name": "instant"},
     )
     target = tmp_path / "b.fxt"
-    losses = {one.what: one for one in converter.convert(source, target)}
+    losses = {one.code: one for one in converter.convert(source, target)}
     assert arrows(target) == arrows(source) == [("s", "instant"), ("s", "next")]
     assert not errors(target)
-    moved = losses["ends of flows at the next slice, moved to where it begins"]
+    moved = losses["flow-moved-to-next-slice"]
     assert (moved.count, moved.loss_class) == (2, "kept")
 
 
@@ -138,9 +138,9 @@ def test_ends_of_flows_wait_for_many_batches():
     result = at_next_slices(trace, report)
     seen = [(ts, fields["name"]) for ts, _, _, fields in events_of(result)]
     assert seen == [(10, "other"), (10, "f2"), (15, "own"), (15, "f1")]
-    assert {one.what: one.count for one in report} == {
-        "ends of flows at the next slice, moved to where it begins": 2,
-        "ends of flows that no slice follows": 1,
+    assert {one.code: one.count for one in report} == {
+        "flow-moved-to-next-slice": 2,
+        "flow-end-without-slice": 1,
     }
 
 
@@ -160,8 +160,8 @@ def test_flow_ids_of_slices(tmp_path):
     for name in ("b.pftrace", "c.fxt"):
         losses = converter.convert(source, tmp_path / name)
         assert arrows(tmp_path / name) == arrows(source), name
-        left_out = "ids of flows at events where viewers do not follow them"
-        assert [one.count for one in losses if one.what == left_out] == [2]
+        left_out = "flow-id-not-followed"
+        assert [one.count for one in losses if one.code == left_out] == [2]
 
 
 @needs_trace_processor
@@ -181,8 +181,8 @@ def test_flow_ids_at_the_end_of_a_slice_of_perfetto(tmp_path):
     for name in ("b.fxt", "c.pftrace"):
         converter.convert(source, tmp_path / name)
         assert arrows(tmp_path / name) == [("a", "b")], name
-    losses = {one.what: one for one in converter.convert(source, tmp_path / "d.json")}
-    lost = losses["arrows at ends of slices and at instants"]
+    losses = {one.code: one for one in converter.convert(source, tmp_path / "d.json")}
+    lost = losses["arrows-at-ends"]
     assert (lost.count, lost.loss_class) == (1, "shown")
 
 
@@ -208,9 +208,9 @@ def test_flows_of_one_id_and_several_names_in_fxt(tmp_path):
     )
     assert arrows(source) == [("a", "d"), ("a", "h"), ("b", "c"), ("e", "g")]
     target = tmp_path / "b.fxt"
-    losses = {one.what: one for one in converter.convert(source, target)}
+    losses = {one.code: one for one in converter.convert(source, target)}
     assert arrows(target) == [("a", "d"), ("b", "c"), ("e", "g")]
-    lost = losses["arrows of flows that have ended before"]
+    lost = losses["flow-after-end"]
     assert (lost.count, lost.loss_class) == (1, "shown")
 
 

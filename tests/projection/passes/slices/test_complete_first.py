@@ -76,5 +76,5 @@ def test_ends_of_json_come_before_slices_that_begin_with_them(tmp_path):
     for path in (source, tmp_path / "b.pftrace", tmp_path / "c.fxt"):
         if path != source:
             losses = converter.convert(source, path)
-            assert not any("viewers take first" in loss.what for loss in losses)
+            assert not any("-at-shared-time" in loss.code for loss in losses)
         assert [[row[0], *map(int, row[1:])] for row in answer(path, SLICES)] == wanted, path

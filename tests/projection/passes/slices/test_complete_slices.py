@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.losses import line_of
 from support.small_traces import brief, event_class, events_of, projected, trace_of
 from support.strategies import traces
 from support.target_capabilities import PROFILER, VIEWER
@@ -35,7 +36,7 @@ def split(*batches, classes=CLASSES):
     report = LossReport()
     result = collect(begin_and_end(trace_of(classes, *batches), report))
     check(result)
-    return result, [str(loss) for loss in report]
+    return result, [line_of(loss) for loss in report]
 
 
 def story(trace):
@@ -55,7 +56,7 @@ def story(trace):
 def test_ends_stand_where_their_time_is():
     trace, losses = split([complete(0, "a", 10), complete(2, "b", 3), instant(7, "i")])
     assert story(trace) == "+a@0 +b@2 -b@5 i@7 -a@10"
-    assert losses == ["lowered: slice_complete as slice_begin and slice_end (2)"]
+    assert losses == ["slice-as-begin-and-end (2)"]
 
 
 def test_the_begin_has_the_other_fields():
@@ -134,7 +135,7 @@ def test_a_projection_to_a_format_with_begin_and_end():
         ("INSTANT i at t10",),
         ("SLICE_END at t10",),
     ]
-    assert "lowered: slice_complete as slice_begin and slice_end (1)" in losses
+    assert "slice-as-begin-and-end (1)" in losses
     kept, _ = projected(trace, VIEWER)
     assert [kind for _, kind, _, _ in events_of(kept)] == [Kind.SLICE_COMPLETE, Kind.INSTANT]
 
@@ -235,7 +236,7 @@ def test_slices_that_cross_are_on_a_track_beside():
         trace = begin_and_end(trace_of(CLASSES, slices), report, unit)
         wanted = [("a", 0, 10), ("b", 5, 15), ("c", 7, 2007), ("d", 8, 9)]
         assert shown_by_stacks(trace) == wanted
-        assert "slices that cross another, on tracks beside it (2)" in " ".join(map(str, report))
+        assert "slice-beside (2)" in map(line_of, report)
         assert shown_by_stacks(trace) == wanted
         assert [track.name for track in trace.tracks] == [
             "overlapping slices",
@@ -282,13 +283,13 @@ def end_at(ts):
 
 
 PAIRS = [*CLASSES, BEGIN, END]
-OUTLASTING = "slices that last longer than the complete one around them: viewers of the source end them with it"
+OUTLASTING = "slice-outlasting"
 
 
 def as_pairs(*batches):
     report = LossReport()
     trace = begin_and_end(trace_of(PAIRS, *batches), report, 1000)
-    return shown_by_stacks(trace), {loss.what: loss.count for loss in report}
+    return shown_by_stacks(trace), {loss.code: loss.count for loss in report}
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3])
@@ -297,10 +298,10 @@ def test_an_end_that_closes_nothing_does_not_close_a_complete_slice(cut):
     shown, losses = as_pairs(events[:cut], events[cut:])
     assert shown == [("a", 0, 9)]
     # In a batch without complete slices, too.
-    assert losses["ends of slices that have no begin, inside of complete slices"] == 2
+    assert losses["slice-end-unmatched"] == 2
     # Outside of one it closes nothing anywhere, and stays.
     _, losses = as_pairs([complete(0, "a", 9), end_at(9), end_at(30)])
-    assert not any(what.startswith("ends of slices") for what in losses)
+    assert "slice-end-unmatched" not in losses
 
 
 @pytest.mark.parametrize("later", [[], [instant(40, "i")]])

@@ -43,7 +43,7 @@ def names(*batches):
     trace = trace_of([BEGIN, END, OF_CATEGORY, NAMED], *batches)
     target, report = project(trace, CAPABILITIES, "chrome")
     events = events_of(collect(target))
-    given = [loss.count for loss in report if "that of their begin" in loss.what]
+    given = [loss.count for loss in report if loss.code == "slice-end-named"]
     return [fields["name"] for _, kind, _, fields in events if kind is Kind.SLICE_END], given
 
 

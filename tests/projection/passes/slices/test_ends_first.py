@@ -30,7 +30,7 @@ def fxt(tmp_path, *events):
 
 
 def shown_otherwise(losses):
-    return {one.what: one.count for one in losses if one.what.endswith("which viewers take first")}
+    return {one.code: one.count for one in losses if one.code.endswith("-at-shared-time")}
 
 
 @needs_trace_processor
@@ -47,7 +47,7 @@ def test_a_flow_at_the_end_of_its_slice_moves_to_just_before(tmp_path):
     target = tmp_path / "b.json"
     losses = converter.convert(source, target)
     assert not shown_otherwise(losses)
-    assert {one.count for one in losses if "moved to just before" in one.what} == {2}
+    assert {one.count for one in losses if one.code == "flow-moved-before-end"} == {2}
     for path in (source, target):
         assert [tuple(row) for row in answer(path, ARROWS)] == [("a", "around")]
         assert not errors(path)
@@ -90,8 +90,8 @@ def test_what_viewers_draw_otherwise_is_a_loss(tmp_path):
         (Event.DURATION_END, 20, TO, b"outer"),
     )
     assert shown_otherwise(converter.convert(source, tmp_path / "b.json")) == {
-        "depth of slices at one time with ends or complete slices, which viewers take first": 1,
-        "flows at one time with ends or complete slices, which viewers take first": 1,
+        "depth-at-shared-time": 1,
+        "flow-at-shared-time": 1,
     }
     assert not shown_otherwise(converter.convert(source, tmp_path / "b.pftrace"))
 

@@ -48,7 +48,7 @@ def test_what_is_inside_of_many_slices_is_not_shown(tmp_path, target, case, hidd
     events = [(event, 1000 * ts, 0, 1, values) for event, ts, values in CASES[case]]
     path = tmp_path / "a"
     report = converter.write(trace_of(CLASSES, events[:300], events[300:]), path, target)
-    named = {loss.what: loss for loss in report if "inside of" in loss.what}
+    named = {loss.code: loss for loss in report if loss.code == "nested-too-deep"}
     assert [(loss.count, loss.loss_class) for loss in named.values()] == [(hidden, LossClass.SHOWN)]
     counts = answer(path, "select count(*), sum(parent_id is null) from slice")
     started = sum(event != END for event, *_ in CASES[case])
@@ -67,7 +67,7 @@ def test_a_batch_of_which_nothing_is_left_has_no_depth(tmp_path):
     records = [(len(CLASSES), 3000, -1, -1, [5])]
     path = tmp_path / "a"
     report = converter.write(trace_of(classes, slices, records, slices), path, "perfetto")
-    assert [(loss.count, loss.first_ts) for loss in report if "native records" in loss.what] == [
+    assert [(loss.count, loss.first_ts) for loss in report if loss.code == "native-dropped"] == [
         (1, 3000)
     ]
     assert [len(batch) for batch in converter.read(path.read_bytes()).batches()] == [4]

@@ -121,9 +121,9 @@ def test_both_viewers_have_the_same_slices(or_unnamed, batches):
     assert [event for event in after if event[1] is not Kind.SLICE_END] == [
         event for event in before if event[1] is not Kind.SLICE_END
     ]
-    counts = {loss.what: loss.count for loss in report}
-    added = counts.get("slices that end with an outer one, which get an end of their own", 0)
-    dropped = counts.get("ends of slices that no open slice has the name of", 0)
+    counts = {loss.code: loss.count for loss in report}
+    added = counts.get("slice-end-added", 0)
+    dropped = counts.get("slice-end-unmatched", 0)
     assert len(after) == len(before) + added - dropped
 
 
@@ -148,6 +148,4 @@ def test_an_end_of_no_open_slice_is_dropped_and_counted():
     report = LossReport()
     stated = with_inner_ends(trace, report, or_unnamed=False)
     assert [ts for ts, *_ in events_of(stated)] == [1, 4]
-    assert [(loss.what, loss.count) for loss in report] == [
-        ("ends of slices that no open slice has the name of", 1)
-    ]
+    assert [(loss.code, loss.count) for loss in report] == [("slice-end-unmatched", 1)]

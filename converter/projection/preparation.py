@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from converter.ir.kinds import Kind
-from converter.ir.semantics import EndMatching, FlowBinding
+from converter.ir.semantics import EndMatching, FlowBinding, FlowMatching
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
@@ -19,6 +19,7 @@ from converter.projection.timeline_fields import FLOW_IDS, FOLLOWED, THREAD_TIME
 
 _WAKEUPS: Final = (Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
 _CALLS: Final = (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT)
+_ASYNC: Final = (Kind.ASYNC_BEGIN, Kind.ASYNC_END)
 _MESSAGES: Final = (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE)
 _SLICES: Final = (Kind.SLICE_COMPLETE, Kind.SLICE_END)
 _WITH_FLOW_IDS: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT)
@@ -140,6 +141,12 @@ def _with_flows(
         from converter.projection.passes.flows.identities import with_matching_flows
 
         trace = with_matching_flows(trace, report)
+    by_category = capabilities.flow_matching is not FlowMatching.ID
+    is_known = by_category or source.flow_matching is FlowMatching.ID
+    if source.may_have(*_ASYNC) and (source.json_arguments or not is_known):
+        from converter.projection.passes.flows.async_identities import with_distinct_ids
+
+        trace = with_distinct_ids(trace, report, by_category=by_category)
     if capabilities.complete_first and not source.complete_first and source.may_have(*_SLICES):
         from converter.projection.passes.slices.ends_first import with_ends_first
 

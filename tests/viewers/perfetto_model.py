@@ -50,9 +50,10 @@ def timeline(conversion: Conversion) -> Slices:
             name = name or _NO_NAMES.get(event.kind)
         args = arguments(event, "args" if conversion.trace.format == "chrome" else "debug")
         if event.kind in _ASYNC:
+            scope = None if conversion.trace.format == "chrome" else event.of(Role.SCOPE)
             is_local = event.named("id.local") is not None
             process = event.thread.pid if is_local and event.thread is not None else None
-            place = ("async", process, event.of(Role.ID), event.of(Role.SCOPE) or category)
+            place = ("async", process, event.of(Role.ID), scope or category)
         match event.kind:
             case Kind.SLICE_BEGIN | Kind.ASYNC_BEGIN:
                 found.begin(event.ts, place, name, category, args)

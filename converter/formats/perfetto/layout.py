@@ -243,6 +243,8 @@ class LegacyField(IntEnum):
     MEMBERS = 1002
     #: The duration of a state, in nanoseconds.
     DURATION = 1003
+    #: The scope of an id of JSON, where importers go by the category.
+    UNUSED_SCOPE = 1004
 
 
 #: The sidecar's entry of times since which CPUs were recorded: [CPU, time on the trace's clock].

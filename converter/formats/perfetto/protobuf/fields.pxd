@@ -93,6 +93,7 @@ cdef enum:
     LEGACY_BIND_TEXT = 1001
     LEGACY_MEMBERS = 1002
     LEGACY_DURATION = 1003
+    LEGACY_UNUSED_SCOPE = 1004
 
 # DebugAnnotation (debug_annotation.proto).
 cdef enum:

@@ -221,7 +221,11 @@ class _Builder:
         elif field.role is Role.ID and field.name in _IDENTITIES:
             self._add_identity(field, getter)
         elif field in _LEGACY_NUMBERS:
-            self._add_legacy(_LEGACY_NUMBERS[field], field.type, getter)
+            number = _LEGACY_NUMBERS[field]
+            if self._extended and field == timeline_fields.ID_SCOPE:
+                # Importers of JSON match by the category, whatever the scope is.
+                number = int(LegacyField.UNUSED_SCOPE)
+            self._add_legacy(number, field.type, getter)
         elif not (self._add_legacy_part(field, getter) or self._add_event_part(field, getter)):
             self._add_argument(field, getter)
 

@@ -449,8 +449,9 @@ def _mistake(d: Draw, event: dict[str, Any]) -> str:
         ]
     )
     bad = event["ph"] in "CM" or "id" in event or "id2" in event
-    if '"tid"' in extra and isinstance(event.get("tid"), str):
-        # The importer takes the number for the place of the text, and shows what happens to be there.
+    if '"tid"' in extra and (isinstance(event.get("tid"), str) or not event.get("tid")):
+        # The importer takes the number for the place of the text, and shows what happens to be there. Thread 0 is the
+        # one that is called like its process there.
         return text
     if not extra or (bad and not extra.startswith(('"cname"', '"sf"', '"args":null'))):
         return text

@@ -1,7 +1,7 @@
 """Compare Chrome JSON files with what is read and written of them: ``python tests/support/chrome_oracle.py FILE...``.
 
 The oracle is Python's json module and knows nothing of the reader. Before comparing, both sides are brought to what
-docs/formats/chrome.md calls the normal form.
+docs/formats/chrome_details.md calls the normal form.
 """
 
 from __future__ import annotations

@@ -21,12 +21,12 @@ class Pair:
         step, places = STEPS[class_id], slice(None) if order is None else order
         names = np.where(step == BEGIN, name, 0).astype(np.int32)
         columns = (step, thread, track, names)
-        found = self.one_by_one.match(*(column[places] for column in columns), None, by_name=False)
+        found = self.one_by_one.match(*(column[places] for column in columns), by_name=False)
         assert not len(found)
         opened = self.by_rest.close_innermost(STEPS, class_id, thread, track, order)
         assert (step[opened] == BEGIN).all()
         begins = (column[opened] for column in columns)
-        assert not len(self.by_rest.match(*begins, None, by_name=False))
+        assert not len(self.by_rest.match(*begins, by_name=False))
         return opened
 
     def is_same(self, threads, tracks, names):
@@ -38,7 +38,7 @@ class Pair:
                 np.full(len(thread), name, np.int32),
             )
             found = [
-                slices.match(step, thread, track, name_of, None, by_name=False).tolist()
+                slices.match(step, thread, track, name_of, by_name=False).tolist()
                 for slices in (self.one_by_one, self.by_rest)
             ]
             assert found[0] == found[1]

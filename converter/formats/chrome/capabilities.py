@@ -28,12 +28,17 @@ from converter.ir.columns import string_ids
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
+    ArrayClass,
     FieldClass,
     FloatClass,
     IntegerClass,
+    Member,
     NullClass,
+    OptionalClass,
     StringClass,
+    StructureClass,
     Style,
+    VariantClass,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
@@ -78,13 +83,33 @@ def _narrowed_class(event_class: EventClass) -> EventClass:
 
 def _narrow(field_class: FieldClass) -> FieldClass:
     match field_class:
-        case IntegerClass(bits, False, style) if style in (Style.POINTER, Style.SYMBOL):
+        case IntegerClass(bits, False, Style.SYMBOL):
             return IntegerClass(bits, style=Style.HEXADECIMAL)
         case IntegerClass(bits, False, style, labels, flags) if (
-            bits < UNSIGNED.bits and style is not Style.HEXADECIMAL
+            bits < UNSIGNED.bits and style not in (Style.HEXADECIMAL, Style.POINTER)
         ):
             return IntegerClass(64, True, style, labels, flags)
+    return _with_hexadecimal(field_class)
+
+
+def _with_hexadecimal(field_class: FieldClass) -> FieldClass:
+    """Return a class whose addresses are hexadecimal numbers, those inside it included."""
+    match field_class:
+        case IntegerClass(bits, False, Style.POINTER):
+            return IntegerClass(bits, style=Style.HEXADECIMAL)
+        case ArrayClass(element):
+            return replace(field_class, element=_with_hexadecimal(element))
+        case OptionalClass(element):
+            return replace(field_class, element=_with_hexadecimal(element))
+        case StructureClass(members):
+            return replace(field_class, members=_members_with_hexadecimal(members))
+        case VariantClass(options):
+            return replace(field_class, options=_members_with_hexadecimal(options))
     return field_class
+
+
+def _members_with_hexadecimal(members: tuple[Member, ...]) -> tuple[Member, ...]:
+    return tuple(replace(one, type=_with_hexadecimal(one.type)) for one in members)
 
 
 def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bool]:

@@ -205,7 +205,7 @@ class Tables:
         arguments = event.get("args")
         # Of a longer phase the first letter counts.
         phase = str(event.get("ph"))[:1]
-        if phase != Phase.METADATA or not isinstance(arguments, dict):
+        if phase != Phase.METADATA or not isinstance(arguments, _Members):
             return False
         name, pid = arguments.get("name", None if arguments else ""), event.get("pid", 0)
         tid = event.get("tid", pid)

@@ -166,7 +166,7 @@ cdef inline Scanned scan_members(
 
 
 # Note a member by its key if it is of another type than it has to be: as for importers, it does not count, and it is kept
-# as text unless it is null. What was said before counts, but for names and categories.
+# as text unless it is null. What was said before counts, but for names, categories and scopes of instants.
 cdef inline void note_unfit(
     ValueScanner scanner, int member, int32_t present, int64_t key, bint is_null, Members* members
 ) noexcept nogil:
@@ -181,6 +181,8 @@ cdef inline void note_unfit(
         members.name = 0
     elif member == HAS_CATEGORY:
         members.category = 0
+    elif member == HAS_SCOPE:
+        present &= ~HAS_SCOPE
     if member > 0 and not present & member:
         members.present &= ~member
     if is_null:

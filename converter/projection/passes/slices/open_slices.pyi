@@ -12,9 +12,9 @@ class OpenSlices:
         thread: NDArray[int32],
         track: NDArray[int32],
         name: NDArray[int32],
-        category: NDArray[int32] | None,
         by_name: bool,
         in_turn: bool = False,
+        category: NDArray[int32] | None = None,
     ) -> NDArray[np.intp]: ...
     def close_innermost(
         self,

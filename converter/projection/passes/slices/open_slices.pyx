@@ -63,9 +63,9 @@ cdef class OpenSlices:
         const int32_t[:] thread,
         const int32_t[:] track,
         const int32_t[::1] name,
-        const int32_t[::1] category: NDArray[int32] | None,
         bint by_name,
         bint in_turn=False,
+        const int32_t[::1] category: NDArray[int32] | None = None,
     ) -> NDArray[np.intp]:
         """Go on with events, of which those of step 1 begin and those of step 2 end a slice of a track and thread.
 

@@ -73,7 +73,7 @@ class _Ends:
                 )
                 categories = None if categories is None else categories[order]
             foreign = slices.match(
-                step, thread, track, names, categories, self._by_name, self._in_turn
+                step, thread, track, names, self._by_name, self._in_turn, categories
             )
             if order is not None:
                 foreign = order[foreign]
@@ -104,9 +104,9 @@ class _Ends:
                 batch.thread[opened],
                 batch.track[opened],
                 self._texts(batch, Role.NAME, opened),
-                self._texts(batch, Role.CATEGORY, opened) if self._by_name else None,
                 self._by_name,
                 self._in_turn,
+                self._texts(batch, Role.CATEGORY, opened) if self._by_name else None,
             )
 
     def _texts(

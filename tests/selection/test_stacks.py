@@ -95,10 +95,8 @@ def test_names_that_nobody_has_cost_no_walk(kernel):
     else:
         slices, place = OpenSlices(), np.zeros(DEPTH, np.int32)
         step = np.ones(DEPTH, np.int32)
-        slices.match(step, place, place, names.astype(np.int32), None, False)
-        foreign = slices.match(
-            2 * step, place, place, (names + DEPTH).astype(np.int32), None, False
-        )
+        slices.match(step, place, place, names.astype(np.int32), False)
+        foreign = slices.match(2 * step, place, place, (names + DEPTH).astype(np.int32), False)
         assert len(foreign) == DEPTH
     assert time.process_time() - before < 5
 

@@ -241,7 +241,7 @@ class Tables:
             # The table holds only the last name.
             self._sidecar().setdefault("metadata", []).append(rest)
         is_plain = event.keys() == plain and event["ph"] == Phase.METADATA
-        is_plain &= all(getattr(one, "said_once", True) for one in (event, arguments))
+        is_plain &= all(one.said_once for one in (event, arguments))
         return is_plain and len(arguments) <= 1
 
     def text_of(self, number: int) -> str:

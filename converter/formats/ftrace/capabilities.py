@@ -99,18 +99,18 @@ _CANONICAL: Final = {
     **{known.kind: point for point, known in reversed(MEANINGS.items())},
     **EVENTS,
 }
-_TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
+TYPED: Final = KindSupport(trailing=COMMON_FIELDS, cpu=True, named=True)
 
 
 @cache
 def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
     """Return the capabilities of every variant."""
-    kinds = {Kind.TYPED: replace(_TYPED, of_class=held)}
+    kinds = {Kind.TYPED: replace(TYPED, of_class=held)}
     for kind, point in _CANONICAL.items():
         if kernel_format(*point) is not None:
             support = _kernel_support(point, kind)
         else:
-            support = replace(_TYPED, named=False, event=point)
+            support = replace(TYPED, named=False, event=point)
         kinds[kind] = replace(support, of_class=held)
     kinds[Kind.DISCARDED] = KindSupport(
         fields=DISCARDED.fields, arguments=False, thread=False, cpu=True, event=("", DISCARDED.name)
@@ -168,7 +168,7 @@ def held(event_class: EventClass) -> KindSupport | None:
         fields = differences(point, event_class.fields)
         support = _kernel_support(point, event_class.kind, fields)
     elif event_class.kind is Kind.TYPED:
-        support = _TYPED
+        support = TYPED
     else:
         named = _named_support(event_class)
         if named is None:
@@ -200,7 +200,7 @@ def _kind_of(point: tuple[str, str]) -> Kind | None:
 
 def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
     """Return True if a class has all fields of the kernel's event, whose text would show missing ones as zeros."""
-    indexes = [(part, index_of(part, event_class.fields)) for part in _own_fields(point)]
+    indexes = [(part, index_of(part, event_class.fields)) for part in own_fields(point)]
     return all(
         index is not None and converts(event_class.fields[index].type, part.type)
         for part, index in indexes
@@ -208,7 +208,8 @@ def _has_all(event_class: EventClass, point: tuple[str, str]) -> bool:
 
 
 @cache
-def _own_fields(point: tuple[str, str], differing: Differences = frozenset()) -> tuple[Field, ...]:
+def own_fields(point: tuple[str, str], differing: Differences = frozenset()) -> tuple[Field, ...]:
+    """Return the fields that a kernel's event has of its own, as the reader declares them."""
     format = kernel_format(*point, differing)
     assert format is not None
     return fields_of(format, LONG_SIZE, None)[1][: -len(COMMON_FIELDS)]
@@ -222,7 +223,7 @@ def _kernel_support(
     if point == EVENTS.get(kind):
         required |= _REQUIRED.get(kind, frozenset())
     return KindSupport(
-        fields=_own_fields(point, differing),
+        fields=own_fields(point, differing),
         trailing=COMMON_FIELDS,
         required=required,
         cpu=True,
@@ -248,7 +249,7 @@ def _named_support(event_class: EventClass) -> KindSupport | None:
     if not REQUIRED_ROLES.get(known.kind, frozenset()) <= set(roles.values()):
         return None
     return replace(
-        _TYPED,
+        TYPED,
         named=point == own,
         event=None if point == own else point,
         argument_role=lambda field: known.roles.get(field.name, Role.NONE),
@@ -368,7 +369,7 @@ def _array_sizes(point: tuple[str, str]) -> list[tuple[Field, int]]:
     assert format is not None
     return [
         (field, declared.size)
-        for declared, field in zip(format.fields, _own_fields(point), strict=True)
+        for declared, field in zip(format.fields, own_fields(point), strict=True)
         if declared.location is Location.INLINE
         and declared.size
         and isinstance(field.type, StringClass)

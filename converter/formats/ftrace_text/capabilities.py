@@ -1,10 +1,114 @@
-"""The capabilities of ftrace text: none, as long as it is only read."""
+"""The capabilities of ftrace text: what trace.dat holds, as far as texts say it exactly."""
 
 from __future__ import annotations
 
-from converter.projection.capabilities import Capabilities
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from converter.formats.ftrace.capabilities import TYPED, identifier
+from converter.formats.ftrace.capabilities import capabilities as ftrace_capabilities
+from converter.formats.ftrace.capabilities import held as held_in_records
+from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS
+from converter.formats.ftrace.kernel_formats import kernel_format
+from converter.formats.ftrace_text.mapping import STATE_BITS, is_exact
+from converter.ir.columns import Column
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass, StringClass
+from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.linux_tracepoints import TEXT_ROLES, meaning
+from converter.projection.engine.partitions import Partition
+from converter.projection.losses import LossClass, LossKind
+
+#: Markers: the function that wrote them is a name alone.
+_MARK = KindSupport(
+    fields=(Field("buf", StringClass(), Role.MESSAGE),),
+    trailing=COMMON_FIELDS,
+    required=frozenset({Role.MESSAGE}),
+    arguments=False,
+    cpu=True,
+    event=("ftrace", "print"),
+)
 
 
-def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - the same for all
-    """Return no capabilities."""
-    return Capabilities({})
+@cache
+def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants hold the same
+    """Return the capabilities of every variant."""
+    records = ftrace_capabilities("")
+    kinds = {
+        kind: support if kind is Kind.DISCARDED else replace(support, of_class=held)
+        for kind, support in records.kinds.items()
+    }
+    kinds[Kind.MARK] = _MARK
+    of_switches = records.adapters[Kind.SCHED_SWITCH]
+
+    def adapt_switch(partition: Partition, projection: Projection) -> Partition:
+        return _with_printed_states(of_switches(partition, projection), projection)
+
+    return replace(
+        records,
+        kinds=kinds,
+        adapters={**records.adapters, Kind.SCHED_SWITCH: adapt_switch},
+        blobs=False,
+        buffers=0,
+        gap_reach=None,
+        call_depths=False,
+        symbols=False,
+    )
+
+
+def held(event_class: EventClass) -> KindSupport | None:
+    """Return how the format holds a class: as the kernel's event if its text says all of it, or by its fields."""
+    support = held_in_records(event_class)
+    if support is None:
+        return None
+    if support.event is None or kernel_format(*support.event) is None:
+        return replace(support, holds=None)
+    if is_exact(support.event):
+        return replace(support, arguments=False, holds=None)
+    return TYPED if event_class.kind is Kind.TYPED else _named(event_class)
+
+
+def _named(event_class: EventClass) -> KindSupport | None:
+    """Return how the format holds a class that the reader knows by its name, field by field; None if it is not."""
+    point = event_class.category, event_class.name
+    known = meaning(*point)
+    if known.kind is not event_class.kind or tuple(map(identifier, point)) != point:
+        return None
+    roles: set[Role] = set()
+    for field in event_class.fields:
+        role = known.roles.get(field.name, Role.NONE)
+        kind = StringClass if role in TEXT_ROLES else IntegerClass
+        if role is not Role.NONE and not isinstance(field.type, kind):
+            return None
+        roles.add(role)
+    if not REQUIRED_ROLES.get(known.kind, frozenset()) <= roles:
+        return None
+    return replace(
+        TYPED,
+        named=True,
+        argument_role=lambda field: known.roles.get(field.name, Role.NONE),
+    )
+
+
+def _with_printed_states(partition: Partition, projection: Projection) -> Partition:
+    """Remove bits of states that have no letter."""
+    index = partition.event_class.index_of(Role.PREV_STATE)
+    if index is None:
+        return partition
+
+    def printed() -> Column:
+        column = partition.table.column(index)
+        assert isinstance(column, np.ndarray)
+        known = STATE_BITS & ((1 << 8 * column.itemsize) - 1)
+        states = column & column.dtype.type(known)
+        count = int(np.count_nonzero(states != column))
+        what = "bits of 'prev_state' that have no letter"
+        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+        return states
+
+    columns = partition.lazy_columns()
+    columns[index] = printed
+    return partition.rewritten(partition.event_class, columns)

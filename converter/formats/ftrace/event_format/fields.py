@@ -48,11 +48,12 @@ _STACKTRACE = re.compile(r"__get_(?:rel_)?stacktrace\(\s*(\w+)\s*\)")
 
 
 def fields_of(
-    format: EventFormat, long_size: int, message: Gather | None
+    format: EventFormat, long_size: int, message: Gather | None, *, of_kernel: bool = True
 ) -> tuple[Kind, tuple[Field, ...], tuple[Gather, ...]]:
     """Return kind, fields and gathers of an event format: its own fields in order, then the common ones as context.
 
-    With `message`, a field of that name, rendered from the others, comes between them.
+    With `message`, a field of that name, rendered from the others, comes between them. Formats that are not `of_kernel`
+    say what fields are by their types alone: none is the address of a function, or binary, by its name.
     """
     known = meaning(format.system, format.name)
     # If several fields have one name, the name means the first.
@@ -64,7 +65,7 @@ def fields_of(
     gathers: list[Gather] = []
     for item in format.fields:
         role = roles.pop(item.name, Role.NONE)
-        binary = (format.system, format.name, item.name) in BINARY_FIELDS
+        binary = of_kernel and (format.system, format.name, item.name) in BINARY_FIELDS
         frames = styles.get(item.name)
         field_class: FieldClass
         gather: Gather
@@ -77,6 +78,9 @@ def fields_of(
             field_class, gather = _field_class(item, long_size, role, binary=binary)
             if item.name in functions and field_class in _ADDRESSES:
                 field_class = replace(field_class, style=Style.SYMBOL)
+            if not of_kernel and isinstance(field_class, IntegerClass):
+                style = Style.POINTER if item.is_pointer else Style.DECIMAL
+                field_class = replace(field_class, style=style)
         fields.append(Field(item.name, field_class, role))
         gathers.append(gather)
     if message is not None:

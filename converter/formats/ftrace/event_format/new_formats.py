@@ -30,13 +30,13 @@ COMMON_FIELDS = (
     Field("common_flags", IntegerClass(8), Role.CONTEXT_FLAGS),
     Field("common_preempt_count", IntegerClass(8), Role.CONTEXT_PREEMPT_COUNT),
 )
-_COMMON = (
+COMMON_LINES = (
     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
     "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
     "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
     "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
 )
-_COMMON_SIZE = 8
+COMMON_SIZE = 8
 #: The size of long in the kernel that these formats are from.
 LONG_SIZE: Final = 8
 #: The first id that no kernel's schema has.
@@ -138,7 +138,7 @@ class FormatMaker:
         if not arguments:
             return text
         end = max(field.offset + field.size for field in format.fields)
-        lines, end = _lines(arguments, end)
+        lines, end = field_lines(arguments, end)
         head, _, print_fmt = text.partition("\nprint fmt:")
         tail = _TAIL_LINE.search(head)
         if tail:
@@ -148,11 +148,11 @@ class FormatMaker:
 
     def _text(self, event_class: EventClass) -> str:
         fields = event_class.fields[: -len(COMMON_FIELDS)]
-        lines, _ = _lines(fields, _COMMON_SIZE)
+        lines, _ = field_lines(fields, COMMON_SIZE)
         directives, values = _print_fmt(fields)
         print_fmt = f'"{directives}", {values}' if fields else '""'
         return (
-            f"name: {event_class.name}\nID: {self._id(None)}\nformat:\n{_COMMON}\n{lines}\n"
+            f"name: {event_class.name}\nID: {self._id(None)}\nformat:\n{COMMON_LINES}\n{lines}\n"
             f"print fmt: {print_fmt}\n"
         )
 
@@ -163,7 +163,7 @@ def _has_fields_of(event_class: EventClass, format: EventFormat) -> bool:
     return event_class.fields[: len(own)] == own
 
 
-def _lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:
+def field_lines(fields: tuple[Field, ...], at: int) -> tuple[str, int]:
     """Return lines for fields from offset `at` on, each aligned to its size, and the end offset."""
     lines = []
     for field in fields:

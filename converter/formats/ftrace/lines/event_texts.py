@@ -77,19 +77,31 @@ class EventTexts:
 
     Args:
         known: formats by name in addition to those of new kernels, which come first.
+        escaped: bytes of texts may be escaped.
 
     """
 
-    def __init__(self, known: Callable[[str], list[EventFormat]] | None = None) -> None:
+    def __init__(
+        self,
+        known: Callable[[str], list[EventFormat]] | None = None,
+        *,
+        escaped: bool = False,
+    ) -> None:
         self.names = StringTable()
         self.symbols = StringTable()
         self.programs: list[Program] = []
         self.whole: list[bool] = []
-        self.kernel = Inverses(self.symbols)
+        self.kernel = Inverses(self.symbols, escaped=escaped)
+        #: By label: the programs of events that the text itself declares.
+        self.declared: dict[str, Program] = {}
         self._known = known
         #: By the number of a name and 1.
         self._candidates: list[list[int]] = []
         self._loaded = False
+
+    def is_declared(self, program: int) -> bool:
+        """Return True if a program is of an event that the text itself declares."""
+        return self.programs[program] in self.declared.values()
 
     def add_names(self) -> None:
         """Find the programs of names that are new."""
@@ -132,6 +144,8 @@ class EventTexts:
         self._loaded = True
 
     def _programs_of(self, name: str) -> list[Program]:
+        if name in self.declared:
+            return [self.declared[name]]
         if not name:
             return _nameless()
         if name in _MARKS:

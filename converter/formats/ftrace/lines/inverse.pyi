@@ -33,7 +33,7 @@ SYMBOL_BASE: int
 SYMBOL_STEP: int
 
 class Inverses:
-    def __init__(self, symbols: StringTable) -> None: ...
+    def __init__(self, symbols: StringTable, *, escaped: bool = False) -> None: ...
     def load(
         self,
         programs: tuple[NDArray[int64], NDArray[int64], NDArray[int64], bytes],

@@ -102,14 +102,16 @@ cdef class Inverses:
 
     Args:
         symbols: the names of functions; a function's address is `SYMBOL_BASE` and its number times `SYMBOL_STEP`.
+        escaped: bytes of texts are written as ``\\xNN`` too.
 
     """
 
     # Stub:
-    # def __init__(self, symbols: StringTable) -> None: ...
+    # def __init__(self, symbols: StringTable, *, escaped: bool = False) -> None: ...
 
     cdef StringTable _symbols
     cdef Blocks _blocks
+    cdef bint _escaped
     cdef const int64_t[:, ::1] _steps
     cdef const int64_t[:, ::1] _choices
     cdef const int64_t[:, ::1] _programs
@@ -117,8 +119,9 @@ cdef class Inverses:
     cdef const int32_t[::1] _first
     cdef const int32_t[::1] _candidates
 
-    def __init__(self, StringTable symbols not None):
+    def __init__(self, StringTable symbols not None, *, bint escaped=False):
         self._symbols = symbols
+        self._escaped = escaped
         self._blocks = Blocks()
 
     def load(
@@ -342,7 +345,10 @@ cdef class Inverses:
         if not ensure(out, length + zeros + 8):
             cursor.no_memory = True
             return False
-        memcpy(out.data + out.used, at, length)
+        if self._escaped:
+            length = unescape(out.data + out.used, at, length)
+        else:
+            memcpy(out.data + out.used, at, length)
         memset(out.data + out.used + length, 0, zeros)
         out.used += length + zeros
         if place != TAIL:
@@ -535,6 +541,26 @@ cdef class Inverses:
             store64(out.data + out.used, value, HOST_IS_BIG)
             out.used += 8
         return out.used - cursor.record <= MOST_DYNAMIC
+
+
+# Copy a text whose bytes may be written as \xNN; its size.
+cdef int64_t unescape(uint8_t* to, const uint8_t* at, int64_t size) noexcept nogil:
+    cdef const uint8_t* end = at + size
+    cdef const uint8_t* stop
+    cdef uint64_t value
+    cdef int64_t used = 0
+    while at < end:
+        if at[0] == c"\\" and end - at >= 4 and at[1] == c"x":
+            stop = at + 2
+            if read_number(&stop, at + 4, 16, &value) and stop == at + 4:
+                to[used] = <uint8_t>value
+                used += 1
+                at = stop
+                continue
+        to[used] = at[0]
+        used += 1
+        at += 1
+    return used
 
 
 # Digits of a base, after an 0x where it is 16; false for none, or more than 64 bits.

@@ -45,6 +45,8 @@ cdef class Lines:
     cdef bint _latency(
         self, const uint8_t* base, int64_t start, int64_t limit, int64_t end, Prefix* found
     ) noexcept nogil
-    cdef bint _time(self, const uint8_t* base, int64_t* at, int64_t end, Prefix* found) noexcept nogil
+    cdef bint _time(
+        self, const uint8_t* base, int64_t* at, int64_t end, Prefix* found, bint colon
+    ) noexcept nogil
     cdef bint _letters(self, const uint8_t* base, int64_t at, int64_t end, Prefix* found) noexcept nogil
     cdef int _column(self, int64_t i, int64_t count) noexcept nogil

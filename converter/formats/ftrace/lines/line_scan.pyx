@@ -192,10 +192,13 @@ cdef class Lines:
             self._comm[i] = prefix.comm
             self._comm_size[i] = <int32_t>(prefix.comm_end - prefix.comm)
             return self._event_name(base, prefix.text, end, i)
-        lost = lost_events(base, start, end, &self._cpu[i])
+        lost = lost_events(base, &start, end, &self._cpu[i])
         if lost >= -1:
             self._kind[i] = LOST
             self._text[i] = lost
+            if self._time(base, &start, end, &prefix, False):
+                self._ts[i] = self._last_ts = prefix.ts
+                self._pid[i] = 0
             return True
         self._kind[i] = OTHER
         return True
@@ -266,7 +269,7 @@ cdef class Lines:
                 return False
             while at < end and base[at] == c" ":
                 at += 1
-        if not self._time(base, &at, end, found):
+        if not self._time(base, &at, end, found, True):
             return False
         return True
 
@@ -315,7 +318,9 @@ cdef class Lines:
             return True
         return False
 
-    cdef bint _time(self, const uint8_t* base, int64_t* at, int64_t end, Prefix* found) noexcept nogil:
+    cdef bint _time(
+        self, const uint8_t* base, int64_t* at, int64_t end, Prefix* found, bint colon
+    ) noexcept nogil:
         cdef int64_t seconds, fraction, first
         first = at[0]
         seconds = digits(base, at, end, 18)
@@ -325,15 +330,20 @@ cdef class Lines:
             at[0] += 1
             first = at[0]
             fraction = digits(base, at, end, 9)
-            if fraction < 0 or seconds // 1000000 > 9222 or self._ticks:
+            if fraction < 0 or self._ticks:
                 return False
             for _ in range(9 - (at[0] - first)):
                 fraction *= 10
+            # The last time of 63 bits.
+            if seconds >> 34 or <uint64_t>seconds * 1000000000 + <uint64_t>fraction >> 63:
+                return False
             found.ts = seconds * 1000000000 + fraction
         elif self._ticks:
             found.ts = seconds
         else:
             return False
+        if not colon:
+            return True
         # trace-cmd report --ts-diff prints the distance to the line before.
         if at[0] + 2 < end and base[at[0]] == c" " and base[at[0] + 1] == c"(" and base[at[0] + 2] == c"+":
             while at[0] < end and base[at[0]] != c")":
@@ -405,6 +415,11 @@ cdef class Lines:
                     flags |= 0x40
                 elif letter == c"Z":
                     flags |= 0x48
+                elif letter == c"y":
+                    # The kernel does not say whether there was a softirq; this converter does.
+                    flags |= 0x50
+                elif letter == c"Y":
+                    flags |= 0x58
                 else:
                     return False
             else:
@@ -488,8 +503,9 @@ cdef bint read_task(const uint8_t* base, int64_t start, int64_t end, Prefix* fou
 
 
 # CPU:3 [LOST 123 EVENTS], CPU:3 [123 EVENTS DROPPED]: how many, -1 where the line does not say, -2 for another line.
-cdef int64_t lost_events(const uint8_t* base, int64_t at, int64_t end, int32_t* cpu) noexcept nogil:
-    cdef int64_t number, count = -1
+# This converter writes the time after it.
+cdef int64_t lost_events(const uint8_t* base, int64_t* start, int64_t end, int32_t* cpu) noexcept nogil:
+    cdef int64_t number, at = start[0], count = -1
     if end - at < 8 or memcmp(base + at, <const char*>b"CPU:", 4) != 0:
         return -2
     at += 4
@@ -500,11 +516,17 @@ cdef int64_t lost_events(const uint8_t* base, int64_t at, int64_t end, int32_t* 
     if end - at >= 5 and memcmp(base + at, <const char*>b"LOST ", 5) == 0:
         at += 5
     if is_digit(base[at]):
-        count = digits(base, &at, end, 18)
+        count = digits(base, &at, end, 19)
         if count < 0 or at >= end or base[at] != c" ":
             return -2
         at += 1
     if end - at < 6 or memcmp(base + at, <const char*>b"EVENTS", 6) != 0:
         return -2
     cpu[0] = <int32_t>number
+    while at < end and base[at] != c"]":
+        at += 1
+    at += 1
+    while at < end and base[at] == c" ":
+        at += 1
+    start[0] = at if at < end else end
     return count

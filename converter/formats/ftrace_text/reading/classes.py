@@ -52,7 +52,9 @@ class TextClasses(RecordClasses):
         native = b"" if self._texts.whole[program] else event_format_text(format)
         if not flags:
             format = replace(format, common_fields=())
-        kind, fields, gathers = fields_of(format, LONG_SIZE, None)
+        kind, fields, gathers = fields_of(
+            format, LONG_SIZE, None, of_kernel=not self._texts.is_declared(program)
+        )
         if self._texts.whole[program]:
             fields = tuple(
                 replace(field, role=Role.MESSAGE) if field.name == MESSAGE else field

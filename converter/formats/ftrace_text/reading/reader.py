@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,22 @@ from converter.formats.ftrace.event_format.syntax import (
     parse_event_format,
 )
 from converter.formats.ftrace.lines.event_texts import EventTexts
-from converter.formats.ftrace.lines.line_scan import LINE_EVENT, LINE_LOST, LINE_OTHER, Lines
+from converter.formats.ftrace.lines.line_scan import (
+    LINE_COMMENT,
+    LINE_EVENT,
+    LINE_LOST,
+    LINE_OTHER,
+    Lines,
+)
+from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
 from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace_text import sniff
-from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
+from converter.formats.ftrace_text.layout import EVENT_LINE, OF_TOOLS, Heading, heading
+from converter.formats.ftrace_text.mapping import EVENT_REMARK, OWN, TABLES_REMARK
 from converter.formats.ftrace_text.reading.classes import TextClasses
 from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
+from converter.formats.ftrace_text.side_table import parsed, read_tables
 from converter.formats.table import formats as all_formats
 from converter.ir.events import Batch, NativeRecords
 from converter.ir.locations import Locations
@@ -68,7 +77,8 @@ class _Reader:
             raise TraceError(offset=0, field="header", expected=expected, found=repr(head[:40]))
         self.source = source
         self.heading = heading(head)
-        self.texts = EventTexts(_known_formats(formats))
+        self.own = OWN in head
+        self.texts = EventTexts(_known_formats(formats), escaped=self.own)
         self.done = 0
         self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
         self.trace = Trace(
@@ -82,9 +92,23 @@ class _Reader:
             progress=lambda: (self.done, source.size),
         )
         self.trace.clock_domains = [self.trace.clock]
+        self.tables = read_tables(source) if self.own else None
+        self.table = None if self.tables is None else parsed(self.tables)
+        if self.table is not None:
+            self.trace.clock = self.table.clock
+            self.trace.clock_domains = self.table.clock_domains
+            self.trace.environment = self.table.environment
+        event = EVENT_LINE.search(head)
+        remarks = head[: event.start() if event else len(head)].split(b"\n")
+        self.kept: dict[str, Any] = {
+            "head": b"".join(one + b"\n" for one in remarks if _is_header(one)),
+            "remarks": [],
+            "tables": self.tables or b"",
+        }
+        self.trace.sidecar = {"ftrace_text": self.kept}
         self.trace.source_batches = self.trace.make_batches
         self.classes = TextClasses(self.trace, self.texts)
-        self.tasks = Tasks(self.trace)
+        self.tasks = Tasks(self.trace, self.table)
 
     def _batches(self) -> Iterator[Batch]:
         self.done = 0
@@ -92,6 +116,8 @@ class _Reader:
         begun = False
         for offset, block in blocks(self.source, self.trace.bytes_of_a_window(WINDOW)):
             lines = self._scanned(block, last_ts)
+            if self.own:
+                self._declare(block, lines)
             rows = np.flatnonzero(_wanted(block, lines, begun=begun))
             begun = begun or bool((lines.kind == LINE_EVENT).any())
             self.done = offset + len(block)
@@ -112,6 +138,19 @@ class _Reader:
         lines.scan(block, last_ts)
         _date_lost_events(lines)
         return lines
+
+    def _declare(self, block: memoryview, lines: Lines) -> None:
+        """Take the formats of events that remarks declare."""
+        kind = lines.kind[: lines.count]
+        for row in np.flatnonzero(kind == LINE_COMMENT).tolist():
+            line = bytes(block[int(lines.start[row]) : int(lines.end[row])])
+            if not line.startswith(EVENT_REMARK):
+                continue
+            label, _, form = line[len(EVENT_REMARK) :].partition(b" ")
+            name = label.decode("utf-8", "surrogateescape")
+            if name not in self.texts.declared:
+                self.texts.declared[name] = _declared(form)
+                self.kept["remarks"].append(line + b"\n")
 
     def _batch(self, block: memoryview, lines: Lines, rows: NDArray[np.int64]) -> Batch:
         kind = lines.kind[rows]
@@ -238,7 +277,8 @@ _NOTHING: Final[_Found] = (np.zeros(0, np.int32), _NONE, _NONE, None)
 def _date_lost_events(lines: Lines) -> None:
     """Give reports of lost events, which have no time, that of the event that follows."""
     kind = lines.kind[: lines.count]
-    lost = np.flatnonzero(kind == LINE_LOST)
+    # Those that this converter wrote have a time.
+    lost = np.flatnonzero((kind == LINE_LOST) & (lines.pid[: lines.count] < 0))
     events = np.flatnonzero(kind == LINE_EVENT)
     if len(lost) and len(events):
         following = np.searchsorted(events, lost)
@@ -258,6 +298,24 @@ def _wanted(block: memoryview, lines: Lines, *, begun: bool) -> NDArray[np.bool_
         line = bytes(block[int(lines.start[row]) : int(lines.end[row])])
         wanted[row] = OF_TOOLS.fullmatch(line[:200]) is None
     return wanted
+
+
+def _is_header(line: bytes) -> bool:
+    is_remark = line.startswith(b"#") and not line.startswith((EVENT_REMARK, TABLES_REMARK))
+    return is_remark or line.startswith(b"cpus=")
+
+
+def _declared(form: bytes) -> Program:
+    """Return the program of an event that a remark declares."""
+    # Only texts that this converter wrote have such.
+    import json
+
+    try:
+        system, text = json.loads(form)
+        data = text.encode("utf-8", "surrogateescape")
+        return ProgramMaker(parse_event_format(data, str(system))).print_format()
+    except (ValueError, TypeError, AttributeError, RecursionError, NotInvertibleError) as error:
+        raise TraceError("a remark that declares no event", found=str(error)) from error
 
 
 def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:

@@ -7,8 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.line_scan import Lines
+from converter.formats.ftrace.lines.line_scan import LINE_EVENT, Lines
 from converter.formats.ftrace.tasks import IDLE_NAME
+from converter.formats.ftrace_text.mapping import NO_TASK
+from converter.formats.side_table import SideTable
 from converter.ir.trace import Process, Thread, Trace
 
 #: The names that tools give to tasks without one, and to idle ones.
@@ -20,7 +22,7 @@ _LISTED: Final = 1 << 22
 class Tasks:
     """The threads of a trace by pid. A thread's process is that of its (tgid), else its own."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, table: SideTable | None = None) -> None:
         self._trace = trace
         self._listed: NDArray[np.int32] = np.full(1 << 15, -1, np.int32)
         self._others: dict[int, int] = {}
@@ -28,12 +30,23 @@ class Tasks:
         #: The pid of the process of each thread.
         self._tgids: NDArray[np.int64] = np.full(1 << 10, -1, np.int64)
         self._unnamed: set[int] = set()
+        self._has_table = table is not None
+        if table is not None:
+            table.add_tasks(trace)
+            for index, number in enumerate(table.numbers):
+                self._list(number, index)
 
     def threads_of(
         self, data: memoryview, lines: Lines, rows: NDArray[np.int64]
     ) -> NDArray[np.int32]:
         """Return the thread of each of some lines, -1 where a line names none."""
         pids = lines.pid[rows]
+        if self._has_table:
+            pids = np.where(self._is_none(data, lines, rows), np.int32(-1), pids)
+            # Lost events have no task.
+            pids[lines.kind[rows] != LINE_EVENT] = -1
+            return self._known(pids)
+        pids = np.where(lines.kind[rows] == LINE_EVENT, pids, np.int32(-1))
         tgids = lines.tgid[rows]
         threads = self._known(pids)
         unknown = np.flatnonzero((threads < 0) & (pids >= 0))
@@ -56,6 +69,24 @@ class Tasks:
             moved = np.flatnonzero((tgids >= 0) & (self._tgids[threads] != tgids))
         self._name_more(data, lines, rows, threads)
         return threads
+
+    @staticmethod
+    def _is_none(data: memoryview, lines: Lines, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return the lines whose task stands for none."""
+        found: NDArray[np.bool_] = (lines.pid[rows] == 0) & (lines.comm_size[rows] == len(NO_TASK))
+        for row in np.flatnonzero(found).tolist():
+            start = int(lines.comm[rows[row]])
+            found[row] = bytes(data[start : start + len(NO_TASK)]) == NO_TASK.encode()
+        return found
+
+    def _list(self, pid: int, index: int) -> None:
+        if pid >= _LISTED:
+            self._others[pid] = index
+            return
+        if pid >= len(self._listed):
+            more = np.full(pid + 1 + pid // 2 - len(self._listed), -1, np.int32)
+            self._listed = np.concatenate([self._listed, more])
+        self._listed[pid] = index
 
     def _known(self, pids: NDArray[np.int32]) -> NDArray[np.int32]:
         most = int(pids.max(initial=0))
@@ -83,10 +114,7 @@ class Tasks:
         if index >= len(self._tgids):
             self._tgids = np.concatenate([self._tgids, np.full(len(self._tgids), -1, np.int64)])
         self._tgids[index] = tgid
-        if pid < len(self._listed):
-            self._listed[pid] = index
-        else:
-            self._others[pid] = index
+        self._list(pid, index)
 
     def _name_more(
         self,

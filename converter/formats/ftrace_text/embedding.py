@@ -1,0 +1,47 @@
+"""Embedded payloads in ftrace text: remarks at its end, in base64."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Iterator
+from typing import Final
+
+from converter.errors import TraceError
+from converter.formats.embedding import Embedding
+from converter.storage.sink import Sink
+from converter.storage.source import Source
+
+_REMARK: Final = b"# traceconv.residual "
+_PLAIN: Final = b"traceconv residual "
+_LONGEST: Final = 1 << 18
+
+
+class _Frames(Embedding):
+    frame_size = 3 << 14
+
+    def frame(self, sink: Sink, data: bytes, number: int) -> bytes:
+        """Return a remark. The footer stays readable, so that it is found."""
+        return _REMARK + (data if data.startswith(_PLAIN) else b64encode(data)) + b"\n"
+
+    def frames(self, source: Source, start: int) -> Iterator[bytes]:
+        """Yield the payloads of the remarks from `start` on."""
+        at = start
+        while at < source.size:
+            line, newline, _ = source.read(at, _LONGEST).partition(b"\n")
+            if not line.startswith(_REMARK) or not newline:
+                found = line[:40]
+                raise TraceError(
+                    format="ftrace_text", offset=at, expected="a remark with a payload", found=found
+                )
+            text = line[len(_REMARK) :]
+            try:
+                yield text if text.startswith(_PLAIN) else b64decode(text, validate=True)
+            except Error as error:
+                raise TraceError(
+                    format="ftrace_text", offset=at, expected="base64", found=str(error)
+                ) from error
+            at += len(line) + 1
+
+
+EMBEDDING: Final = _Frames()

@@ -1,0 +1,5 @@
+"""Writes ftrace text."""
+
+from converter.formats.ftrace_text.writing.writer import write
+
+__all__ = ["write"]

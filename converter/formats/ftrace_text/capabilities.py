@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.formats.ftrace.capabilities import TYPED, identifier
 from converter.formats.ftrace.capabilities import capabilities as ftrace_capabilities
@@ -13,7 +15,8 @@ from converter.formats.ftrace.capabilities import held as held_in_records
 from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS
 from converter.formats.ftrace.kernel_formats import kernel_format
 from converter.formats.ftrace_text.mapping import STATE_BITS, is_exact
-from converter.ir.columns import Column
+from converter.ir.columns import Column, string_ids
+from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
@@ -50,7 +53,11 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
     return replace(
         records,
         kinds=kinds,
-        adapters={**records.adapters, Kind.SCHED_SWITCH: adapt_switch},
+        adapters={
+            **records.adapters,
+            Kind.SCHED_SWITCH: adapt_switch,
+            Kind.MARK: _without_line_ends,
+        },
         blobs=False,
         buffers=0,
         gap_reach=None,
@@ -93,6 +100,45 @@ def _named(event_class: EventClass) -> KindSupport | None:
     )
 
 
+def _without_line_ends(partition: Partition, projection: Projection) -> Partition:
+    """Remove the line end of a marker, which its line has anyway."""
+    index = partition.event_class.index_of(Role.MESSAGE)
+    if index is None:
+        return partition
+
+    def line() -> Column:
+        strings = projection.source.strings
+        ids = string_ids(partition.table.column(index), strings)
+        shorter = {
+            id: strings.intern(strings[id].rstrip(b"\n"))
+            for id in values_of(ids).tolist()
+            if strings[id].endswith(b"\n")
+        }
+        if not shorter:
+            return ids
+        result = ids.copy()
+        changed = np.isin(ids, np.array(list(shorter), np.int32))
+        result[changed] = [shorter[id] for id in ids[changed].tolist()]
+        count = int(np.count_nonzero(changed))
+        what = "line ends of markers"
+        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+        return result
+
+    columns = partition.lazy_columns()
+    columns[index] = line
+    kept = [i for i, field in enumerate(partition.event_class.fields) if field.name != "ip"]
+
+    def of_texts() -> EventClass:
+        fields = tuple(partition.event_class.fields[i] for i in kept)
+        return replace(partition.event_class, fields=fields)
+
+    if len(kept) < len(columns):
+        what = "addresses of the functions that wrote markers"
+        projection.lose(LossKind.DROPPED, what, partition, None, LossClass.DETAIL)
+    new = partition.derive(("markers of texts",), of_texts)
+    return partition.rewritten(new, [columns[i] for i in kept])
+
+
 def _with_printed_states(partition: Partition, projection: Projection) -> Partition:
     """Remove bits of states that have no letter."""
     index = partition.event_class.index_of(Role.PREV_STATE)
@@ -103,7 +149,7 @@ def _with_printed_states(partition: Partition, projection: Projection) -> Partit
         column = partition.table.column(index)
         assert isinstance(column, np.ndarray)
         known = STATE_BITS & ((1 << 8 * column.itemsize) - 1)
-        states = column & column.dtype.type(known)
+        states: NDArray[Any] = column & column.dtype.type(known)
         count = int(np.count_nonzero(states != column))
         what = "bits of 'prev_state' that have no letter"
         projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)

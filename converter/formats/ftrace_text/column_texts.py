@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from converter.formats.ftrace.event_format.syntax import EventFormat, FormatField
-from converter.formats.ftrace.print_format.evaluation import NumberOf
+from converter.formats.ftrace.print_format.evaluation import MemoryOf, NumberOf
 from converter.formats.ftrace.print_format.expressions import parse_print_fmt
 from converter.formats.ftrace.print_format.text_sources import TextSources
-from converter.formats.ftrace.print_format.texts import MemoryOf, PieceOf, TextEvaluator, TextOf
+from converter.formats.ftrace.print_format.texts import PieceOf, TextEvaluator, TextOf
 from converter.formats.ftrace.symbol_lookup import octets
 from converter.printing.code import Code
 

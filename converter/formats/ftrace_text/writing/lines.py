@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,7 @@ _NAME_WIDTH: Final = 16
 #: The width of trace-cmd's event names.
 _LABEL_WIDTH: Final = 21
 _IN_TASKS: Final = re.compile(rb"[\0-\x1f\x7f]")
-#: Letters of the record's flags: interrupts, reschedule, context (`formats/ftrace/lines/line_scan.pyx`).
-_IRQS: Final = {0: "d", 1: "D"}
-_RESCHED: Final = ".nplNbLB"
+#: Letters of hard and soft interrupts (bits 0 and 1) and of those that cannot be masked.
 _CONTEXT: Final = ".hsHzZyY"
 
 
@@ -87,11 +86,7 @@ class EventLines:
         for number, table in batch.tables.items():
             columns = self._columns(number, table)
             of_batch = {"ts": batch.ts, "cpu": batch.cpu, "task": threads}
-            bound[number] = self._programs[number].bind(
-                lambda key, columns=columns, of_batch=of_batch: (
-                    of_batch[key] if isinstance(key, str) else columns[key[1]]
-                )
-            )
+            bound[number] = self._programs[number].bind(partial(_column, of_batch, columns))
         self._printer.print(bound, batch.class_id, batch.row, write)
 
     def finish(self, write: Write) -> None:
@@ -213,6 +208,10 @@ class EventLines:
             if not number and thread.name in ("", IDLE_NAME):
                 name = b"<idle>"
         return name.rjust(_NAME_WIDTH) + b"-%-7d " % number, 0
+
+
+def _column(of_batch: dict[str, Any], columns: list[Column], key: str | tuple[str, int]) -> Any:
+    return of_batch[key] if isinstance(key, str) else columns[key[1]]
 
 
 def _cpu(cpu: int) -> tuple[bytes, int]:

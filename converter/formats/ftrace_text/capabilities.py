@@ -14,7 +14,8 @@ from converter.formats.ftrace.capabilities import capabilities as ftrace_capabil
 from converter.formats.ftrace.capabilities import held as held_in_records
 from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS
 from converter.formats.ftrace.kernel_formats import kernel_format
-from converter.formats.ftrace_text.mapping import STATE_BITS, is_exact
+from converter.formats.ftrace_text.mapping import is_exact
+from converter.formats.ftrace_text.text_formats import STATE_BITS
 from converter.ir.columns import Column, string_ids
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field

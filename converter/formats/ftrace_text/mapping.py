@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable
 from functools import cache
-from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
 from converter.formats.ftrace.capabilities import own_fields
 from converter.formats.ftrace.event_format.new_formats import (
     COMMON_FIELDS,
-    COMMON_LINES,
-    COMMON_SIZE,
-    field_lines,
-)
-from converter.formats.ftrace.event_format.syntax import (
-    EventFormat,
-    event_format_text,
-    parse_event_format,
 )
 from converter.formats.ftrace.kernel_formats import kernel_format
-from converter.formats.ftrace.lines.inverse import STEP_LITERAL, STEP_TEXT
-from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
+from converter.formats.ftrace.lines.programs import NotInvertibleError
+from converter.formats.ftrace_text.exactness import comes_back
+from converter.formats.ftrace_text.text_formats import TextFormat, make_text_format
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind
@@ -37,28 +26,7 @@ END_REMARK: Final = b"# traceconv.end "
 NO_TASK: Final = "<none>"
 #: The name of markers: the function that writes them.
 MARK: Final = "tracing_mark_write"
-#: Bits of states that a switch's text has.
-STATE_BITS: Final = 0x1FF
 _COMMON_NAMES: Final = tuple(field.name for field in COMMON_FIELDS)
-_CONTROL: Final = bytes(range(0x20)) + b"\x7f\\"
-
-
-class TextFormat(NamedTuple):
-    """The format whose texts a class's events have, and what inverts them; strings of fields are escaped."""
-
-    format: EventFormat
-    program: Program
-    #: By field: the bytes that are escaped besides those that always are.
-    escaped: dict[str, bytes]
-
-    @property
-    def remark(self) -> bytes:
-        """The remark that declares the format; the label of its events precedes it."""
-        form = [
-            self.format.system,
-            event_format_text(self.format).decode("utf-8", "surrogateescape"),
-        ]
-        return json.dumps(form).encode("ascii")
 
 
 def own_arguments(event_class: EventClass) -> tuple[Field, ...]:
@@ -73,25 +41,8 @@ def text_format(event_class: EventClass) -> TextFormat:
     if is_exact(point) and fields == own_fields(point):
         kernel = kernel_format(*point)
         assert kernel is not None
-        return _text_format(point, fields, kernel.print_fmt)
-    return _text_format(point, fields, _generated(fields))
-
-
-def _text_format(point: tuple[str, str], fields: tuple[Field, ...], print_fmt: str) -> TextFormat:
-    lines, _ = field_lines(fields, COMMON_SIZE)
-    text = f"name: {point[1]}\nID: 1\nformat:\n{COMMON_LINES}\n{lines}\nprint fmt: {print_fmt}\n"
-    format = parse_event_format(text.encode("utf-8", "surrogateescape"), point[0])
-    program = ProgramMaker(format).print_format()
-    offsets = {item.offset: item.name for item in format.fields}
-    escaped = {}
-    for step, following in zip_longest(program.steps, program.steps[1:]):
-        if step.code == STEP_TEXT:
-            after = b" " if following is None else following.text
-            # What ends a text does not occur in it.
-            escaped[offsets[step.offset]] = after[-1:]
-            if following is not None and following.code != STEP_LITERAL:
-                raise NotInvertibleError
-    return TextFormat(format, program, escaped)
+        return make_text_format(point, fields, kernel.print_fmt)
+    return make_text_format(point, fields, _generated(fields))
 
 
 def _generated(fields: tuple[Field, ...]) -> str:
@@ -120,14 +71,11 @@ def is_exact(point: tuple[str, str]) -> bool:
     if not all(_is_plain(field) for field in fields):
         return False
     try:
-        found = _text_format(point, fields, kernel.print_fmt)
+        found = make_text_format(point, fields, kernel.print_fmt)
     except NotInvertibleError:
         return False
     if len(found.program.format.fields) != len(fields):
         return False
-    # Only now: most traces are of few events.
-    from converter.formats.ftrace_text.exactness import comes_back
-
     return comes_back(found, fields)
 
 
@@ -138,12 +86,6 @@ def _is_plain(field: Field) -> bool:
         case StringClass():
             return True
     return False
-
-
-def escaper(more: bytes) -> Callable[[bytes], bytes]:
-    """Return a function that escapes bytes of texts: control characters, spaces at the ends, and some more."""
-    pattern = re.compile(b"[" + re.escape(_CONTROL + more) + rb"]|^ | $")
-    return lambda text: pattern.sub(lambda found: b"\\x%02x" % found[0][0], text)
 
 
 def is_mark(event_class: EventClass) -> bool:

@@ -72,7 +72,7 @@ class Tasks:
 
     @staticmethod
     def _is_none(data: memoryview, lines: Lines, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return the lines whose task stands for none."""
+        """Return the lines whose task is the placeholder for none."""
         found: NDArray[np.bool_] = (lines.pid[rows] == 0) & (lines.comm_size[rows] == len(NO_TASK))
         for row in np.flatnonzero(found).tolist():
             start = int(lines.comm[rows[row]])

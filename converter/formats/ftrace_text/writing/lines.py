@@ -16,12 +16,11 @@ from converter.formats.ftrace_text.mapping import (
     EVENT_REMARK,
     MARK,
     NO_TASK,
-    TextFormat,
-    escaper,
     is_mark,
     own_arguments,
     text_format,
 )
+from converter.formats.ftrace_text.text_formats import TextFormat, escaper
 from converter.ir.columns import Column, string_ids
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table

@@ -253,7 +253,7 @@ def _as_recorded(field: FormatField, event: str) -> FormatField:
 
     The text has eight, which are always reserved; the kernel's own stack is as long as its record.
     """
-    if field.name != "caller":
+    if field.name != "caller" or field.location is not Location.INLINE:
         return field
     if event == "kernel_stack":
         return field._replace(type="unsigned long", array_length=FLEXIBLE, size=0)

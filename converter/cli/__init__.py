@@ -37,6 +37,10 @@ def command() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Characters that the user's encoding lacks must not end the command: names in traces can be anything.
         sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        from converter.cli.output.streams import ClosedOutput
+
+        sys.stdout = ClosedOutput()
     end_quietly()
     code = FAILED
     try:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from converter.cli import main
+
 ROOT = Path(__file__).parents[2]
 SMALL = str(ROOT / "roundtrip_fixtures" / "trace_cmd" / "scratch_v6_min.dat")
 COMMANDS = [
@@ -32,6 +34,45 @@ def test_a_full_disk_is_said_in_a_line(arguments):
         said = process.stderr.read().decode().splitlines()
     assert process.returncode == 1
     assert said == ["traceconv: standard output: No space left on device"]
+
+
+@pytest.mark.parametrize("arguments", [*COMMANDS, ["check", SMALL]], ids=" ".join)
+def test_a_closed_standard_output_is_said_in_a_line(arguments):
+    """What nobody gets to see is no success."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-P", "-m", "converter", *arguments]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *words],
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr.decode().splitlines() == ["traceconv: standard output: is closed"]
+    assert done.returncode == 1
+
+
+def test_a_conversion_needs_no_standard_output(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-P", "-m", "converter", SMALL, "-o", str(tmp_path / "a.json"), "-q"]
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *words], env=environment, check=False)
+    assert (done.returncode, [each.name for each in tmp_path.iterdir()]) == (0, ["a.json"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["info", ""], 1, "'': No such file or directory"),
+        ([SMALL, "-o", "", "-t", "json"], 2, "the name of the output is empty"),
+        ([SMALL, "-o", "/dev/null/a.json"], 1, "/dev/null/a.json: Not a directory"),
+        ([SMALL, "-o", "/dev/full", "-t", "json"], 1, "/dev/full: No space left on device"),
+        ([SMALL, "-o", "none/a.json"], 1, "none/a.json: No such file or directory"),
+        (["info", "/dev/null"], 1, "/dev/null: the file is empty"),
+    ],
+)
+def test_what_is_no_file_is_said_in_a_line(arguments, status, said, capfd):
+    assert main(arguments) == status
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"traceconv: {said}")
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[::2], ids=" ".join)

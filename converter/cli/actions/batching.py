@@ -80,7 +80,8 @@ class Outcome:
     job: Job
     state: str
     says: str
-    events: int = 0
+    #: None if the files were copied without being read.
+    events: int | None = 0
     seconds: float = 0.0
 
 
@@ -329,8 +330,10 @@ def _outcome(job: Job) -> Outcome:
     except Exception as error:  # noqa: BLE001 - one that fails does not end the others
         return Outcome(job, _FAILED, as_trace_error(error).detail)
     says = [f"{len(done.parts):,} parts"] if wanted.split is not None else []
+    says += ["copied unchanged"] if done.events is None else []
     says += [] if wanted.lossless or not done.report else [verdict(done.report, done.events)]
-    says += [f"damaged: {warning.detail}" for warning in done.trace.warnings[:1]]
+    damage = [warning for warning in done.trace.warnings if warning.is_damage]
+    says += [f"damaged: {warning.detail}" for warning in damage[:1]]
     return Outcome(job, _DONE, "; ".join(says), done.events, done.seconds)
 
 
@@ -345,7 +348,8 @@ def _retried_outcome(job: Job) -> Outcome:
 def _print_table(outcomes: list[Outcome]) -> None:
     rows = [("STATE", "INPUT", "OUTPUT", "EVENTS", "SECONDS", "")]
     for one in outcomes:
-        measured = (f"{one.events:,}", f"{one.seconds:.1f}") if one.state == _DONE else ("", "")
+        events = "" if one.events is None else f"{one.events:,}"
+        measured = (events, f"{one.seconds:.1f}") if one.state == _DONE else ("", "")
         row = (one.state, shown(one.job.source), shown(one.job.target), *measured, one.says)
         rows.append(tuple(map(printable, row)))  # type: ignore[arg-type] # as many columns as before
     for line in table(rows):

@@ -122,8 +122,9 @@ def _report(done: Conversion, options: Options, target: Format) -> None:
             print_parts(done.parts, done.trace.clock)
     if options.verbose:
         would = "would be " if options.dry_run else ""
+        events = "copied unchanged" if done.events is None else f"{done.events:,} events"
         messages.note(
-            f"{options.name}: {done.trace.format} to {target.name}: {done.events:,} events, "
+            f"{options.name}: {done.trace.format} to {target.name}: {events}, "
             f"{would}{done.size:,} bytes in {done.seconds:.2f} s"
         )
 
@@ -146,7 +147,8 @@ class Conversion(NamedTuple):
     trace: Trace
     say: Callable[[str], None]
     report: LossReport
-    events: int
+    #: None if the files were copied without being read.
+    events: int | None
     size: int
     seconds: float
     #: If the output is split.
@@ -161,6 +163,7 @@ def converted(
     watch: Callable[[Trace], None] = lambda _: None,
     *,
     is_last: bool = False,
+    reads_all: bool = False,
 ) -> Conversion:
     """Convert to an output, and write the losses where they are requested.
 
@@ -171,6 +174,7 @@ def converted(
         variant: and the variant of that.
         watch: called with the trace before reading.
         is_last: the process has done its work once the output has its name.
+        reads_all: also a trace whose files are copied is read.
 
     Raises:
         TraceError: for any failure.
@@ -216,11 +220,15 @@ def converted(
                 trace, sink, target, variant, lossless=options.lossless and not options.dry_run
             )
             size = sink.tell()
+            if reads_all and not progress.is_counted:
+                for _ in trace.batches():
+                    pass
             _write_losses(report, options.losses)
             refuse(trace, report, options.strict, lossless=options.lossless)
             if is_last:
                 expect_last()
-    return Conversion(trace, say, report, progress.events, size, progress.seconds)
+    events = progress.events if progress.is_counted else None
+    return Conversion(trace, say, report, events, size, progress.seconds)
 
 
 def _converted_by_workers(options: Options, output: str) -> Conversion:
@@ -295,6 +303,8 @@ def checked_formats(options: Options) -> tuple[Format, str]:
     import click
 
     try:
+        if options.target == "":
+            raise click.UsageError("the name of the output is empty")
         target, variant = registry.target_format(options.target or "-", options.target_format)
         if options.source_format is not None:
             registry.source_format(options.source_format)[0].reader()

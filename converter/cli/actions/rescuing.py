@@ -95,7 +95,7 @@ def run_recover(
         diagnoses.append(Diagnosis(trace, shown_input(source)))
         diagnoses[0].watch()
 
-    converted(options, target, format, variant, watch, is_last=True)
+    converted(options, target, format, variant, watch, is_last=True, reads_all=True)
     if quiet:
         return
     with reporting():

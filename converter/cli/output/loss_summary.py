@@ -27,13 +27,13 @@ _MOST_WRAPPED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The names of input and output, and of their formats, and the number of events."""
+    """The names of input and output, and of their formats, and the number of events: None if nobody has counted them."""
 
     source: str
     output: str
     source_format: str
     target_format: str
-    events: int
+    events: int | None
 
 
 def summary(report: LossReport, done: Converted, width: int | None = None) -> list[str]:
@@ -60,8 +60,8 @@ def headline(report: LossReport, done: Converted) -> str:
     return f"{done.source} -> {done.output}: {_arrived(report, done.events)}"
 
 
-def verdict(report: LossReport, events: int) -> str:
-    """Return a few words about a conversion of `events` events."""
+def verdict(report: LossReport, events: int | None) -> str:
+    """Return a few words about a conversion of `events` events, None if nobody has counted them."""
     count = len(grouped(report.of_class(LossClass.SHOWN)))
     arrived = _arrived(report, events)
     if not count:
@@ -69,7 +69,10 @@ def verdict(report: LossReport, events: int) -> str:
     return f"{arrived}; {count} {'difference' if count == 1 else 'differences'} in viewers"
 
 
-def _arrived(report: LossReport, events: int) -> str:
+def _arrived(report: LossReport, events: int | None) -> str:
+    if events is None:
+        missing = report.events_not_shown
+        return f"all but {missing:,} events" if missing else "all events"
     events = max(events, report.events_not_shown)
     return f"{events - report.events_not_shown:,} of {events:,} events"
 

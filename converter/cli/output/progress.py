@@ -22,6 +22,8 @@ class Progress:
 
     def __init__(self, *, shown: bool) -> None:
         self.events = 0
+        #: True once a pass over the batches has begun: files that are copied are not read.
+        self.is_counted = False
         self._reported = shown
         self._shown = shown and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
@@ -44,6 +46,7 @@ class Progress:
 
         def passed(events: int) -> None:
             self.events = events
+            self.is_counted = True
             if events:
                 self._show_late(trace, events)
 

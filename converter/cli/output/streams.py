@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
+from typing import BinaryIO, NoReturn
+
+
+class ClosedOutput(io.TextIOBase):
+    """In place of a standard output that was closed before the process started: what is printed must not vanish."""
+
+    def write(self, text: str) -> NoReturn:
+        """Raise the error that a write has."""
+        raise OSError(errno.EBADF, "is closed")
+
+    @property
+    def buffer(self) -> BinaryIO:
+        """Raise the error that a write has."""
+        raise OSError(errno.EBADF, "is closed")
 
 
 def abandon_standard_output() -> None:

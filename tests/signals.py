@@ -2,12 +2,14 @@
 
 A trace is converted to each format, as `tests.faults` does. Each conversion gets one of SIGINT, SIGTERM, SIGHUP and
 SIGKILL, some a second one soon after. Then the output is not there, or is what was there before, and the status is 128
-plus the signal's number; or it is whole, and the status is 0. Nothing temporary is left, except by SIGKILL.
+plus the signal's number; or it is whole, and the status is 0. Nothing temporary is left, except by SIGKILL. The other
+commands get the same signals; of those with several outputs each is whole. What has not ended after a minute hangs.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import os
 import random
 import shutil
@@ -15,19 +17,100 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from faults import Contents, Conversion, Fault, complaint, contents, conversions, prepare, run  # noqa: E402
+from faults import (  # noqa: E402
+    SOURCE,
+    Contents,
+    Conversion,
+    Fault,
+    complaint,
+    contents,
+    conversions,
+    prepare,
+    run,
+)
 
+from converter.cli import main  # noqa: E402
 from converter.cli.signals import handled  # noqa: E402
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 #: The share of conversions that get a second signal, and how much later at most, in seconds.
 TWICE = 0.2
 SOON = 0.01
+#: Seconds after which a command hangs.
+LONG = 60
+#: What a batch has finished.
+RECORD = ".traceconv-batch.jsonl"
+
+
+@dataclass(frozen=True)
+class Command(Conversion):
+    """Another command, and whether it has several outputs, of which those that are complete stay."""
+
+    several: bool = False
+
+
+def commands() -> Iterator[Command]:
+    """All commands that read a trace and end by themselves; `name` is what each writes."""
+    source = str(SOURCE)
+    for words in (
+        ("info", source),
+        ("info", source, "--stats"),
+        ("check", source),
+        ("diff", source, source),
+        ("roundtrip", source, "--via", "tcir"),
+    ):
+        yield Command("", words, replaces=False)
+    for replaces in (False, True):
+        for name, words in (
+            ("out.txt", ("report", source)),
+            ("out.html", ("view", source)),
+            ("out.fxt", ("recover", source)),
+            ("out.dat", ("recover", source)),
+        ):
+            yield Command(name, words, replaces=replaces)
+    yield Command("part.json", (source, "--split", "5ms"), replaces=False, several=True)
+    yield Command("part.ctf", (source, "--split", "cpu", "-t", "ctf"), False, several=True)
+    for jobs in ("1", "2"):
+        words = ("batch", source, "-t", "fxt", "-j", jobs)
+        yield Command("folder", words, replaces=False, several=True)
+
+
+def started(folder: Path, conversion: Conversion, more: tuple[str, ...] = ()) -> int:
+    """Run a command in this process: the exit status."""
+    if not isinstance(conversion, Command):
+        return run(folder, conversion, more)
+    named = ("-o", str(folder / conversion.name)) if conversion.name else ()
+    force = ("--force",) * conversion.replaces
+    # What is printed is of no interest here.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    kept = os.dup(1)
+    os.dup2(nowhere, 1)
+    try:
+        return main([*conversion.arguments, *named, *force])
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def ended(child: int) -> int:
+    """The status of a process; one that hangs prints where, and is ended by SIGABRT."""
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        found, status = os.waitpid(child, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGABRT)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def interrupted(
@@ -46,10 +129,20 @@ def interrupted(
         if again is not None:
             time.sleep(again)
             os.kill(child, number)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        status = ended(child)
         os.close(ends[0])
         said.seek(0)
         return status, said.read().decode()
+
+
+def _contents(folder: Path) -> Contents:
+    """What is in a folder, without what a batch notes of itself: it has times."""
+    return {name: data for name, data in contents(folder).items() if not name.endswith(RECORD)}
+
+
+def _is_usual(line: str) -> bool:
+    """True for a line of standard error that a command prints of its work."""
+    return line.startswith("traceconv: ") and "Traceback" not in line
 
 
 def _convert(folder: Path, conversion: Conversion, ready: int, said: int) -> None:
@@ -57,9 +150,10 @@ def _convert(folder: Path, conversion: Conversion, ready: int, said: int) -> Non
     status = 99
     try:
         os.dup2(said, 2)
+        faulthandler.enable()
         with handled():
             os.write(ready, b"x")
-            status = run(folder, conversion)
+            status = started(folder, conversion)
             os._exit(status)
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
@@ -75,7 +169,7 @@ def _convert(folder: Path, conversion: Conversion, ready: int, said: int) -> Non
 def send(count: int, number: int) -> int:
     """Try signals in the order that a number gives, and say which end badly; how many do."""
     rng = random.Random(number)
-    every = list(conversions())
+    every = [*conversions(), *commands()]
     known: dict[Conversion, tuple[Path, float, Contents, Contents]] = {}
     failed = 0
     with tempfile.TemporaryDirectory(prefix="traceconv-signals-") as temporary:
@@ -84,13 +178,18 @@ def send(count: int, number: int) -> int:
             conversion = rng.choice(every)
             if conversion not in known:
                 original = Path(temporary) / f"before-{len(known)}"
-                prepare(original, conversion)
+                if isinstance(conversion, Command):
+                    original.mkdir()
+                    if conversion.replaces:
+                        (original / conversion.name).write_text("another")
+                else:
+                    prepare(original, conversion)
                 shutil.copytree(original, folder)
                 start = time.monotonic()
-                if run(folder, conversion):
+                if started(folder, conversion):
                     raise RuntimeError(f"{conversion}: it fails")
                 took = time.monotonic() - start
-                known[conversion] = original, took, contents(original), contents(folder)
+                known[conversion] = original, took, contents(original), _contents(folder)
                 shutil.rmtree(folder)
             original, took, before, whole = known[conversion]
             shutil.copytree(original, folder)
@@ -98,7 +197,12 @@ def send(count: int, number: int) -> int:
             again = rng.random() * SOON if rng.random() < TWICE else None
             delay = rng.random() * took * 1.2
             status, said = interrupted(folder, conversion, sent, delay, again)
-            wrong = complaint(Fault(0, signal=sent), status, said, contents(folder), before, whole)
+            found = _contents(folder)
+            if isinstance(conversion, Command):
+                said = "".join(line for line in said.splitlines(True) if not _is_usual(line))
+                if conversion.several and all(whole.get(name) == found[name] for name in found):
+                    found = before if status else found
+            wrong = complaint(Fault(0, signal=sent), status, said, found, before, whole)
             if wrong is None and said:
                 wrong = f"it says {said[-300:]!r}"
             if wrong is not None:

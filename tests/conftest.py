@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -42,3 +43,20 @@ def no_temporary_files(tmp_path):
     """No temporary file of an output stays behind, whatever the test does."""
     yield
     assert [path for path in tmp_path.rglob("*") if path.name.startswith(".traceconv-")] == []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_report_to_serializable():
+    """Workers of pytest-xdist send what a test says as UTF-8, which has no lone surrogates: traces have."""
+    return without_surrogates((yield))
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a report, or part of one, with lone surrogates as escapes."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {without_surrogates(key): without_surrogates(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(without_surrogates, value))
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -127,5 +128,7 @@ _TYPES: dict[Codec, type[np.generic]] = {
 
 
 def _narrow(rows: NDArray[np.uint64], word: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return the low bytes of a word of each row as a view: hosts are little-endian."""
-    return rows.view(kind)[:, word * (8 // np.dtype(kind).itemsize)]
+    """Return the low bytes of a word of each row as a view: the first, or the last on big-endian machines."""
+    parts = 8 // np.dtype(kind).itemsize
+    low = parts - 1 if sys.byteorder == "big" else 0
+    return rows.view(kind)[:, word * parts + low]

@@ -236,9 +236,8 @@ def _packed(kind: int, data: Any, start: int, size: int) -> list[Any]:
     if scalar.way in (FIXED64, FIXED32):
         assert isinstance(scalar.field_class, IntegerClass | FloatClass)
         width = 8 if scalar.way == FIXED64 else 4
-        return list(
-            np.frombuffer(raw[: len(raw) // width * width], scalar.field_class.dtype).tolist()
-        )
+        stored = scalar.field_class.dtype.newbyteorder("<")
+        return list(np.frombuffer(raw[: len(raw) // width * width], stored).tolist())
     values = []
     value = shift = 0
     for byte in raw:

@@ -36,6 +36,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "tar.header": Limit(
         1 << 20, "bytes", "of what a tar archive says of a member beside its header"
     ),
+    "classes": Limit(1 << 15, "classes", "of events in a trace"),
     "listed-files": Limit(1 << 21, "files", "in a directory that are looked at to recognise it"),
     "folder-files": Limit(1000, "files", "in a folder that is looked through for traces"),
     "folder-depth": Limit(64, "levels", "of folders in a folder elsewhere", 200),

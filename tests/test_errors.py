@@ -1,3 +1,4 @@
+import ast
 import pickle
 import re
 from dataclasses import FrozenInstanceError
@@ -11,6 +12,7 @@ import converter
 from converter import errors
 from converter.errors import (
     OutputError,
+    RemarkError,
     SelectionError,
     StrictLossError,
     TraceError,
@@ -18,7 +20,9 @@ from converter.errors import (
     TruncatedError,
     UnknownFormatError,
     UnsupportedError,
+    note,
 )
+from converter.limits import limited
 
 FIELD = {
     "format": "trace_cmd",
@@ -146,3 +150,32 @@ def test_warnings_are_only_added_by_note():
         if changed.search(line)
     ]
     assert found == []
+
+
+def test_each_warning_says_whether_it_tells_of_damage():
+    """What is no damage does not make an empty trace an error: each place that makes a warning decides."""
+    root = Path(errors.__file__).parent
+    undecided = []
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "TraceWarning":
+                continue
+            if not any(each.arg == "is_damage" for each in node.keywords):
+                undecided.append(f"{path.relative_to(root)}:{node.lineno}")
+    assert undecided == []
+
+
+def test_a_remark_stays_one_as_an_error_and_as_a_warning():
+    remark = RemarkError("times are rounded")
+    assert not remark.to_warning().is_damage
+    assert not remark.to_warning().to_error().to_warning().is_damage
+    assert TraceError("cut").to_warning().to_error().to_warning().is_damage
+
+
+def test_what_is_told_no_more_is_what_the_last_was():
+    for is_damage in (False, True):
+        warnings = []
+        for offset in range(4):
+            with limited({"warnings": 2}):
+                note(warnings, TraceWarning(offset=offset, is_damage=is_damage))
+        assert [one.is_damage for one in warnings] == [is_damage] * 3

@@ -22,8 +22,9 @@ from support.trace_cmd_files import File
 from support.trcfmt_entries import report
 
 import converter
+from converter import reading
 from converter.cli import main
-from converter.errors import TraceError
+from converter.errors import TraceError, UnsupportedError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.ftrace.print_format.expressions import parse_print_fmt
 from converter.ir.events import decode
@@ -99,6 +100,15 @@ def templates(body, more=""):
 def profile():
     thread = {"name": "t", "tid": 1, "pid": 1, "markers": {}, "samples": {}}
     return json.dumps({"meta": {"version": 24, "interval": 1}, "threads": [thread]}).encode()
+
+
+def classes(count):
+    """A trace of JSON with a class for each event."""
+    events = [
+        {"ph": "i", "name": "n", "ts": 1, "pid": 1, "tid": 1, "s": "t", "args": {f"k{number}": 1}}
+        for number in range(count)
+    ]
+    return json.dumps(events).encode()
 
 
 def ctf(metadata, **files):
@@ -239,6 +249,7 @@ CASES = {
     "xz-memory": (1 << 20, made(lambda: lzma.compress(bytes(1 << 20))), {}),
     "members": (2, made(lambda: tar(*[INPUTS["fxt_events"](99)[""]] * 3)), {}),
     "tar.header": (600, made(lambda: tar(b"x", name="n" * 700)), {}),
+    "classes": (2, made(lambda: classes(3)), {}),
     "listed-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "folder-files": (2, made(lambda: tar(*[b"x"] * 5)), {}),
     "aix.template-steps": (50, templates('LOOP 60 { "x" }'), {}),
@@ -326,6 +337,7 @@ EXACT = {
     "wrappers": 2,
     "zstd-window": 1 << 20,
     "members": 3,
+    "classes": 3,
     "listed-files": 5,
     "folder-files": 5,
     "aix.template-depth": 10,
@@ -540,3 +552,42 @@ def test_what_is_written_is_within_the_limits_of_readers(tmp_path, monkeypatch):
     assert (
         converter.difference(converter.read(source), converter.read(tmp_path / "out.tcir")) is None
     )
+
+
+@pytest.mark.parametrize("form", ["json", "tcir"])
+def test_classes_are_counted_before_they_are_converted(form, tmp_path):
+    """A class takes more memory than its declaration in an input."""
+    source = tmp_path / f"a.{form}"
+    with limited({"classes": 6}):
+        converter.convert(classes(5), source)
+        with open_trace(source) as trace:
+            assert [len(batch) for batch in trace.batches()] == [5]
+            count = len(trace.event_classes)
+    for most in (count, count + 1):
+        with open_trace(source, limits={"classes": most}) as trace:
+            assert sum(map(len, trace.batches())) == 5
+    with (
+        pytest.raises(UnsupportedError) as error,
+        open_trace(source, limits={"classes": count - 1}) as trace,
+    ):
+        list(trace.batches())
+    assert f"at most {count - 1:,} classes (--limit classes=" in str(error.value)
+    assert str(error.value).endswith(f"found {count:,}")
+
+
+def test_what_comes_before_too_many_classes_is_read(tmp_path):
+    trace = converter.read(classes(1))
+    (batch,) = trace.batches()
+
+    def batches():
+        yield batch
+        for _ in range(3):
+            trace.add_class(trace.event_classes[0])
+        yield batch
+
+    trace.make_batches = batches
+    reading._limit_classes(trace)
+    with limited({"classes": 3}):
+        assert [len(one) for one in trace.batches()] == [1]
+    (warning,) = trace.warnings
+    assert (warning.is_damage, warning.found) == (True, "4")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from converter.errors.terminal import printable, without_secrets
 from converter.limits import allowed, limit
@@ -31,6 +31,9 @@ class TraceError(Exception):
     file's `path`, the byte `offset` in it, the dotted path of the `field` there, what was `expected` and `found`,
     and a `message` for what these do not say.
     """
+
+    #: True if a warning made of it tells of damage: see `TraceWarning.is_damage`.
+    is_damage: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -90,7 +93,7 @@ class TraceError(Exception):
 
     def to_warning(self) -> TraceWarning:
         """Return the same as a warning: for a damaged tail, when the data before it is delivered."""
-        return TraceWarning(**_parts(self))
+        return TraceWarning(**_parts(self), is_damage=self.is_damage)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # The parts are keyword-only, which pickling of exceptions does not support.
@@ -185,9 +188,15 @@ class TruncatedError(TraceError):
     """The data ends before it should."""
 
 
+class RemarkError(TraceError):
+    """Something worth a warning about a sound input: no event of it is lost. Never raised, only told."""
+
+    is_damage = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceWarning:
-    """Damage that does not prevent reading what precedes it; the parts are those of `TraceError`."""
+    """Damage that does not prevent reading the rest, or a remark; the parts are those of `TraceError`."""
 
     message: str | None = None
     format: str | None = None
@@ -196,6 +205,8 @@ class TraceWarning:
     field: str | None = None
     expected: str | None = None
     found: object = None
+    #: True if part of the input is lost or cannot be read. False for a remark about a sound input.
+    is_damage: bool = True
 
     @property
     def detail(self) -> str:
@@ -207,7 +218,7 @@ class TraceWarning:
 
     def to_error(self) -> TraceError:
         """Return the same as an error: for callers that refuse damaged input."""
-        return TraceError(**_parts(self))
+        return (TraceError if self.is_damage else RemarkError)(**_parts(self))
 
 
 def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
@@ -227,7 +238,13 @@ def note(warnings: list[TraceWarning], *found: TraceWarning) -> None:
             warnings.append(warning)
             continue
         message = f"there is more damage: {allowed('warnings')} tell of it"
-        warnings.append(TraceWarning(message=message, format=warning.format, path=warning.path))
+        further = TraceWarning(
+            message=message,
+            format=warning.format,
+            path=warning.path,
+            is_damage=warning.is_damage,
+        )
+        warnings.append(further)
 
 
 def _is_same(one: TraceWarning, other: TraceWarning) -> bool:
@@ -243,6 +260,13 @@ def too_many_holes(offset: int | None) -> TraceError:
     return TraceError("damaged in too many places", offset=offset, expected=expected)
 
 
+def too_many_classes(count: int) -> TraceError:
+    """Return the error that a trace has too many classes of events: a sound one may, so that this is no damage."""
+    return UnsupportedError(
+        field="classes of events", expected=allowed("classes"), found=f"{count:,}"
+    )
+
+
 def _parts(source: TraceError | TraceWarning) -> dict[str, Any]:
     names = ("message", "format", "path", "offset", "field", "expected", "found")
     return {name: getattr(source, name) for name in names}
@@ -256,7 +280,7 @@ def _line(source: TraceError | TraceWarning, *, with_path: bool) -> str:
     """Return one line of the parts that are present, from the outermost location to the innermost."""
     parts: list[str] = []
     if with_path and source.path is not None:
-        parts.append(printable(without_secrets(source.path)[-_MAX_PATH:]))
+        parts.append(printable(without_secrets(source.path)[-_MAX_PATH:]) or "''")
     if source.format is not None:
         parts.append(_shown(source.format))
     if source.offset is not None:

@@ -18,6 +18,7 @@ from converter.errors import (
     UnknownFormatError,
     UnsupportedError,
     note,
+    too_many_classes,
 )
 from converter.errors.guarding import guarded
 from converter.formats.descriptor import Format
@@ -227,7 +228,7 @@ def _refuse_nothing(trace: Trace) -> None:
             if events or requests:
                 raise
             raise _as_nothing_left(error) from error.__cause__
-        damage = [one for one in trace.warnings if one.message != LEFT_OUT and _is_damage(one)]
+        damage = [one for one in trace.warnings if one.is_damage]
         if not events and damage and not requests:
             raise _nothing_left(damage[0])
 
@@ -239,11 +240,6 @@ def _refuse_nothing(trace: Trace) -> None:
         trace.seeking = _NotedSeeking(trace.seeking, requests)
     if trace.leave_out is not None:
         trace.leave_out = partial(_noted, trace.leave_out, requests)
-
-
-def _is_damage(warning: TraceWarning) -> bool:
-    """Return True if a warning is about a place in the input, or about what was expected there: not a mere remark."""
-    return warning.offset is not None or warning.expected is not None
 
 
 class _NotedSeeking:
@@ -287,6 +283,7 @@ def _traces_in(
 
     def opened(one: Source) -> tuple[str, Trace]:
         trace = _trace_of(one, format, options)
+        _limit_classes(trace)
         _keep_limits(trace)
         stack.callback(trace.close)
         return one.name, trace
@@ -308,7 +305,7 @@ def _traces_in(
         except TraceError as error:
             error.to_warning()  # raises what is no property of the file
             path = os.path.join(source.name, name)
-            others.append(TraceWarning(message=LEFT_OUT, path=path))
+            others.append(TraceWarning(message=LEFT_OUT, path=path, is_damage=False))
     if not found or {one for _, one in found} == {registry.detected(source)}:
         return [opened(source)]
     left_out += [*source.warnings, *others]
@@ -317,6 +314,30 @@ def _traces_in(
         with _attach_name(inner):
             traces.append(opened(inner))
     return traces
+
+
+def _limit_classes(trace: Trace) -> None:
+    """Have a pass over all batches end before one that brings too many classes: each takes 10 kB of a conversion."""
+    make_batches, is_as_read = trace.make_batches, trace.is_as_read
+
+    def limited_batches() -> Iterator[Batch]:
+        is_first = True
+        for batch in make_batches():
+            count = len(trace.event_classes)
+            if count > limit("classes"):
+                error = too_many_classes(count).within(format=trace.format)
+                if is_first:
+                    raise error
+                note(trace.warnings, error.to_warning())
+                return
+            is_first = False
+            yield batch
+            del batch
+
+    # In place, since a reader may change its trace while it reads.
+    trace.make_batches = limited_batches
+    if is_as_read:
+        trace.source_batches = limited_batches
 
 
 def _keep_limits(trace: Trace) -> None:

@@ -37,6 +37,8 @@ class Diagnosis:
     first_ts: int | None = None
     last_ts: int | None = None
     damage: list[Gap] = field(default_factory=list)
+    #: What the reader says of a sound input.
+    remarks: list[Gap] = field(default_factory=list)
     discarded: list[Gap] = field(default_factory=list)
     #: The number of the reader's warnings recorded, and their texts.
     warnings: int = 0
@@ -93,17 +95,18 @@ class Diagnosis:
             )
 
     def note_warnings(self) -> None:
-        """Record the damage that the reader has found since the last time."""
+        """Record the damage that the reader has found since the last time, and its remarks."""
         for warning in self.trace.warnings[self.warnings :]:
             reported = (_location(warning, self.source), _message(warning))
             # A reader may reach an offset more than once.
             if reported not in self.reported:
                 self.reported.add(reported)
-                self.damage.append(Gap(self.last_ts, *reported))
+                found = self.damage if warning.is_damage else self.remarks
+                found.append(Gap(self.last_ts, *reported))
         self.warnings = len(self.trace.warnings)
 
     def lines(self) -> list[str]:
-        """Return a table of what is missing, and a summary of what can be read."""
+        """Return a table of what is missing, and the remarks."""
         gaps = [*self.damage, *self.discarded]
         rows = [("BEHIND", "WHERE", "WHAT IS MISSING")]
         rows += [
@@ -113,6 +116,9 @@ class Diagnosis:
         lines = table(rows) if gaps else []
         if len(gaps) > _LISTED:
             lines.append(f"and {len(gaps) - _LISTED:,} more (check --json lists them)")
+        lines += [
+            printable(f"remark: {gap.location}: {gap.message}") for gap in self.remarks[:_LISTED]
+        ]
         return lines
 
     def kept(self) -> str:
@@ -131,7 +137,11 @@ class Diagnosis:
             "last_ts": self.last_ts,
             **{
                 name: [{"behind_ts": g.ts, "where": g.location, "what": g.message} for g in gaps]
-                for name, gaps in (("damage", self.damage), ("discarded", self.discarded))
+                for name, gaps in (
+                    ("damage", self.damage),
+                    ("discarded", self.discarded),
+                    ("remarks", self.remarks),
+                )
             },
         }
 
@@ -151,4 +161,5 @@ def _message(warning: TraceWarning) -> str:
         field=warning.field,
         expected=warning.expected,
         found=warning.found,
+        is_damage=warning.is_damage,
     ).detail

@@ -106,6 +106,7 @@ class _ForeignTable:
                 message=f"columns of types that no trace has are left out: {', '.join(left_out)}",
                 format=format,
                 path=source.name,
+                is_damage=False,
             )
             note(self.trace.warnings, what)
         self._threads: dict[tuple[int, int], int] = {}

@@ -468,6 +468,7 @@ class Damage(Message):
     field: bytes
     expected: bytes
     found: bytes
+    remark: bool
     def __init__(
         self,
         *,
@@ -478,4 +479,5 @@ class Damage(Message):
         field: bytes | None = ...,
         expected: bytes | None = ...,
         found: bytes | None = ...,
+        remark: bool | None = ...,
     ) -> None: ...

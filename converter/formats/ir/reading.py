@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, note
+from converter.errors import TraceError, UnsupportedError, note, too_many_classes
 from converter.formats.ir import layout
 from converter.formats.ir import messages as pb
 from converter.formats.ir.classes import unpack_class
@@ -184,7 +184,7 @@ class _Reader:
                 if error.offset is None:
                     error.offset = offset
                 error.within(format="ir", path=self._source.name)
-                if not self._is_marked:
+                if not self._is_marked or isinstance(error, UnsupportedError):
                     if not delivered:
                         raise
                     self._warn(error)
@@ -217,8 +217,7 @@ class _Reader:
             self._set_thread(thread)
         for track in repeated.track[len(trace.tracks) : place.track]:
             self._add_track(track)
-        for event_class in repeated.event_class[len(trace.event_classes) : place.event_class]:
-            trace.add_class(unpack_class(event_class))
+        self._add_classes(repeated.event_class[len(trace.event_classes) : place.event_class])
         if place.string > limit("ir.events"):
             raise TraceError(field="place.string", expected="fewer", found=place.string)
         if place.string > len(strings):
@@ -254,8 +253,14 @@ class _Reader:
             self._set_thread(thread)
         for track in tables.track:
             self._add_track(track)
-        for event_class in tables.event_class:
-            trace.add_class(unpack_class(event_class))
+        self._add_classes(tables.event_class)
+
+    def _add_classes(self, messages: Sequence[pb.EventClass]) -> None:
+        count = len(self.trace.event_classes) + len(messages)
+        if count > limit("classes"):
+            raise too_many_classes(count)
+        for message in messages:
+            self.trace.add_class(unpack_class(message))
 
     def _set_process(self, message: pb.Process) -> None:
         processes = self.trace.processes

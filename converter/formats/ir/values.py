@@ -233,6 +233,7 @@ def pack_warning(warning: TraceWarning) -> pb.Damage:
         field=encoded(warning.field or ""),
         expected=encoded(warning.expected or ""),
         found=b"" if warning.found is None else str(warning.found).encode("utf-8", "replace"),
+        remark=not warning.is_damage,
     )
 
 
@@ -246,4 +247,5 @@ def unpack_warning(message: pb.Damage) -> TraceWarning:
         field=decoded(message.field) or None,
         expected=decoded(message.expected) or None,
         found=decoded(message.found) or None,
+        is_damage=not message.remark,
     )

@@ -246,4 +246,5 @@ def _stale(source: Source) -> TraceWarning:
     return TraceWarning(
         message="the file was changed after a lossless conversion: what travelled in it is dropped",
         path=source.name,
+        is_damage=False,
     )

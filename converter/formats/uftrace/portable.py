@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from converter.errors import TraceError
+from converter.errors import RemarkError
 from converter.formats.lossless import travelling
 from converter.formats.uftrace.directory import DataDirectory
 from converter.ir.trace import Trace
@@ -53,7 +53,7 @@ def portable(trace: Trace) -> dict[str, Any]:
         return {}
     files = travelling.compressed(_files(directory, directory.readable_names()))
     if files is None:
-        directory.warn(TraceError(_TOO_LARGE))
+        directory.warn(RemarkError(_TOO_LARGE))
         return {}
     return {"files": files}
 

@@ -54,8 +54,11 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
     members: dict[str, Callable[[], Source]] = {}
     left_out = 0
 
-    def damaged(message: str, offset: int | None = None) -> None:
-        note(warnings, TraceWarning(message=message, format="tar", path=source.name, offset=offset))
+    def warn(message: str, offset: int | None = None, *, is_damage: bool = True) -> None:
+        warning = TraceWarning(
+            message=message, format="tar", path=source.name, offset=offset, is_damage=is_damage
+        )
+        note(warnings, warning)
 
     try:
         for member in tar_members(source):
@@ -66,19 +69,20 @@ def _listed(source: Source, warnings: list[TraceWarning]) -> Members:
                 left_out += 1
                 continue
             if len(members) == limit("members"):
-                damaged(f"{allowed('members')} are read: the rest is left out")
+                warn(f"{allowed('members')} are read: the rest is left out")
                 break
             available = max(source.size - member.offset, 0)
             if member.size > available:
-                damaged(f"the archive ends within {name!r}", member.offset)
+                warn(f"the archive ends within {name!r}", member.offset)
             size = min(member.size, available)
             members[name] = partial(View, name, source, member.offset, size)
     except TraceError as error:
         if not members:
             raise
-        damaged(f"the archive is damaged: {error.detail}", error.offset)
+        warn(f"the archive is damaged: {error.detail}", error.offset)
     if left_out:
-        damaged(f"{left_out:,} links, special files or names that lead out of it are left out")
+        what = "links, special files or names that lead out of it are left out"
+        warn(f"{left_out:,} {what}", is_damage=False)
     return members
 
 

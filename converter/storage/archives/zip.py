@@ -63,7 +63,8 @@ def open_zip(source: Source, unwrap: Callable[[Source], Source]) -> Source:
         message = (
             f"{left_out:,} names that lead out of it, or beyond {allowed('members')}, are left out"
         )
-        note(warnings, TraceWarning(message=message, format="zip", path=source.name))
+        left = TraceWarning(message=message, format="zip", path=source.name, is_damage=False)
+        note(warnings, left)
     if len(members) == 1:
         ((name, unpack),) = members.items()
         return unwrap(PackedSource(os.path.join(source.name, name), source, unpack, "zip"))
@@ -91,7 +92,7 @@ def _unpacked(
                 f"the zip data is damaged: {error}", format="zip", path=name
             ) from error
         message = f"the zip data is damaged: {error}"
-        note(warnings, TraceWarning(message=message, path=name, offset=produced))
+        note(warnings, TraceWarning(message=message, path=name, offset=produced, is_damage=True))
     except TraceError as error:
         raise error.within(path=name) from None
 

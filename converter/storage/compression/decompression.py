@@ -51,7 +51,8 @@ def decompressed(source: Source, compression: str, warnings: list[TraceWarning])
     """
 
     def warn(offset: int, message: str) -> None:
-        note(warnings, TraceWarning(message=message, path=source.name, offset=offset))
+        warning = TraceWarning(message=message, path=source.name, offset=offset, is_damage=True)
+        note(warnings, warning)
 
     feed_size = _FEED_SIZE[compression]
     offset = 0

@@ -1,7 +1,10 @@
 """What is wrong with a trace, and what can be saved of it."""
 
+import io
 import json
 import os
+import struct
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -154,18 +157,76 @@ def test_an_event_that_is_left_is_enough(capfd):
     assert run(capfd, "empty.json", "-o", "empty.fxt")[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("parts", "is_damage"), [({}, False), ({"offset": 0}, True), ({"expected": "x"}, True)]
-)
+@pytest.mark.parametrize("is_damage", [False, True])
+@pytest.mark.parametrize("parts", [{}, {"offset": 0}, {"expected": "x"}])
 def test_a_remark_about_a_trace_without_events_is_no_damage(parts, is_damage):
+    """A warning says itself whether it tells of damage, whatever else is in it."""
     trace = TraceBuilder().trace()
-    note(trace.warnings, TraceWarning(message="its clock is not as exact as it says", **parts))
+    warning = TraceWarning(message="its clock is not exact", is_damage=is_damage, **parts)
+    note(trace.warnings, warning)
     reading._refuse_nothing(trace)
     if is_damage:
         with pytest.raises(converter.NothingLeftError):
             list(trace.batches())
     else:
         assert sum(map(len, trace.batches())) == 0
+
+
+def empty_fxt():
+    """A trace of which only the date cannot be kept: the remark has an offset and an expectation."""
+    return struct.pack("<5Q", 0x0016547846040010, 4 << 4 | 1, 10**9, 0, (1 << 64) - 1)
+
+
+def empty_tar():
+    """An archive of an empty trace and of a link, which is left out."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        link = tarfile.TarInfo("link.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+        member = tarfile.TarInfo("trace.json")
+        member.size = 2
+        archive.addfile(member, io.BytesIO(b"[]"))
+    return made.getvalue()
+
+
+SOUND = {"date.fxt": empty_fxt, "link.tar": empty_tar}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_trace_without_events_has_remarks(capfd, name):
+    os.mkdir("in")
+    Path(f"in/{name}").write_bytes(SOUND[name]())
+    code, out, _ = run(capfd, "check", f"in/{name}")
+    assert (code, ": sound: 0 events" in out, "remark: " in out) == (0, True, True)
+    code, out, _ = run(capfd, "check", f"in/{name}", "--json")
+    found = json.loads(out)
+    assert (code, found["sound"], found["damage"], len(found["remarks"])) == (0, True, [], 1)
+    for arguments in (
+        [f"in/{name}", "-o", "out.json"],
+        [f"in/{name}", "-o", "out.tcir"],
+        ["recover", f"in/{name}", "-o", "recovered.json"],
+        ["info", f"in/{name}"],
+        # The mark travels.
+        ["check", "out.tcir"],
+    ):
+        assert run(capfd, *arguments)[0] == 0, arguments
+    code, out, _ = run(capfd, "batch", "in/*", "-t", "json", "-o", "all", "-j", "1", "-q")
+    assert (code, "damaged" in out) == (0, False)
+
+
+def test_a_damaged_empty_trace_is_lost_in_every_command(capfd):
+    os.mkdir("in")
+    Path("in/a.fxt").write_bytes(empty_fxt()[:-4])
+    Path("in/b.json").write_bytes(NOTHING["number.json"])
+    for name in os.listdir("in"):
+        for arguments in (
+            ["check", f"in/{name}"],
+            ["recover", f"in/{name}", "-o", "out.json"],
+            [f"in/{name}", "-o", "out.json"],
+        ):
+            assert run(capfd, *arguments)[0] == 4, arguments
+    assert run(capfd, "batch", "in/*", "-t", "json", "-o", "all", "-j", "1", "-q")[0] == 4
 
 
 def test_a_folder_keeps_what_is_left(capfd):
@@ -190,3 +251,14 @@ def test_a_batch_in_which_nothing_is_left(capfd, left, status):
     code, out, _ = run(capfd, "batch", "in/*", "-t", "fxt", "-o", "out", "-j", "1", "-q")
     assert code == status
     assert out.splitlines()[1].startswith("lost ")
+
+
+def test_files_that_are_copied_are_not_said_to_have_no_events(capfd):
+    """Nobody has counted them: that is what is said, or they are counted."""
+    code, _, err = run(capfd, str(SMALL), "-o", "copy.dat", "-v")
+    assert (code, "trace_cmd: copied unchanged, " in err) == (0, True)
+    code, _, err = run(capfd, "recover", str(SMALL), "-o", "recovered.dat")
+    assert (code, ": 338 events, from " in err) == (0, True)
+    code, out, _ = run(capfd, "batch", str(SMALL), "-t", "trace_cmd", "-o", "out", "-j", "1", "-q")
+    row = out.splitlines()[1]
+    assert (code, row.startswith("done "), "copied unchanged" in row) == (0, True, True)

@@ -166,6 +166,7 @@ class _Reader:
             offset=offset,
             expected=f"lines of less than {_WINDOW} bytes",
             found=f"{size} bytes without an end",
+            is_damage=True,
         )
         note(self.trace.warnings, warning)
 
@@ -229,7 +230,9 @@ class _Reader:
         expected = allowed("aix.report-classes")
         what = "more events are not told apart by their names"
         name = self.source.name
-        warning = TraceWarning(message=what, format=FORMAT, path=name, expected=expected)
+        warning = TraceWarning(
+            message=what, format=FORMAT, path=name, expected=expected, is_damage=False
+        )
         note(self.trace.warnings, warning)
         return True
 

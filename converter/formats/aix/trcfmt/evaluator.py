@@ -128,7 +128,9 @@ class _Evaluation:
 
     def warning(self, message: str) -> TraceWarning:
         name = digits_of(self.template.id)
-        return TraceWarning(format="trcfmt", field=f"template {name}", message=message)
+        return TraceWarning(
+            format="trcfmt", field=f"template {name}", message=message, is_damage=False
+        )
 
     def evaluate_template(self, template: Template) -> None:
         """Evaluate a template's items. The string at its beginning names the event, not the first value."""

@@ -146,6 +146,7 @@ def parse(text: bytes | str) -> TemplateFile:
                         offset=offset,
                         expected="a template or a comment",
                         found=lines.strip(),
+                        is_damage=False,
                     ),
                 )
             continue
@@ -161,6 +162,7 @@ def parse(text: bytes | str) -> TemplateFile:
                     field=f"template {stanza.template.id_text}",
                     expected=unknown.reason.removeprefix("expected "),
                     found=unknown.text,
+                    is_damage=False,
                 ),
             )
     return TemplateFile(tuple(stanzas), between, tuple(warnings))

@@ -69,7 +69,13 @@ def read_profile(source: Source, read_events: Callable[[Source], Trace]) -> Trac
         message = (
             f"{parsed.skipped:,} markers and samples are not in the form of their table: left out"
         )
-        warning = TraceWarning(format="chrome", path=source.name, field="threads", message=message)
+        warning = TraceWarning(
+            format="chrome",
+            path=source.name,
+            field="threads",
+            message=message,
+            is_damage=True,
+        )
         note(trace.warnings, warning)
     events = trace.make_batches
     ids = np.array([trace.strings.intern(name) for name in parsed.names], np.int32)

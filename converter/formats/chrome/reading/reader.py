@@ -230,6 +230,7 @@ class _Reader:
                         path=self._source.name,
                         field=field,
                         message=f"{count:,} {what}",
+                        is_damage=False,
                     )
                 )
         self._position = self._source.size

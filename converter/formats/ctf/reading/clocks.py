@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from converter.errors import TraceError
+from converter.errors import RemarkError, TraceError
 from converter.formats.ctf.metadata.trace_class import ClockClass
 from converter.ir.trace import MOST_FROM_1970, NANOSECONDS, ClockDomain, known_epoch
 
@@ -77,11 +77,11 @@ def conversion(
     return shift, numerator, denominator
 
 
-def ignored_offset(clock: ClockClass) -> TraceError | None:
+def ignored_offset(clock: ClockClass) -> RemarkError | None:
     """Return what is wrong with a clock whose offset from 1970 does not fit 64 bits, and is ignored."""
     if not clock.unix_epoch or known_epoch(_base_ns(clock)) is not None:
         return None
-    return TraceError(
+    return RemarkError(
         f"the offset of clock {clock.name!r} is ignored: times start at its zero",
         expected=MOST_FROM_1970,
         found=f"{_total(clock) // clock.frequency:,} s",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, note
+from converter.errors import RemarkError, TraceError, note
 from converter.formats.ctf.layout import METADATA_NAME
 from converter.formats.ctf.mapping import possible_kinds, split_name
 from converter.formats.ctf.metadata.trace_class import ClockClass
@@ -161,11 +161,11 @@ class _Reader:
         trace.clock = trace_clock(clocks)
         if len({clock.frequency for clock in clocks}) > 1:
             self._warn(
-                TraceError("the streams' clocks have several rates; times are in nanoseconds")
+                RemarkError("the streams' clocks have several rates; times are in nanoseconds")
             )
         if len(origins) > 1:
             self._warn(
-                TraceError("nothing relates the streams' clocks; their origins are taken for one")
+                RemarkError("nothing relates the streams' clocks; their origins are taken for one")
             )
         domains: list[ClockDomain] = [trace.clock]
         for clock in clocks:

@@ -71,6 +71,7 @@ def prescan(source: Source) -> Prescan:
                 path=source.name,
                 field="ticks per second",
                 message="the providers' clocks have no common rate within 64 bits: times are rounded to nanoseconds",
+                is_damage=False,
             ),
         )
     sidecar: dict[str, Any] = {}
@@ -104,6 +105,7 @@ def _ignored_epoch(source: Source, offset: int, nanoseconds: int) -> TraceWarnin
         message="ignored: times start at the clock's zero",
         expected=MOST_FROM_1970,
         found=f"{nanoseconds // _NANOSECONDS:,} s",
+        is_damage=False,
     )
 
 

@@ -188,7 +188,9 @@ class _Pass:
                 if suspects < 0:
                     what = "records are no longer looked for in others that may be none"
                     expected = allowed("fxt.suspects")
-                    self._tables.warn(self._warning(offset, message=what, expected=expected))
+                    self._tables.warn(
+                        self._warning(offset, is_damage=False, message=what, expected=expected)
+                    )
                 if inside is None:
                     # It has no records inside, so it is kept as it is.
                     scanner.trusted = size if suspects >= 0 else _ALL
@@ -288,8 +290,14 @@ class _Pass:
         is_large = header & 15 == RecordType.LARGE
         return ((header >> 4) & (0xFFFF_FFFF if is_large else 0xFFF)) * 8
 
-    def _warning(self, offset: int | None, **parts: str) -> TraceWarning:
-        return TraceWarning(format="fxt", path=self._tables.source.name, offset=offset, **parts)
+    def _warning(self, offset: int | None, *, is_damage: bool = True, **parts: str) -> TraceWarning:
+        return TraceWarning(
+            format="fxt",
+            path=self._tables.source.name,
+            offset=offset,
+            is_damage=is_damage,
+            **parts,
+        )
 
     def _damage(self, status: int, offset: int) -> TraceWarning:
         if status == TOO_MANY_PROVIDERS:
@@ -323,7 +331,9 @@ class _Pass:
             ("rate", scanner.zero_rates, "clocks of 0 ticks per second: ticks are nanoseconds"),
         ):
             if name in self._first:
-                self._tables.warn(self._warning(self._first[name], message=f"{count:,} {text}"))
+                offset, message = self._first[name], f"{count:,} {text}"
+                is_damage = name != "overflow"
+                self._tables.warn(self._warning(offset, is_damage=is_damage, message=message))
 
 
 def _renumbered(numbers: NDArray[np.int32], table: list[int]) -> NDArray[np.int32]:

@@ -126,6 +126,7 @@ class StreamReader:
                 format="lttng_legacy",
                 path=name,
                 offset=offset,
+                is_damage=True,
             )
         if scanner.given_up >= 0:
             error = too_many_holes(scanner.given_up)
@@ -139,6 +140,7 @@ class StreamReader:
                 format="lttng_legacy",
                 path=name,
                 offset=scanner.first_damage,
+                is_damage=True,
             )
         if scanner.mismatches:
             yield TraceWarning(
@@ -146,12 +148,14 @@ class StreamReader:
                 format="lttng_legacy",
                 path=name,
                 offset=scanner.first_mismatch,
+                is_damage=True,
             )
         if scanner.unclosed:
             yield TraceWarning(
                 message=f"{scanner.unclosed:,} blocks that the tracer never closed",
                 format="lttng_legacy",
                 path=name,
+                is_damage=True,
             )
         if self._gave_up >= 0:
             yield TraceWarning(
@@ -160,6 +164,7 @@ class StreamReader:
                 format="lttng_legacy",
                 path=name,
                 offset=self._gave_up,
+                is_damage=True,
             )
 
 

@@ -232,6 +232,7 @@ def _ignored_start(file: ChannelFile) -> TraceWarning:
         message="ignored: times start at the clock's zero",
         expected=MOST_FROM_1970,
         found=f"{file.header['start_time_sec']:,} s",
+        is_damage=False,
     )
 
 

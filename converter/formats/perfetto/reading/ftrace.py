@@ -296,16 +296,20 @@ class FtraceBundles:
         if clock in (FtraceClock.GLOBAL, FtraceClock.LOCAL):
             boot, own = row[kernel.BOOT_TIMESTAMP], row[kernel.FTRACE_TIMESTAMP]
             if not own:
-                self._damage.warn("a bundle on ftrace's own clock does not relate it to any")
+                self._damage.warn(
+                    "a bundle on ftrace's own clock does not relate it to any", is_damage=False
+                )
                 return times
             times = times + (boot - own)
         elif clock == FtraceClock.MONO_RAW:
             key = (0, int(BuiltinClock.MONOTONIC_RAW))
         elif clock == FtraceClock.UNKNOWN:
-            self._damage.warn("a bundle is on a clock that nothing relates to the trace's")
+            self._damage.warn(
+                "a bundle is on a clock that nothing relates to the trace's", is_damage=False
+            )
             return times
         converted = self._clocks.convert(key, times)
         if converted is None:
-            self._damage.warn(f"no snapshot relates clock {key[1]} to the trace's")
+            self._damage.warn(f"no snapshot relates clock {key[1]} to the trace's", is_damage=False)
             return times
         return converted

@@ -227,7 +227,10 @@ class KernelClasses:
         assert declared is not None
         system, name, program = declared
         if len(known) == _MAX_PARTIAL:
-            self._damage.warn(f"what events lack is zero in more than {_MAX_PARTIAL} combinations")
+            self._damage.warn(
+                f"what events lack is zero in more than {_MAX_PARTIAL} combinations",
+                is_damage=False,
+            )
             return int(self._class_of_key[key])
         kept = tuple(item for item in program if not _has_bit(item.number, mask))
         known[mask] = self._define_event(key, system, name, kept)

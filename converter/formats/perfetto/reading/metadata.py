@@ -345,7 +345,10 @@ class Metadata:
         result = ~_READ.isin(data)
         if (data == EMBEDDED).any():
             # At the end of a file they have been removed before.
-            self._damage.warn("a trace that travels in this one is not at its end, and left alone")
+            self._damage.warn(
+                "a trace that travels in this one is not at its end, and left alone",
+                is_damage=False,
+            )
         for row in np.flatnonzero(_SIDECAR.isin(data)).tolist():
             kind = PacketField(int(data[row]))
             if kind is PacketField.TRACE_ATTRIBUTES and self._is_declarations(window, row):

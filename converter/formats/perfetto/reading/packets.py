@@ -61,10 +61,17 @@ class Damage:
         self._warnings = warnings
         self._counts: dict[str, int] = {}
 
-    def warn(self, message: str, offset: int | None = None, **parts: Any) -> None:
+    def warn(
+        self, message: str, offset: int | None = None, *, is_damage: bool = True, **parts: Any
+    ) -> None:
         """Add a warning unless it is a duplicate, or there are too many of its kind."""
         warning = TraceWarning(
-            message=message, format="perfetto", path=self.path, offset=offset, **parts
+            message=message,
+            format="perfetto",
+            path=self.path,
+            offset=offset,
+            is_damage=is_damage,
+            **parts,
         )
         if warning in self._warnings:
             return

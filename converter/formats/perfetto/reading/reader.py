@@ -85,7 +85,9 @@ class _Reader:
         if self._symbols.left_out:
             expected = allowed("perfetto.symbols")
             found = f"{self._symbols.left_out:,} more"
-            self._damage.warn("symbols are left out", expected=expected, found=found)
+            self._damage.warn(
+                "symbols are left out", is_damage=False, expected=expected, found=found
+            )
         self._ftrace.classes.declare(self._metadata.declarations)
         self.trace.names_from_events = True
         self.trace.explain = with_typed_arguments
@@ -196,6 +198,6 @@ class _Reader:
             positions = chosen[index == number]
             converted = self._clocks.convert(clock_key(sequence, id), ts[positions])
             if converted is None:
-                self._damage.warn(f"no snapshot relates clock {id} to the trace's")
+                self._damage.warn(f"no snapshot relates clock {id} to the trace's", is_damage=False)
             else:
                 ts[positions] = converted

@@ -229,7 +229,7 @@ class TrackTables:
             what = "a track without those that it is in"
             note(
                 self._trace.warnings,
-                TraceWarning(message=what, format="perfetto", expected=expected),
+                TraceWarning(message=what, format="perfetto", expected=expected, is_damage=False),
             )
             return TrackScope.GLOBAL, -1, -1
         parent_uuid = descriptor.get("parent_uuid", 0)

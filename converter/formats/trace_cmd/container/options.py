@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from converter.errors import TraceError
+from converter.errors import RemarkError, TraceError
 from converter.formats.ftrace.layout import parse
 from converter.formats.ftrace.mapping import NANOSECOND_CLOCKS
 from converter.formats.ftrace.ring_buffer.timestamps import HostTime, Timestamps
@@ -61,7 +61,7 @@ def interpret(file: TraceFile) -> Metadata:
             file.warn(error)
     if date is not None and known_epoch(date) is None:
         file.warn(
-            TraceError(
+            RemarkError(
                 "ignored: times start at the clock's zero",
                 field="options.DATE",
                 expected=MOST_FROM_1970,

@@ -229,6 +229,7 @@ class _NativeContents:
                         message="version 6 has no place for this section",
                         format="trace_cmd",
                         field=f"section {section.id}",
+                        is_damage=False,
                     ),
                 )
 

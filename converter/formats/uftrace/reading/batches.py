@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, too_many_holes
+from converter.errors import RemarkError, TraceError, too_many_holes
 from converter.formats.ftrace.event_format.record_tables import RecordColumns
 from converter.formats.uftrace.arguments.shown_values import SymbolNames
 from converter.formats.uftrace.reading.columns import BatchValues
@@ -327,9 +327,9 @@ class Pass:
             else:
                 break
         if scanner.rounded:
-            self._recording.warn(TraceError(_ROUNDED))
+            self._recording.warn(RemarkError(_ROUNDED))
         if scanner.untracked():
-            self._recording.warn(TraceError(_UNTRACKED))
+            self._recording.warn(RemarkError(_UNTRACKED))
         if not filled:
             return None
         decoded = BatchValues(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from converter.errors import TraceError
+from converter.errors import RemarkError, TraceError
 from converter.formats.uftrace.arguments.shown_values import is_text_of, recorded_fields, text_field
 from converter.formats.uftrace.arguments.specifications import Specification, SpecificationLists
 from converter.formats.uftrace.layout import FIRST_SYMBOL, SYMBOL_SIZE, symbol_address
@@ -247,7 +247,7 @@ class Functions:
                 values.arguments if kind is Kind.SLICE_BEGIN else values.returned,
             )
             if operations is None:
-                self._warn(TraceError(f"the values of {held.name!r} have no fixed size"))
+                self._warn(RemarkError(f"the values of {held.name!r} have no fixed size"))
                 return self._recorded_site(module, symbol)
             id = self.class_id(EventClass(kind, fields=signature), recorded=False)
             programs.append(self._program(operations, id, id))

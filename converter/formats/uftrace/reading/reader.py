@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from converter.errors import TraceError
+from converter.errors import RemarkError, TraceError
 from converter.formats.ftrace.event_format.gathers import columns_of
 from converter.formats.ftrace.event_format.record_tables import RecordColumns
 from converter.formats.uftrace.arguments.shown_values import SymbolNames
@@ -317,7 +317,7 @@ class _Reader:
             sessions = self._sessions.session_times(tid)
             if self._sessions.lost:
                 what, expected = "tasks without their session", allowed("uftrace.ancestors")
-                self._directory.warn(TraceError(what, expected=expected))
+                self._directory.warn(RemarkError(what, expected=expected))
             for position, (start, session) in enumerate(sessions):
                 key = session.sid, start
                 if key not in session_spaces:
@@ -380,7 +380,7 @@ class _Reader:
             if estimated and not directory.keeps_records:
                 switch_class = int(self._perf_classes[PerfType.SWITCH])
                 if switch_class >= 0 and self._kernel is not None:
-                    directory.warn(TraceError(_AS_ESTIMATED))
+                    directory.warn(RemarkError(_AS_ESTIMATED))
                     switch_class = -1
             current = Pass(
                 recording,

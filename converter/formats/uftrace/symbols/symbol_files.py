@@ -20,7 +20,7 @@ from posixpath import basename
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import RemarkError, TraceError
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import Feature
 from converter.formats.uftrace.symbols.debug_info import DebugInfo, parse_debug_info
@@ -179,7 +179,7 @@ class Modules:
         if self._steps_left < 0:
             expected = allowed("uftrace.layout")
             what = "too many sessions and libraries: no symbols"
-            self._directory.warn(TraceError(what, expected=expected))
+            self._directory.warn(RemarkError(what, expected=expected))
             return []
         for library in libraries:
             end = library.base + self._extent(library)

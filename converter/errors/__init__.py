@@ -189,7 +189,7 @@ class TruncatedError(TraceError):
 
 
 class RemarkError(TraceError):
-    """Something worth a warning about a sound input: no event of it is lost. Never raised, only told."""
+    """Something worth a warning about a sound input: no event of it is lost. Never raised: it becomes a warning."""
 
     is_damage = False
 

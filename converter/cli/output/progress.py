@@ -22,7 +22,7 @@ class Progress:
 
     def __init__(self, *, shown: bool) -> None:
         self.events = 0
-        #: True once a pass over the batches has begun: files that are copied are not read.
+        #: True once a pass over the batches has started: files that are copied are not read.
         self.is_counted = False
         self._reported = shown
         self._shown = shown and sys.stderr is not None and sys.stderr.isatty()

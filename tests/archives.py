@@ -36,7 +36,7 @@ from fuzz import forked, most_memory  # noqa: E402 - the path is set above
 from support.mutation import INTERESTING  # noqa: E402
 
 from converter.errors import DefectError, MemoryLimitError, TraceError  # noqa: E402
-from converter.reading import open_trace  # noqa: E402
+from converter.jobs.reading import open_trace  # noqa: E402
 from converter.storage.opening import open_source  # noqa: E402
 from converter.storage.source import Source  # noqa: E402
 

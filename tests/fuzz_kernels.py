@@ -5,7 +5,8 @@ once, and the calls of compiled modules are kept; then single calls are made ane
 behind them, and one of their buffers or arrays changed: a window of an input, the places of records in it, the columns
 of a batch. Whatever a kernel is given, it ends with a result or refuses; it never reads or writes elsewhere, which
 ``python -m tests.instrumented sanitized tests.fuzz_kernels`` watches. A call depends on its format and number alone:
-``--first NUMBER --count 1`` makes it again.
+``--first NUMBER --count 1`` makes it again. A run over all formats fails, too, if no call of a kernel was kept, unless
+`support.kernel_calls.UNCALLED` says why.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import (  # noqa: E402 - the path is set above
     GROWTH,
+    PART,
     REPORT,
+    SHOWN,
     Shared,
     attempt,
     forked,
@@ -38,7 +42,8 @@ from fuzz import (  # noqa: E402 - the path is set above
     targets,
 )
 from support.fuzz_corpus import Files, packed, size_of  # noqa: E402
-from support.kernel_calls import Recording, changed, recorded  # noqa: E402
+from support.kernel_calls import KERNELS, UNCALLED, Recording, changed, recorded  # noqa: E402
+from support.kernel_examples import EXAMPLES  # noqa: E402
 
 from converter.registry import FORMATS  # noqa: E402
 from converter.storage.pool.workers import use_workers  # noqa: E402
@@ -47,16 +52,22 @@ from converter.storage.pool.workers import use_workers  # noqa: E402
 INPUTS = 80
 #: Calls of one child process.
 ROUND = 500_000
+#: In place of a format: calls of kernels that hardly any input leads to.
+OTHERS = "examples"
 #: After so many calls the clock is looked at.
 LOOK = 4096
+#: Kernels of which calls were kept in this run.
+REACHED: set[str] = set()
 
 
 def recordings(format: str, inputs: list[Files]) -> list[Recording]:
     """The calls of reading inputs of a format, and of writing each in one of the formats."""
+    if format == OTHERS:
+        return [made(example) for example in EXAMPLES]
     use_workers(1)
     found = []
     ordered = sorted(inputs, key=size_of)
-    names = ["", REPORT, *targets()]
+    names = ["", REPORT, PART, SHOWN, *targets()]
     for name in names:  # modules are imported before their calls can be kept
         attempt(format, packed(ordered[-1]), name, lossless=False)
     for files in ordered:
@@ -71,6 +82,18 @@ def recordings(format: str, inputs: list[Files]) -> list[Recording]:
             break
     use_workers(None)
     return found
+
+
+def made(example: Callable[[], None]) -> Recording:
+    """The calls of an example."""
+    with recorded() as recording:
+        example()
+    return recording
+
+
+def reached(among: list[Recording]) -> set[str]:
+    """The kernels of which calls were kept."""
+    return set().union(*(recording.kernels() for recording in among))
 
 
 def chosen(
@@ -136,7 +159,8 @@ class Child:
 
 def fuzz(format: str, seconds: float, first: int, count: int) -> int:
     """Make calls from a number on, and say which fail; how many did."""
-    among = recordings(format, originals(format))
+    among = recordings(format, [] if format == OTHERS else originals(format))
+    REACHED.update(reached(among))
     until, end = time.monotonic() + seconds, first + count
     shared = Shared()
     number, failed = first, 0
@@ -159,7 +183,7 @@ def fuzz(format: str, seconds: float, first: int, count: int) -> int:
 
 
 if __name__ == "__main__":
-    names = [format.name for format in FORMATS if format.readable]
+    names = [*(format.name for format in FORMATS if format.readable), OTHERS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -172,4 +196,7 @@ if __name__ == "__main__":
         fuzz(name, 60 * options.minutes, options.first, options.count)
         for name in options.format or names
     ]
-    sys.exit(any(found))
+    forgotten = [] if options.format else sorted(KERNELS - REACHED - UNCALLED.keys())
+    for kernel in forgotten:
+        sys.stdout.write(f"{kernel}: no call of it was kept\n")
+    sys.exit(any(found) or bool(forgotten))

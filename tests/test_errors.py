@@ -154,7 +154,7 @@ def test_warnings_are_only_added_by_note():
 
 def test_each_warning_says_whether_it_tells_of_damage():
     """What is no damage does not make an empty trace an error: each place that makes a warning decides."""
-    root = Path(errors.__file__).parent
+    root = Path(converter.__file__).parent
     undecided = []
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -14,10 +15,13 @@ from pathlib import Path
 
 import against
 import fuzz
+import fuzz_kernels
 import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
+from support import samples
 from support.fuzz_corpus import Corpus, packed, size_of
+from support.kernel_calls import KERNELS, UNCALLED
 from support.mutation import Changes, Part, matched, mended, multiplied, parts, rearranged
 from support.protobuf_fields import sized
 
@@ -252,3 +256,36 @@ def test_large_inputs_are_read(format):
     assert all(any(one.files is files for one in chosen) for files in inputs[:3])
     for files in inputs[:: max(len(inputs) // 4, 1)]:
         assert fuzz.attempt(format, packed(files), "", lossless=False)
+
+
+def test_no_kernel_is_forgotten_by_the_search():
+    """Calls can be kept of what Python imports; of any other kernel, `UNCALLED` says why not."""
+    assert set(UNCALLED) <= KERNELS
+    imported = set()
+    for folder in (ROOT / "converter", ROOT / "tests" / "support"):
+        for path in folder.rglob("*.py"):
+            for package, names in re.findall(
+                r"from (converter[\w.]*) import (\([^)]*\)|.*)", path.read_text()
+            ):
+                imported.add(package)
+                imported |= {f"{package}.{name}" for name in re.findall(r"\w+", names)}
+    assert KERNELS - imported - UNCALLED.keys() == set()
+
+
+@pytest.mark.parametrize("number", range(len(fuzz_kernels.EXAMPLES)))
+def test_examples_of_calls_are_changed(number):
+    recording = fuzz_kernels.made(fuzz_kernels.EXAMPLES[number])
+    assert len(recording.kernels()) == 1
+    rng = random.Random(number)
+    for _ in range(100 if recording.inputs else 0):
+        step, path, value = rng.choice(recording.inputs)
+        recording.again(step, path, fuzz_kernels.changed(value, rng))
+
+
+@pytest.mark.skipif(not samples.ALL, reason="takes minutes")
+def test_every_kernel_is_reached_by_the_search():
+    reached = set()
+    for format in (*READABLE, fuzz_kernels.OTHERS):
+        inputs = [] if format == fuzz_kernels.OTHERS else fuzz.small(format)
+        reached |= fuzz_kernels.reached(fuzz_kernels.recordings(format, inputs))
+    assert KERNELS - reached - UNCALLED.keys() == set()

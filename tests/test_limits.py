@@ -22,12 +22,12 @@ from support.trace_cmd_files import File
 from support.trcfmt_entries import report
 
 import converter
-from converter import reading
 from converter.cli import main
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.ftrace.print_format.expressions import parse_print_fmt
 from converter.ir.events import decode
+from converter.jobs import reading
 from converter.jobs.reading import open_trace
 from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
 from converter.scheduling import Share

@@ -93,6 +93,11 @@ class Recording:
             if isinstance(value, bytes | np.ndarray) and len(value)
         ]
 
+    def kernels(self) -> set[str]:
+        """The kernels that are called."""
+        found = {step.called.__module__ for step in self.steps if not isinstance(step.called, Made)}
+        return found & KERNELS
+
     def named(self, number: int) -> str:
         """What a step calls."""
         step = self.steps[number]
@@ -370,3 +375,13 @@ TABLES = {
 #: What other kernels find in batches, or are given by tables, where nothing can stand before it.
 HELD = {"DenseUnion", "LocatedRows", "Locations", "Segments"}
 _ROOM: dict[tuple[str, tuple[int, ...]], Any] = {}
+#: Kernels of which no call can be kept, and why; all others have to be reached by `tests.fuzz_kernels`.
+UNCALLED = {
+    **dict.fromkeys(TABLES, "classes of Python are derived from its classes"),
+    "converter.formats.lttng_legacy.reading.scan_records": "the base of scan, which is called",
+    "converter.formats.uftrace.writing.emit_programs": "the base of emit, which is called",
+    "converter.ir.locations": "its objects are held by batches",
+    "converter.kernels.batches.gather": "its objects are held by batches",
+    "converter.kernels.batches.programs": "the base of emitters, which are called",
+    "converter.kernels.io.output": "the memory of emitters, which are called",
+}

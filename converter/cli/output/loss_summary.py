@@ -27,7 +27,7 @@ _MOST_WRAPPED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """The names of input and output, and of their formats, and the number of events: None if nobody has counted them."""
+    """The names of input and output, and of their formats, and the number of events, None if they were not counted."""
 
     source: str
     output: str

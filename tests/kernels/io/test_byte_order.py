@@ -107,7 +107,7 @@ def test_types_of_numbers_in_memory_are_the_machines_own_or_named():
             if not re.search(r"newbyteorder|[\"']<|[\"']>|uint8|stored|self\._type", call[0]):
                 found.add(path.relative_to(ROOT).as_posix())
     assert found == {
-        "arrow/restored.py",
+        "analysis/arrow/restored.py",
         "formats/perfetto/writing/callstacks.py",
         "formats/perfetto/writing/kernel_stacks.py",
         "formats/perfetto/writing/list_texts.py",

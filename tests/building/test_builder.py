@@ -285,3 +285,83 @@ def test_a_viewer_shows_it(tmp_path):
     assert answer(
         path, "select dur from sched where utid in (select utid from thread where tid = 2)"
     ) == [["400"]]
+
+
+def test_dicts_are_nested_arguments():
+    builder = TraceBuilder()
+    builder.thread(1, "main")
+    where = {"path": "/etc/hosts", "line": 3, "tags": ["a", "b"], "none": None}
+    builder.slice("one", 10, 5, "main", args={"where": where})
+    builder.slice("many", [20, 30], 5, "main", args={"where": where})
+    builder.slice("each", [40, 50], 5, 1, args={"at": [{"x": 1}, {"x": 2}]})
+    events = [*builder.trace().iter_events()]
+    assert [event.get("where") for event in events[:3]] == [where] * 3
+    assert [event["at"] for event in events[3:]] == [{"x": 1}, {"x": 2}]
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({1: 2}, "a name in field 'a' is a text, not 1"),
+        ({"b": [1, "c"]}, r"field 'a'\['b'\] is a list of values of several types"),
+        ({"b": object()}, r"field 'a'\['b'\] is an int, float"),
+    ],
+)
+def test_dicts_that_no_argument_can_be(value, told):
+    builder = TraceBuilder()
+    with pytest.raises(ArgumentError, match=told):
+        builder.instant("x", 1, args={"a": value})
+    deep = {}
+    for _ in range(100):
+        deep = {"a": deep}
+    with pytest.raises(ArgumentError, match="to a depth over 64"):
+        builder.instant("x", 1, args={"a": deep})
+    with pytest.raises(ArgumentError, match="dicts with different names or types"):
+        builder.instant("x", [1, 2], args={"a": [{"x": 1}, {"y": 1}]})
+    assert builder.trace().events().count == 0
+
+
+def test_a_thread_is_known_by_its_name():
+    builder = TraceBuilder()
+    builder.thread(1, "main")
+    builder.thread(2, "worker")
+    builder.thread(3, "worker")
+    builder.instant("x", 1, "main")
+    builder.instant("y", [2, 3], "main")
+    assert builder.trace().events()["tid"].tolist() == [1, 1, 1]
+    with pytest.raises(ArgumentError, match="no thread is called 'io': declare it"):
+        builder.instant("x", 1, "io")
+    with pytest.raises(ArgumentError, match="threads 2, 3 are called 'worker'"):
+        builder.instant("x", 1, "worker")
+
+
+def test_asynchronous_slices_need_not_nest():
+    builder = TraceBuilder()
+    builder.thread(1, "main")
+    builder.async_slice("request", 10, 20, 1, category="net", args={"url": "/a"})
+    builder.async_slice("request", 15, 30, 1)
+    slices = builder.trace().slices()
+    assert slices["ts"].tolist() == [10, 15]
+    assert slices["dur"].tolist() == [20, 30]
+    assert slices["category"].tolist() == ["net", None]
+    with pytest.raises(ArgumentError, match="duration is from 0"):
+        builder.async_slice("request", 1, -1)
+    with pytest.raises(ArgumentError, match=r"start \+ duration"):
+        builder.async_slice("request", (1 << 63) - 1, 1)
+    assert builder.trace().events().count == 4
+
+
+def test_arrows_connect_slices(tmp_path):
+    builder = TraceBuilder()
+    builder.thread(1, "main")
+    builder.thread(2, "io")
+    builder.slice("ask", 10, 20, 1)
+    builder.slice("answer", 40, 20, 2)
+    builder.connect((15, 1), (45, "io"))
+    builder.connect((16, 1), (46, 2), name="second")
+    flows = builder.trace().events()
+    ids = flows["id"][flows["kind"] == "flow_begin"].tolist()
+    assert len(set(ids)) == 2
+    for points in ((), ((1, 1),), (1, 2), ((1, 2, 3), (4, 5, 6))):
+        with pytest.raises(ArgumentError, match="two places and more|a time and a place"):
+            builder.connect(*points)

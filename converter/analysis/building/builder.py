@@ -35,6 +35,8 @@ from converter.kernels.batches.union import number_rows
 #: The number of events of a batch.
 _BATCH = 1 << 16
 _NO_FIELDS: dict[str, Values] = {}
+#: Ids of arrows that have none of their own begin after this one.
+_FIRST_FLOW = 1 << 32
 
 
 Names = str | Sequence[str] | NDArray[Any]
@@ -51,8 +53,8 @@ class TraceBuilder(Places):
     (n,), with n the number of times; integers have up to 64 bits, texts are `str`.
 
     The arguments of most methods: `name` is text; `ts` and `start` are ticks since the clock's zero, `duration` is in
-    ticks, too; `on` is a place (that of `thread` or `track`) or the number of a thread; `cpu` is the number of a CPU;
-    `category` is what viewers group by; `args` are fields by name, of any type.
+    ticks, too; `on` is a place (that of `thread` or `track`), or the number or name of a thread; `cpu` is the number of
+    a CPU; `category` is what viewers group by; `args` are fields by name, of any type.
 
     Args:
         clock: the name of the clock.
@@ -84,6 +86,7 @@ class TraceBuilder(Places):
         self._rows: dict[EventClass, ClassRows] = {}
         self._open: dict[tuple[int, int], list[int]] = {}
         self._calls = 0
+        self._async_slices = self._flows = 0
 
     def __repr__(self) -> str:
         """Return the builder in one line."""
@@ -122,7 +125,7 @@ class TraceBuilder(Places):
         self,
         name: str,
         ts: int,
-        on: Place | int,
+        on: Place | int | str,
         *,
         category: str = "",
         args: Mapping[str, Values] = _NO_FIELDS,
@@ -134,7 +137,9 @@ class TraceBuilder(Places):
         self._add(Kind.SLICE_BEGIN, _named(name, category), integer("ts", ts), on, None, args)
         self._open.setdefault(place[:2], []).append(ts)
 
-    def end(self, ts: int, on: Place | int, *, args: Mapping[str, Values] = _NO_FIELDS) -> None:
+    def end(
+        self, ts: int, on: Place | int | str, *, args: Mapping[str, Values] = _NO_FIELDS
+    ) -> None:
         """End the slice that `begin` started last on the place `on`, at the time `ts`, with additional `args`."""
         place = self._place_of(on)
         begin_times = self._open.get(place[:2])
@@ -175,8 +180,50 @@ class TraceBuilder(Places):
             raise ArgumentError(f"the value of a counter is a number, not {value!r}")
         self._add(Kind.COUNTER, parts, ts, on, None, _NO_FIELDS)
 
+    def async_slice(
+        self,
+        name: str,
+        start: int,
+        duration: int,
+        on: Place | int | str | None = None,
+        *,
+        category: str = "",
+        args: Mapping[str, Values] = _NO_FIELDS,
+    ) -> None:
+        """Add something that took some time and need not nest in anything: a request, a download.
+
+        Arguments are those of the class; it is a single one: `name`, `start`, `duration` (0 or more), `on`, `category`
+        and `args` are not columns.
+        """
+        ends = integer("start", start) + integer("duration", duration, least=0)
+        integer("start + duration", ends)
+        place = self._place_of(on)
+        self._async_slices += 1
+        parts = _named(name, category) | {Role.ID: np.uint64(self._async_slices)}
+        self._add(Kind.ASYNC_BEGIN, parts, start, place, None, args)
+        self._add(Kind.ASYNC_END, parts, ends, place, None, _NO_FIELDS)
+
+    def connect(
+        self, *points: tuple[int, Place | int | str], name: str = "flow", id: int | None = None
+    ) -> None:
+        """Add an arrow from one slice to the next: each point is a time in a slice, and the place of the slice.
+
+        Args:
+            *points: two or more times with their places, in non-decreasing order of time.
+            name: the arrow's name.
+            id: a number that no other arrow has; by default, one that no other call of `connect` has.
+        """
+        if id is None:
+            self._flows += 1
+            id = _FIRST_FLOW + self._flows
+        try:
+            times, places = zip(*points, strict=True) if points else ((), ())
+        except (TypeError, ValueError):
+            raise ArgumentError("a point of an arrow is a time and a place: (ts, on)") from None
+        self.flow(id, times, places, name=name)
+
     def flow(
-        self, id: int, ts: Sequence[int], on: Sequence[Place | int], *, name: str = "flow"
+        self, id: int, ts: Sequence[int], on: Sequence[Place | int | str], *, name: str = "flow"
     ) -> None:
         """Add an arrow through events at several places, in the slices that are open there.
 

@@ -22,8 +22,8 @@ class Place(NamedTuple):
     name: str
 
 
-#: The location of an event, or of each of many: a place, or the number of a thread that has been declared.
-Where = Place | Integers | None
+#: The location of an event, or of each of many: a place, or the number or the name of a thread that has been declared.
+Where = Place | Integers | str | None
 CPU = IntegerClass(32, signed=True)
 _NOWHERE = Place(-1, -1, "nowhere")
 
@@ -134,9 +134,22 @@ class Places:
                 return on
             case int() | np.integer():
                 return self._thread_of_tid(int(on))
+            case str():
+                return self._thread_of_name(on)
         raise ArgumentError(
-            f"events are on a thread or track, or on the thread of a number, not {on!r}"
+            f"events are on a thread or track, or on the thread of a number or a name, not {on!r}"
         )
+
+    def _thread_of_name(self, name: str) -> Place:
+        found = [index for index, one in enumerate(self._trace.threads) if one.name == name]
+        if len(found) == 1:
+            return Place(found[0], -1, f"thread {name!r}")
+        if not found:
+            raise ArgumentError(
+                f"no thread is called {name!r}: declare it with thread(tid, {name!r})"
+            )
+        tids = ", ".join(str(self._trace.threads[index].tid) for index in found)
+        raise ArgumentError(f"threads {tids} are called {name!r}: name one by its number")
 
     def _thread_of_tid(self, tid: int) -> Place:
         found = self._by_tid.get(tid, [])
@@ -147,7 +160,7 @@ class Places:
         raise ArgumentError(f"thread {tid} is of several processes: use what thread() gave")
 
     def _places(self, on: Where, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        if on is None or isinstance(on, Place) or not is_many(on):
+        if on is None or isinstance(on, Place | str) or not is_many(on):
             place = self._place_of(on)
             return np.full(count, place.thread, np.int32), np.full(count, place.track, np.int32)
         distinct, numbers = np.unique(integers("on", on, count), return_inverse=True)

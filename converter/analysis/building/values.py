@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import ArgumentError
-from converter.ir.columns import Column, NullColumn, list_of_bytes
+from converter.ir.columns import Column, NullColumn, column_from_values, list_of_bytes
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -17,26 +17,30 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
+    Member,
     NullClass,
     StringClass,
+    StructureClass,
 )
 from converter.kernels.tables.strings import StringTable
 
 Scalar = bool | int | float | str | bytes | np.generic
 #: The value of a field of one event, or of many: a column then, or one value for all of them.
-Values = Scalar | Sequence[Any] | NDArray[Any] | None
+Values = Scalar | Sequence[Any] | Mapping[str, Any] | NDArray[Any] | None
 Integers = int | Sequence[int] | NDArray[np.integer[Any]]
 
 INTEGER = IntegerClass(64, signed=True)
 UNSIGNED = IntegerClass(64)
 TEXT = StringClass()
 _FLOAT = FloatClass()
-_ONE = "an int, float, bool, str, bytes, None or a list of one of these"
+_ONE = "an int, float, bool, str, bytes, None, a list of one of these, or a dict of them"
+#: Dicts may be in one another as deeply.
+_DEEPEST = 64
 
 
 def is_many(values: object) -> bool:
     """Return True for values of many events."""
-    return not isinstance(values, Scalar | None)
+    return not isinstance(values, Scalar | Mapping | None)
 
 
 def count_of(values: object) -> int | None:
@@ -84,8 +88,11 @@ def text(what: str, value: object) -> str:
     return value
 
 
-def class_of(what: str, value: object) -> FieldClass:
+def class_of(what: str, value: object, depth: int = 0) -> FieldClass:
     """Return the field class of a value of one event."""
+    if depth > _DEEPEST:
+        name = what.partition("[")[0]
+        raise ArgumentError(f"{name} has dicts or lists in one another to a depth over {_DEEPEST}")
     match value:
         case bool() | np.bool_():
             return BooleanClass()
@@ -106,12 +113,22 @@ def class_of(what: str, value: object) -> FieldClass:
         case np.ndarray() if value.ndim == 1 and value.dtype.kind in "iufb":
             return ArrayClass(_class_of_numbers(what, value.dtype))
         case list() | tuple():
-            elements = {class_of(what, item) for item in value}
+            elements = {class_of(what, item, depth + 1) for item in value}
             if elements == {INTEGER, UNSIGNED} and min(value) >= 0:
                 elements = {UNSIGNED}
             if len(elements) > 1:
                 raise ArgumentError(f"{what} is a list of values of several types; use one type")
             return ArrayClass(elements.pop() if elements else INTEGER)
+        case Mapping():
+            return StructureClass(
+                tuple(
+                    Member(
+                        text(f"a name in {what}", name),
+                        class_of(f"{what}[{name!r}]", item, depth + 1),
+                    )
+                    for name, item in value.items()
+                )
+            )
     raise ArgumentError(f"{what} is {_ONE}, not a {type(value).__name__}")
 
 
@@ -122,6 +139,8 @@ def stored(field_class: FieldClass, value: Any) -> Any:
             return value.encode("utf-8", "surrogateescape")
         case ArrayClass(element):
             return [stored(element, item) for item in value]
+        case StructureClass(members):
+            return [(one.name, stored(one.type, value[one.name])) for one in members]
     return value
 
 
@@ -159,6 +178,9 @@ def column_of(
                 return field_class, np.full(count, values, np.bool_)
             case NullClass():
                 return field_class, NullColumn(count)
+            case StructureClass():
+                same = [stored(field_class, values)] * count
+                return field_class, column_from_values(field_class, same, strings)
         values = [values] * count
     array = _one_dimension(what, values, count)
     if array.dtype.kind == "b":
@@ -184,6 +206,13 @@ def _objects(what: str, array: NDArray[Any], strings: StringTable) -> tuple[Fiel
         return TEXT, ids[numbers] if len(ids) else np.empty(0, np.int32)
     if types == {bytes}:
         return BytesClass(), list_of_bytes(array.tolist())
+    if types <= {dict}:
+        classes = {class_of(what, one) for one in array}
+        if len(classes) != 1:
+            raise ArgumentError(f"{what} are dicts with different names or types of values")
+        (field_class,) = classes
+        rows = [stored(field_class, one) for one in array]
+        return field_class, column_from_values(field_class, rows, strings)
     names = ", ".join(sorted(one.__name__ for one in types))
     raise ArgumentError(f"{what} are of {names}; a column has values of one type")
 

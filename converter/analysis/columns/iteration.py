@@ -68,7 +68,7 @@ class _Reader:
         column = resolved(event_class.fields[index].type, table.column(index), self._trace.strings)
         values: list[Any] = column.tolist()
         if column.dtype == object:
-            return [one.tolist() if isinstance(one, np.ndarray) else one for one in values]
+            return [_plain(one) if isinstance(one, _NESTED) else one for one in values]
         return values
 
     def _places(self) -> list[Place]:
@@ -83,6 +83,22 @@ class _Reader:
     def _tracks(self) -> list[str | None]:
         """Return the names of all tracks, and of none."""
         return [*(_text(track.name) for track in self._trace.tracks), None]
+
+
+#: Values that hold others.
+_NESTED = (np.ndarray, dict, tuple)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with lists in place of arrays."""
+    match value:
+        case np.ndarray():
+            return [_plain(one) for one in value.tolist()]
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case tuple():
+            return tuple(_plain(one) for one in value)
+    return value
 
 
 def _text(text: str) -> str | None:

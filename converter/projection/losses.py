@@ -36,7 +36,7 @@ class Example:
     """An event with a loss, the first one.
 
     `ts` is its time in nanoseconds of the trace's clock, `cpu` and `thread` are None for an event that has none,
-    `event` is its name.
+    `event` is its name, after its type where that has none of its own.
     """
 
     ts: int
@@ -376,8 +376,9 @@ def example_at(trace: Trace, batch: Batch, position: int, threads: Sequence[Thre
         text = value(
             column, event_class.fields[index].type, int(batch.row[position]), trace.strings
         )
-        if isinstance(text, bytes):
-            name = text.decode("utf-8", "replace") or name
+        if isinstance(text, bytes) and text:
+            # A begin is where the slice is.
+            name = f"{name.removesuffix(' begin')} '{text.decode('utf-8', 'replace')}'"
     cpu, thread = int(batch.cpu[position]), int(batch.thread[position])
     rate = trace.clock.ticks_per_second or Fraction(_SECOND)
     return Example(

@@ -63,5 +63,5 @@ def _is_of_program(partition: Partition, projection: Projection) -> bool:
 def lose_native(code: str, partition: Partition, projection: Projection) -> None:
     """Count records that only their own format has."""
     if len(partition):
-        name = projection.own_class(partition).name or "without a name"
+        name = projection.own_class(partition).name or "unnamed"
         projection.lose(code, partition, format=projection.source.format, name=name)

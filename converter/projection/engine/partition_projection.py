@@ -140,7 +140,10 @@ class PartitionProjection:
                 lose_native("native-unshown", part, self._projection)
                 continue
             shown = kind_name(part.event_class.kind)
-            self._projection.lose("event-as", part, shown=shown)
+            if part.event_class.kind is partition.event_class.kind:
+                self._projection.lose("value-on-its-own", part)
+            else:
+                self._projection.lose("event-as", part, shown=shown)
         return [fitted for part in lowered for fitted in self._fit(part, depth + 1)]
 
     def _split_by_record(self, partition: Partition, support: KindSupport) -> list[Partition]:

@@ -21,6 +21,12 @@ FIELDS: Final[Mapping[str, LossCode]] = {
         "{event} as {shown}",
         extent=Extent.FIELDS,
     ),
+    "value-on-its-own": LossCode(
+        LossKind.LOWERED,
+        "{count} {event is|events are} an event for each value: {items}",
+        "{event}",
+        extent=Extent.FIELDS,
+    ),
     "event-renamed": LossCode(
         LossKind.CHANGED,
         "{count} {event has|events have} another name: {items}",

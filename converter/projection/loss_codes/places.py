@@ -17,7 +17,8 @@ PLACES: Final[Mapping[str, LossCode]] = {
     ),
     "thread-of-event-on-track": LossCode(
         LossKind.DROPPED,
-        "{count} {event|events} on tracks {does|do} not say which thread {it was|they were} on: {items}",
+        "{count} {event on a track does|events on tracks do} not say which thread {it was|they were} on: "
+        "{items}",
         "{event}",
         keeps="thread_and_track",
     ),
@@ -45,8 +46,8 @@ PLACES: Final[Mapping[str, LossCode]] = {
     ),
     "threadless-on-made-up-thread": LossCode(
         LossKind.LOWERED,
-        '{count} {event|events} without a thread {is|are} on made-up threads, "Events Cpu N" or '
-        '"no thread": {items}',
+        "{count} {event|events} without a thread {is on a made-up thread|are on made-up threads}, "
+        '"Events Cpu N" or "no thread": {items}',
         "{event}",
     ),
     "track-dropped": LossCode(
@@ -57,8 +58,8 @@ PLACES: Final[Mapping[str, LossCode]] = {
     ),
     "track-as-thread": LossCode(
         LossKind.LOWERED,
-        "{count} {event|events} on tracks {is|are} on made-up threads with the names of the tracks: "
-        "{items}",
+        "{count} {event on a track is on a made-up thread|events on tracks are on made-up threads} with "
+        "the {name of the track|names of the tracks}: {items}",
         "{event}",
         keeps="tracks",
     ),
@@ -91,17 +92,17 @@ PLACES: Final[Mapping[str, LossCode]] = {
     # Processes, threads and tracks
     "command-line": LossCode(
         LossKind.DROPPED,
-        "The command {line|lines} of {count} {process is|processes are} missing",
+        "The command {line|lines} of {count} {process|processes} {is|are} missing",
         keeps="command_lines",
     ),
     "parent-process": LossCode(
         LossKind.DROPPED,
-        "The {parent|parents} of {count} {process are|processes are} missing",
+        "The {parent|parents} of {count} {process|processes} {is|are} missing",
         keeps="command_lines",
     ),
     "track-unit": LossCode(
         LossKind.DROPPED,
-        "The {unit|units} of {count} {track is|tracks are} missing",
+        "The {unit|units} of {count} {track|tracks} {is|are} missing",
         keeps="track_units",
     ),
     "track-unit-changed": LossCode(

@@ -95,7 +95,7 @@ def test_long_names_and_build_ids_of_modules_are_cut():
 def test_native_records_of_other_formats_are_dropped():
     target, losses = projected(declared(NATIVE), [np.zeros(1, np.uint8), list_of_bytes([b"x"])])
     assert events(target) == []
-    assert "native-dropped format=other name=without a name (1)" in losses
+    assert "native-dropped format=other name=unnamed (1)" in losses
 
 
 def test_context_switches_get_weights():

@@ -29,6 +29,8 @@ from converter.projection.domain.scheduling.thread_states import (
 )
 from converter.projection.engine.partitions import Partition
 
+#: The letters that Perfetto's viewer has for the states of tasks, and their names, by their numbers.
+_STATES: Final = np.array([list("RRTSZX"), [one.name.lower() for one in ThreadState]], np.object_)
 #: The names of a switch in tracers of Linux.
 _LINUX_SWITCHES: Final = frozenset({"", "sched_switch", "sched_schedule", "schedule"})
 
@@ -58,11 +60,14 @@ def _with_thread_states(partition: Partition, projection: Projection) -> Partiti
     def states() -> Any:
         numbers = np.asarray(partition.table.column(index))
         found = thread_state(numbers, own_class)
-        names = np.array([one.name.lower() for one in ThreadState], np.object_)
-        was, shown = labelled(numbers, own_class), names[found]
-        lose_states("state-shown-as", partition, was, shown, was != shown, projection)
+        was = labelled(numbers, own_class)
+        # The viewer shows letters; a state of the same letter, or of the same name, looks the same.
+        letters, names = _STATES[:, found]
+        lost = (was != letters) & (was != names)
+        lose_states("state-shown-as", partition, was, letters, lost, projection)
         return found
 
+    projection.lose("field-type", partition, field=own.name)
     columns: list[Any] = partition.lazy_columns()
     columns[index] = states
     return partition.rewritten(partition.derive(("states",), new_class), columns)

@@ -258,9 +258,7 @@ def test_records_of_other_formats_are_dropped():
         trace_of(native, (1, b"\x08\x01"), thread=-1), CAPABILITIES, "perfetto"
     )
     assert sum(len(batch) for batch in target.batches()) == 0
-    assert "native-dropped format=other name=without a name (1)" in [
-        line_of(loss) for loss in report
-    ]
+    assert "native-dropped format=other name=unnamed (1)" in [line_of(loss) for loss in report]
 
 
 def test_what_no_packet_holds_is_refused():

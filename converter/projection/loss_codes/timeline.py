@@ -170,6 +170,12 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "same slices",
         loss_class=LossClass.KEPT,
     ),
+    "async-id-changed": LossCode(
+        LossKind.CHANGED,
+        "{count} {event of an asynchronous slice has|events of asynchronous slices have} another id, so "
+        "that viewers match the same slices",
+        loss_class=LossClass.KEPT,
+    ),
     "flow-name-changed": LossCode(
         LossKind.CHANGED,
         "{count} {event of a flow has|events of flows have} another name, so that viewers connect the "

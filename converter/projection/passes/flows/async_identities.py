@@ -19,7 +19,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.losses import LossClass, LossKind, LossReport
+from converter.projection.losses import LossReport
 from converter.projection.passes.flows.flow_identities import FlowIdentities
 from converter.projection.passes.slices.slice_columns import text_index
 from converter.projection.passes.time_order import order_of
@@ -28,7 +28,6 @@ from converter.projection.timeline_fields import ID_NAMES, ID_SCOPE
 _KINDS: Final = frozenset({Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END})
 #: Neither begins nor ends of flows: all events of an identity get its number.
 _STEP: Final = np.uint8(2)
-_WHAT: Final = "ids of asynchronous slices that another one has, as other numbers"
 
 
 def with_distinct_ids(trace: Trace, report: LossReport, *, by_category: bool) -> Trace:
@@ -89,8 +88,7 @@ class _Distinct:
         ids[changed] -= np.uint64(1 << 62)
         if not len(changed):
             return batch
-        first = int(batch.ts[at[changed]].min())
-        self._report.add(LossKind.CHANGED, _WHAT, len(changed), first, LossClass.KEPT)
+        self._report.add_at("async-id-changed", self._source, batch, at[changed])
         tables, start = dict(batch.tables), 0
         for number, index in present:
             table = batch.tables[number]

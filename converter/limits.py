@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, NamedTuple, TypeVar
 
+from converter.advice import advice
+
 _Item = TypeVar("_Item")
 
 
@@ -105,7 +107,12 @@ def allowed(name: str) -> str:
     """Return the expectation for an error message: the value of a limit, and how to raise it."""
     found = limit(name)
     text = f"at most {shown(name, found)}"
-    return text if found >= LIMITS[name].most else f"{text} (--limit {name}={_example(name)})"
+    if found >= LIMITS[name].most:
+        return text
+    more = _example(name)
+    value = more if more.isdigit() else repr(more)
+    how = advice(f"limits={{{name!r}: {value}}}", f"--limit {name}={more}")
+    return f"{text} ({how} allows more)"
 
 
 def changed_limits() -> Mapping[str, int]:
@@ -145,7 +152,8 @@ def parse_limit(name: str, value: int | str) -> int:
 
         close = get_close_matches(name, LIMITS, 1)
         suggestion = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"there is no limit {name!r}{suggestion}; --limit help lists all")
+        where = advice("converter.limits.LIMITS has all", "--limit help lists all")
+        raise ValueError(f"there is no limit {name!r}{suggestion}; {where}")
     found = LIMITS[name]
     if isinstance(value, str):
         text = value.upper().removesuffix("B").removesuffix("I") if found.unit == "bytes" else value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from converter.errors import UnknownFormatError
+from converter.advice import advice
+from converter.errors import UnknownFormatError, UnknownNameError
 from converter.formats.descriptor import Format
 from converter.formats.table import formats
 from converter.limits import allowed, limit
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from converter.storage.source import Source
 
     FORMATS: tuple[Format, ...]
+
+#: A suggestion has to be this similar: '.txt' is not '.ltt'.
+_CLOSE: Final = 0.7
 
 #: How much of a file a format is shown to recognise it.
 _HEAD_SIZE = 4096
@@ -109,7 +113,7 @@ def format_named(text: str) -> tuple[Format, str]:
     Hyphens and underscores are equivalent, and case does not matter.
 
     Raises:
-        UnknownFormatError: there is no such format or variant.
+        UnknownNameError: there is no such format or variant.
 
     """
     name, plus, variant = text.lower().replace("-", "_").removeprefix(".").partition("+")
@@ -121,14 +125,10 @@ def format_named(text: str) -> tuple[Format, str]:
             if variant and variant in format.variants:
                 return format, variant
             known = ", ".join(f"{format.name}+{each}" for each in format.variants if each) or "none"
-            raise UnknownFormatError(
-                f"unknown variant {text!r}; of {format.name} there are {known}"
-            )
+            raise UnknownNameError(f"unknown variant {text!r}; of {format.name} there are {known}")
     known = ", ".join(format.name for format in formats())
     names = [name for format in formats() for name in (format.name, *_aliases(format))]
-    raise UnknownFormatError(
-        f"unknown format {text!r}{_suggestion(name, names)}; there are {known}"
-    )
+    raise UnknownNameError(f"unknown format {text!r}{_suggestion(name, names)}; there are {known}")
 
 
 def _aliases(format: Format) -> dict[str, str]:
@@ -140,7 +140,7 @@ def _suggestion(word: str, words: list[str]) -> str:
     """Return a question that suggests the closest of the words; empty if none is close."""
     from difflib import get_close_matches  # slow to import, and mistakes are rare
 
-    close = get_close_matches(word, words, 1)
+    close = get_close_matches(word, words, 1, _CLOSE)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
@@ -148,14 +148,14 @@ def source_format(text: str) -> tuple[Format, dict[str, str]]:
     """Return the format of this name, for an input, and the options that the name implies for its reader.
 
     Raises:
-        UnknownFormatError: there is no such format, or the name is that of a variant that its reader detects.
+        UnknownNameError: there is no such format, or the name is that of a variant that its reader detects.
 
     """
     format, variant = format_named(text)
     if "+" not in text:
         return format, {}
     if "variant" not in format.options:
-        raise UnknownFormatError(f"the variant of an input is detected; use {format.name!r}")
+        raise UnknownNameError(f"the variant of an input is detected; use {format.name!r}")
     return format, {"variant": variant}
 
 
@@ -163,7 +163,7 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
     """Return the format and variant of an output: as named, or by the suffix of the path.
 
     Raises:
-        UnknownFormatError: there is no such format, or none has the suffix.
+        UnknownNameError: there is no such format, or none has the suffix.
 
     """
     if text is not None:
@@ -174,9 +174,37 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
     for format in formats():
         if format.writable and name.endswith(format.suffixes):
             return format, format.default_variant
-    suffixes = [suffix for format in formats() if format.writable for suffix in format.suffixes]
-    meant = _suggestion(os.path.splitext(name)[1] or name, suffixes)
-    raise UnknownFormatError(
-        f"no format has the suffix of {name!r}{meant}; -t names the format "
-        f"(suffixes are {', '.join(suffixes)})"
+    raise UnknownNameError(_no_suffix(name))
+
+
+#: Suffixes of what other commands write, and how.
+_OTHERS: Final = {
+    ".txt": "'traceconv report IN -o {name}' writes the events as text",
+    ".log": "'traceconv report IN -o {name}' writes the events as text",
+    ".csv": "'traceconv report IN --csv -o {name}' writes the events as a table",
+    ".html": "'traceconv view IN -o {name}' writes a page that shows the trace",
+    ".htm": "'traceconv view IN -o {name}' writes a page that shows the trace",
+    ".svg": "'traceconv plot IN -o {name}' draws the trace",
+    ".png": "'traceconv plot IN -o {name}' draws the trace",
+    ".pdf": "'traceconv plot IN -o {name}' draws the trace",
+    ".rar": "outputs are compressed as .gz, .zst, .xz, .bz2 or .lz4, and directories as .tar.gz or the like",
+    ".7z": "outputs are compressed as .gz, .zst, .xz, .bz2 or .lz4, and directories as .tar.gz or the like",
+}
+
+
+def _no_suffix(name: str) -> str:
+    """Return why the suffix of an output names no format, and what to do."""
+    if not name:
+        return "the output has an empty name"
+    suffix = os.path.splitext(name)[1].lower()
+    how = advice("the argument `format` names one", "-t names one")
+    if suffix in _OTHERS:
+        return f"no format has the suffix {suffix}: {_OTHERS[suffix].format(name=name)}"
+    suffixes = [one for format in formats() if format.writable for one in format.suffixes]
+    if not suffix:
+        example = advice("format='fxt'", "-t fxt")
+        return f"{name!r} has no suffix that says the format: {how}, {example} for instance"
+    return (
+        f"no format has the suffix {suffix!r}{_suggestion(suffix, suffixes)}: {how}, "
+        f"or the suffix does: {', '.join(suffixes)}"
     )

@@ -317,10 +317,10 @@ CASES = {
 def test_a_limit_is_reached_and_named_and_may_be_raised(name):
     low, said, others = CASES[name]
     found = said({**others, name: low})
-    option = re.search(rf"--limit {re.escape(name)}=(\w+)", found)
+    option = re.search(rf"limits={{'{re.escape(name)}': '?(\w+)'?}}", found)
     assert option is not None, found
     assert parse_limit(name, option[1]) == min(2 * low, LIMITS[name].most)
-    assert f"--limit {name}=" not in said({**others, name: LIMITS[name].default})
+    assert f"'{name}':" not in said({**others, name: LIMITS[name].default})
 
 
 def nested_ctf2(levels):
@@ -381,7 +381,7 @@ def test_what_is_counted_is_allowed_exactly():
     for name, count in EXACT.items():
         _, said, others = CASES[name]
         named = [
-            f"--limit {name}=" in said({**others, name: most})
+            f"'{name}':" in said({**others, name: most})
             for most in (count - 1, count, count + 1)
             if most <= LIMITS[name].most
         ]
@@ -391,8 +391,8 @@ def test_what_is_counted_is_allowed_exactly():
 @pytest.mark.parametrize("make", [nested_ctf2, lambda levels: lambda: ctf(nested_tsdl(levels))])
 def test_levels_of_types_are_those_of_both_versions(make):
     said = made(make(9))
-    assert "--limit ctf.nesting=16" in said({"ctf.nesting": 8})
-    assert "--limit" not in said({"ctf.nesting": 9})
+    assert "limits={'ctf.nesting': 16}" in said({"ctf.nesting": 8})
+    assert "limits=" not in said({"ctf.nesting": 9})
 
 
 def nested_tsdl(levels):
@@ -438,14 +438,14 @@ def test_places_behind_damage_are_allowed_exactly(number):
     count = said({}).count("go on") or 19
     if number == 1:  # Perfetto tells of the first of each kind
         count = 48
-    found = ["--limit holes=" in said({"holes": most}) for most in (count - 1, count, count + 1)]
+    found = ["limits={'holes'" in said({"holes": most}) for most in (count - 1, count, count + 1)]
     assert found == [True, False, False]
 
 
 @pytest.mark.parametrize("said", HOLES)
 def test_places_behind_damage_are_counted_in_every_format(said):
-    assert "--limit holes=8" in said({"holes": 4})
-    assert "--limit holes" not in said({})
+    assert "limits={'holes': 8}" in said({"holes": 4})
+    assert "limits=" not in said({})
 
 
 def test_annotations_that_are_nested_deeper_stay_bytes():

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from converter.advice import for_the_command
 from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, NOTHING, USAGE
 from converter.cli.prepared_help import prepared_help
 from converter.cli.signals import end_quietly, handled
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Modules live until the end: collecting garbage while they load takes 20 ms.
         gc.set_threshold(_OBJECTS)
     try:
-        with handled():
+        with handled(), for_the_command():
             return _run(list(sys.argv[1:] if arguments is None else arguments))
     except SystemExit as request:
         _remove_temporary()
@@ -80,6 +81,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"] and not os.path.lexists("help"):
+        # As other commands have it: help, help COMMAND.
+        arguments = [*arguments[1:2], "--help"]
+        if arguments[0] == "help":
+            arguments = ["--help"]
     text = prepared_help(arguments)
     if text is not None and sys.stdout is not None:
         return _help(text)
@@ -187,6 +193,13 @@ def _usage(error: click.UsageError, command: str) -> int:
     return USAGE
 
 
+def _is_usage(error: TraceError) -> bool:
+    """Return True if an error is about an argument of the command rather than about a trace."""
+    from converter.errors import ArgumentError, SelectionError
+
+    return isinstance(error, ArgumentError | SelectionError)
+
+
 def _failed(error: TraceError) -> int:
     from converter.cli.output import messages
     from converter.errors import (
@@ -203,9 +216,9 @@ def _failed(error: TraceError) -> int:
         return _broken_pipe()
     _print_traceback(error)
     messages.error(str(error))
-    if isinstance(error, SelectionError):
-        if error.pointer:
-            messages.lines(f"  {line}" for line in error.pointer.split("\n"))
+    if isinstance(error, SelectionError) and error.pointer:
+        messages.lines(f"  {line}" for line in error.pointer.split("\n"))
+    if _is_usage(error):
         return USAGE
     if isinstance(error, NothingLeftError):
         return NOTHING

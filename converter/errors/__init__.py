@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from errno import ENOENT
 from typing import Any, ClassVar, Self
 
 from converter.errors.terminal import printable, without_secrets
@@ -108,8 +109,23 @@ class UnsupportedError(TraceError):
     """The input is valid, but cannot be represented, or there is no reader or writer for it."""
 
 
+class MissingFileError(TraceError, FileNotFoundError):
+    """There is no such input."""
+
+    def __init__(self, message: str | None = None, **parts: Any) -> None:
+        super().__init__(message, **parts)
+        self.errno = ENOENT
+        self.strerror = message
+        self.filename = self.path
+
+
 class StrictLossError(TraceError):
-    """Something would be lost, and the caller requested a refusal in that case."""
+    """Something would be lost, and the caller requested a refusal in that case.
+
+    `report` has all losses of the conversion: the `LossReport` that `convert` and `write` return.
+    """
+
+    report: Any = None
 
 
 class OutputError(TraceError):
@@ -181,7 +197,11 @@ class NothingLeftError(TraceError):
 
 
 class ArgumentError(TraceError, ValueError):
-    """An argument from which no trace can be built; the message says what to do."""
+    """An argument that cannot be used; the message says what to do."""
+
+
+class UnknownNameError(UnknownFormatError, ArgumentError):
+    """No format has the given name, or the suffix of the output."""
 
 
 class TruncatedError(TraceError):

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Final
 
+from converter.advice import advice
 from converter.storage.source import Source
 
 #: The most traces in a directory that a hint names.
@@ -79,7 +80,7 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
         ),
         (
             rb'^@?[0-9A-Fa-f]{3,4}0? +\d+\.\d+ .*["$]',
-            "it is a file of AIX trace templates: name the trace, and this with --option trcfmt=FILE",
+            "it is a file of AIX trace templates: name the trace, and this as its option trcfmt (-O trcfmt=FILE)",
         ),
     )
 )
@@ -98,7 +99,8 @@ def hint(source: Source, head: bytes) -> str:
     for beginning, text in _BEGINNINGS:
         if beginning.search(head):
             return text
-    return f"it begins with {head[:_MOST_BYTES]!r}; -f names the format"
+    how = advice("the argument `format`", "-f")
+    return f"it begins with {head[:_MOST_BYTES]!r}; {how} names the format"
 
 
 def _in_directory(names: list[str]) -> str:

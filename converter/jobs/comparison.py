@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import ExitStack
 
+from converter.errors import ArgumentError
 from converter.ir.trace import Trace
+from converter.jobs.comparing.declarations import compare_declarations
 from converter.jobs.comparing.differences import Aspect, TraceDifference
 from converter.jobs.comparing.events import EventComparison
 from converter.jobs.comparing.sides import OutOfOrderError
-from converter.jobs.comparing.tables import compare_sets, compare_tables
+from converter.jobs.comparing.tables import compare_tables
 from converter.jobs.reading import open_trace
 from converter.storage.opening import SourceArgument
 
@@ -34,10 +36,13 @@ def diff(
         ignore: values of `Aspect`.
 
     Raises:
-        ValueError: there is no such aspect.
+        ArgumentError: there is no such aspect.
         TraceError: as `open_trace` and `Trace.batches` do.
 
     """
+    for name in ignore:
+        if name not in [*Aspect]:
+            raise ArgumentError(f"no aspect {name!r} can be ignored; there are {', '.join(Aspect)}")
     aspects = frozenset(Aspect(name) for name in ignore)
     with ExitStack() as opened:
         one, other = (
@@ -59,5 +64,5 @@ def _difference(first: Trace, second: Trace, aspects: frozenset[Aspect]) -> Trac
         comparison.run()
     compare_tables(first, second, aspects, result)
     if Aspect.TYPES not in aspects:
-        compare_sets("event class", *comparison.declarations(), result)
+        compare_declarations(*comparison.classes(), result)
     return result

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast, get_args
 
 from converter import registry
+from converter.advice import advice
 from converter.errors import (
     OutputError,
     StrictLossError,
@@ -251,7 +252,12 @@ def refuse_losses(report: LossReport, strict: bool | Strictness) -> None:
     losses = grouped(loss for one in refused for loss in report.of_class(one))
     if losses:
         more = f", and {len(losses) - 1} more" if len(losses) > 1 else ""
-        raise StrictLossError(
-            f"not everything fits: {losses[0].sentence()}{more}; strict allows {tolerated} "
-            "(--dry-run -v lists all, --lossless keeps all)"
+        how = advice(
+            "the error's `report` lists all, lossless=True keeps all",
+            "--dry-run -v lists all, --lossless keeps all",
         )
+        error = StrictLossError(
+            f"not everything fits: {losses[0].sentence()}{more}; strict allows {tolerated} ({how})"
+        )
+        error.report = report
+        raise error

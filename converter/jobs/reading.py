@@ -10,13 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from converter import registry
+from converter.advice import advice
 from converter.errors import (
+    ArgumentError,
     NothingLeftError,
     TraceError,
     TraceWarning,
     TruncatedError,
     UnknownFormatError,
-    UnsupportedError,
     note,
     too_many_classes,
 )
@@ -116,6 +117,7 @@ def open_merged(
     Raises:
         SelectionError: as `open_trace` does.
         UnknownFormatError: no format recognises an input, or none has this name.
+        ArgumentError: as `merge` does, or a reader has no such option.
         UnsupportedError: as `merge` does.
         TraceError: an input cannot be read, or is damaged before its first usable event.
 
@@ -361,6 +363,27 @@ def _named_batches(make_batches: Callable[[], Iterator[Batch]], source: Source) 
         yield from make_batches()
 
 
+def _check_name(source: Source, named: Format) -> None:
+    """Raise an error if an input that cannot be read in the named format is recognised as another."""
+    detected = registry.detected(source)
+    if detected is not None and detected is not named:
+        how = advice("the argument `format`", "-f")
+        raise ArgumentError(
+            f"it is a trace in the format {detected.name}, not {named.name}: leave {how} out"
+        )
+
+
+def _no_option(name: str, format: Format) -> str:
+    if not format.options:
+        return f"there is no option {name!r}: {format.name} is read without options"
+    from difflib import get_close_matches  # slow to import, and mistakes are rare
+
+    close = get_close_matches(name, format.options, 1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    known = ", ".join(format.options)
+    return f"there is no option {name!r} for reading {format.name}{meant}; there are {known}"
+
+
 def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:
     reader_options = dict(options or {})
     if name is None:
@@ -370,18 +393,19 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
         reader_options = {**implied, **reader_options}
     for option in reader_options:
         if option not in found.options:
-            known = ", ".join(found.options) or "none"
-            raise UnsupportedError(
-                f"no option {option!r} for reading {found.name}; there are: {known}"
-            )
+            raise ArgumentError(_no_option(option, found))
     if found.reads_in_order:
         source.expect_order()
     try:
         embedded, source, stale = _extract_embedded(source, found)
         trace = found.open(source, reader_options) if embedded is None else embedded
     except TruncatedError as error:
+        if name is not None:
+            _check_name(source, found)
         raise _as_nothing_left(error.within(format=found.name)) from error.__cause__
     except TraceError as error:
+        if name is not None:
+            _check_name(source, found)
         raise error.within(format=found.name)  # noqa: B904 - it is the same error
     note(trace.warnings, *source.warnings)
     if stale is not None:

@@ -19,7 +19,7 @@ from converter.selection.parts import TimeLength
 from converter.storage.locations import is_remote, local
 from converter.storage.outputs import open_sink
 from converter.storage.writing.placing import (
-    EXISTS,
+    already_exists,
     output_error,
     place_files,
     place_folder,
@@ -135,7 +135,7 @@ def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]
     for path in paths:
         final = os.path.join(folder_of_target, os.path.basename(path))
         if not force and os.path.lexists(final):
-            raise OutputError(EXISTS, path=final)
+            raise OutputError(already_exists(), path=final)
     for path in paths:
         final = os.path.join(folder_of_target, os.path.basename(path))
         if os.path.isdir(path):

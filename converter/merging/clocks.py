@@ -12,6 +12,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Final
 
+from converter.advice import advice
 from converter.ir.trace import ClockDomain
 from converter.merging.survey import Survey
 
@@ -272,16 +273,19 @@ def _start_together(
         if number == root:
             words = "by the offset given" if has_offset else "starts with the others"
             how = ClockRelation.OFFSET if has_offset else ClockRelation.NOTHING
-            doubt = "" if has_offset else _UNRELATED
+            doubt = "" if has_offset else _unrelated()
             known = Placement(how, words, known.shift, doubt)
         shift = known.shift if has_offset else known.shift - late
         placed[number] = Placement(known.how, known.words, shift, known.doubt)
 
 
-_UNRELATED: Final = (
-    "nothing relates its clock to the others', so that it starts with them; "
-    "--offset says how far they are apart, --align names an event that both have"
-)
+
+def _unrelated() -> str:
+    return (
+        "nothing relates its clock to the others', so that it starts with them; "
+        f"{advice('offsets=', '--offset')} says how far they are apart, "
+        f"{advice('align=', '--align')} names an event that both have"
+    )
 
 
 def _with_offset(clocked: Clocked, placement: Placement) -> Placement:
@@ -315,7 +319,7 @@ def _doubt(reference: Reference, one: Clocked, other: Clocked) -> str:
     if reference[0] is ClockRelation.BOOT:
         return (
             f"clocks {other.clock.name!r} and {one.clock.name!r} start with the machine but drift apart; "
-            "one that both recorders have (mono) would be exact, and so is --align"
+            f"one that both recorders have (mono) would be exact, and so is {advice('align=', '--align')}"
         )
     if reference[0] is ClockRelation.NAME:
         return "its clock does not say when it starts; taken to start with the others' of the same name"

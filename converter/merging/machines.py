@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.advice import advice
 from converter.errors import UnsupportedError
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
@@ -154,7 +155,7 @@ def machines(
     if distinct > 1 and max(highest_cpus) >= _MOST_CPUS:
         raise UnsupportedError(
             f"CPU {max(highest_cpus)}: of several machines numbers below {_MOST_CPUS:,} can be told apart; "
-            "--machine says which inputs are of one"
+            f"{advice('machines=', '--machine')} says which inputs are of one"
         )
     found: dict[str, Machine] = {}
     cpus = 0

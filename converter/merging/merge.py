@@ -13,7 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, UnsupportedError, note
+from converter.advice import advice
+from converter.errors import ArgumentError, TraceError, UnsupportedError, note
 from converter.ir.events import Batch
 from converter.ir.semantics import common_semantics
 from converter.ir.symbols import SymbolTable
@@ -61,8 +62,8 @@ def merge(
             environment names.
 
     Raises:
-        UnsupportedError: a name is not that of an input, an offset is not a time, fewer than two inputs have the event,
-            or their times do not fit 64 bits together.
+        ArgumentError: a name is not that of an input, an offset is not a time, or fewer than two inputs have the event.
+        UnsupportedError: there are too many inputs, or their times do not fit 64 bits together.
         TraceError: as `Trace.batches` does.
     """
     inputs = list(traces)
@@ -83,13 +84,13 @@ def parse_offset(value: str | Fraction) -> Fraction:
     """Return the nanoseconds of an offset: of "+1.5s" or "-20ms", or of a number of seconds.
 
     Raises:
-        UnsupportedError: it is not an offset.
+        ArgumentError: it is not an offset.
     """
     if not isinstance(value, str):
         return Fraction(value) * _SECOND
     found = _OFFSET.fullmatch(value.strip())
     if found is None:
-        raise UnsupportedError(f"{value!r} is no offset: write +1.5s, -20ms, 300us or 7ns")
+        raise ArgumentError(f"{value!r} is no offset: write +1.5s, -20ms, 300us or 7ns")
     return Fraction(found[1]) * _UNITS[found[2]]
 
 
@@ -113,7 +114,10 @@ class _Names:
         """Return the number of the input with this name, path or number."""
         if key not in self._numbers:
             known = ", ".join(self.names)
-            raise UnsupportedError(f"there is no input {key!r}; there are {known} (or 1, 2, ...)")
+            option = advice("offsets and machines", "--offset and --machine")
+            raise ArgumentError(
+                f"there is no input {key!r}: {option} name inputs, here {known} (or 1, 2, ...)"
+            )
         return self._numbers[key]
 
 
@@ -180,9 +184,9 @@ class _Merging:
         missing = [name for name, at in zip(self._names, times, strict=True) if at is None]
         if len(missing) > len(times) - 2:
             where = ", ".join(missing)
-            raise UnsupportedError(
+            raise ArgumentError(
                 f"no event {align!r} to align by in {where}: two inputs need one of that name, "
-                "system:name or text (traceconv info --events 20 shows what there is)"
+                "system:name or text ('traceconv info IN --events 20' shows some)"
             )
 
     # The clock
@@ -204,7 +208,8 @@ class _Merging:
                 return rate
         raise UnsupportedError(
             f"the times of {self._names[far[0]]} are too far from the others' for 64 bits; "
-            "--offset moves it, --align puts an event of it where another has it"
+            f"{advice('offsets=', '--offset')} moves it, {advice('align=', '--align')} puts an event of it "
+            "where another has it"
         )
 
     def _fits(self, number: int, rate: Fraction) -> bool:

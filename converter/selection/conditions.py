@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -28,6 +28,13 @@ from converter.selection.patterns import NamePatterns, as_text
 from converter.selection.selection import Selection
 from converter.selection.steps import PAIRS
 from converter.selection.tasks import WantedTasks
+from converter.selection.unmatched import (
+    EventName,
+    unmatched_cpus,
+    unmatched_events,
+    unmatched_fields,
+    unmatched_tasks,
+)
 
 Mask = NDArray[np.bool_]
 _BITS: Final = 32
@@ -40,7 +47,10 @@ class Conditions:
 
     def __init__(self, trace: Trace, selection: Selection) -> None:
         self._trace = trace
+        self._selection = selection
         self._cpus = np.array(sorted(selection.cpus), np.int64)
+        #: Those of the CPUs that have events, and the last CPU that has any.
+        self._cpus_seen: set[int] = set()
         of_tasks = selection.pids or selection.tids or selection.comms
         self._tasks = WantedTasks(trace, selection) if of_tasks else None
         self._names = _Named(trace, NamePatterns(selection.events)) if selection.events else None
@@ -55,6 +65,7 @@ class Conditions:
         result = np.ones(len(batch), np.bool_)
         if len(self._cpus):
             result &= np.isin(batch.cpu, self._cpus)
+            self._follow_cpus(batch, result)
         if self._tasks is not None:
             result &= self._tasks.mask(batch)
         if self._names is not None:
@@ -63,10 +74,31 @@ class Conditions:
             result &= self._any_clause(batch)
         return result
 
-    def unknown_names(self) -> list[str]:
-        """Return the names in conditions that no event has had."""
-        names = {name for _, clause in self._clauses for name in _names_in(clause.condition)}
-        return sorted(names - self._evaluation.found)
+    def unmatched(self) -> list[str]:
+        """Return a sentence for each name, id and CPU of the selection that no event has had."""
+        selection = self._selection
+        where = " in this part" if selection.is_timed else ""
+        found: list[str] = []
+        if self._names is not None:
+            found += self._names.unmatched(selection.events, where)
+        found += unmatched_cpus(selection.cpus, self._cpus_seen, where) if selection.cpus else ()
+        found += unmatched_tasks(self._trace, selection)
+        fields: set[str] = set()
+        for named, clause in self._clauses:
+            if named is not None:
+                wrong = named.unmatched(clause.patterns, where)
+                found += wrong
+                if wrong:
+                    continue
+            fields.update(_names_in(clause.condition))
+        found += unmatched_fields(sorted(fields - self._evaluation.found), self._trace)
+        return [*dict.fromkeys(found)]
+
+    def _follow_cpus(self, batch: Batch, on_wanted: Mask) -> None:
+        if len(batch):
+            self._cpus_seen.add(int(batch.cpu.max()))
+        if not self._cpus_seen.issuperset(self._selection.cpus):
+            self._cpus_seen.update(np.unique(batch.cpu[on_wanted]).tolist())
 
     def _any_clause(self, batch: Batch) -> Mask:
         result = np.zeros(len(batch), np.bool_)
@@ -123,6 +155,26 @@ class _Named:
         self._classes: dict[int, bool] = {}
         self._pairs: dict[tuple[int, str, int], bool] = {}
 
+    def unmatched(self, patterns: Iterable[str], where: str) -> list[str]:
+        """Return a sentence for each of the patterns that no event has matched."""
+        return [*unmatched_events(patterns, self._seen(), self._declared(), where)]
+
+    def _seen(self) -> Iterator[EventName]:
+        """Return the names of the events that were read, the wanted ones first."""
+        strings = self._trace.strings
+        for is_wanted in (True, False):
+            for number, verdict in self._classes.items():
+                if verdict is is_wanted:
+                    yield _name_of(self._trace.event_classes[number])
+            for (kind, category, pair), verdict in self._pairs.items():
+                if verdict is is_wanted:
+                    own = as_text(strings[pair >> _BITS]) or category
+                    name = as_text(strings[pair & (1 << _BITS) - 1])
+                    yield EventName(own, name, Kind(kind).name.lower())
+
+    def _declared(self) -> Iterator[EventName]:
+        return (_name_of(one) for one in self._trace.event_classes)
+
     def mask(self, batch: Batch) -> Mask:
         result = np.zeros(len(batch), np.bool_)
         for number, table in batch.tables.items():
@@ -163,6 +215,10 @@ class _Named:
                 self._pairs[key] = self._patterns.match(own, name, kind.name.lower())
             verdicts.append(self._pairs[key])
         return np.array(verdicts, np.bool_)[inverse]
+
+
+def _name_of(event_class: EventClass) -> EventName:
+    return EventName(event_class.category, event_class.name, event_class.kind.name.lower())
 
 
 def _column(event_class: EventClass, table: Table, role: Role) -> Column | None:

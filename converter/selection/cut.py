@@ -45,8 +45,19 @@ class SelectionCounts:
     all_read: bool = True
     #: Flows whose arrows the part lacks: they begin before it, or end after it.
     cut_flows: int = 0
-    #: Names in conditions that no event has had.
-    unknown_names: list[str] = field(default_factory=list)
+    #: The earliest and the latest time that were read; None without events.
+    first: int | None = None
+    last: int | None = None
+    #: A sentence for each name, id and CPU of the selection that no event has had.
+    unmatched: list[str] = field(default_factory=list)
+
+    def follow(self, batch: Batch) -> None:
+        """Count a batch that was read."""
+        self.read += len(batch)
+        if len(batch):
+            first, last = int(batch.ts.min()), int(batch.ts.max())
+            self.first = first if self.first is None else min(self.first, first)
+            self.last = last if self.last is None else max(self.last, last)
 
 
 class Cut:
@@ -98,7 +109,7 @@ class Cut:
         has_more = goes_on
         for batch in batches:
             self._follow_tables()
-            self.counts.read += len(batch)
+            self.counts.follow(batch)
             before, after = batch.ts < self._start, batch.ts > self._end
             self._passed |= bool(after.any())
             if self._stops_early and after.all():
@@ -127,7 +138,7 @@ class Cut:
             yield from self._ends()
         self.counts.cut_flows = self._flows.count(goes_on=has_more)
         if self._conditions is not None:
-            self.counts.unknown_names = self._conditions.unknown_names()
+            self.counts.unmatched = self._conditions.unmatched()
 
     def _open(
         self, origins: list[Provenance], came_from: Callable[[Batch, Provenance], None]

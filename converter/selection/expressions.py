@@ -35,11 +35,11 @@ _TOKENS: Final = re.compile(
 _PATTERNS: Final = re.compile(r"""\s*([^\s"'=<>&|()]+)\s*:\s+""")
 #: Hints for common mistakes in operators.
 _HINTS: Final = {
-    "=": "to compare is ==",
-    "|": "or is ||",
-    "'": "the text has no end",
-    '"': "the text has no end",
-    "`": "the name has no end",
+    "=": "use == to compare",
+    "|": "use || for or",
+    "'": "the text has no closing quote",
+    '"': "the text has no closing quote",
+    "`": "the name has no closing quote",
 }
 _COMPARISONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "~", "!~"})
 

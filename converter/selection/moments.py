@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from enum import Enum, unique
 from fractions import Fraction
 from math import ceil
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from converter.errors import SelectionError
 from converter.ir.trace import ClockDomain
@@ -26,7 +27,9 @@ _DATE: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:\d\d)?)?",
     re.ASCII,
 )
-_FORMS: Final = 'seconds as reports print them, "+1.5s" behind the start, or "2024-05-01 12:00:00"'
+_FORMS: Final = (
+    'write seconds as reports print them (827.28), "+1.5s" after the start, or "2024-05-01 12:00:00"'
+)
 
 
 @unique
@@ -79,11 +82,11 @@ def parse_moment(text: str) -> Moment:
         try:
             moment = datetime.fromisoformat(f"{day}T{time or '00:00'}{zone}")
         except ValueError as error:
-            raise SelectionError(f"no time is {text!r}: {error}") from None
+            raise SelectionError(f"{text!r} is not a time: {error}") from None
         since = moment - _EPOCH
         whole = since.days * 86_400 + since.seconds
         return Moment(whole + Fraction(f"0.{digits or 0}"), Origin.EPOCH)
-    raise SelectionError(f"no time is {text!r}: write {_FORMS}")
+    raise SelectionError(f"{text!r} is not a time: {_FORMS}")
 
 
 def parse_span(text: str) -> Span:
@@ -94,8 +97,32 @@ def parse_span(text: str) -> Span:
     """
     found = _LENGTH.fullmatch(text.strip())
     if found is None or found.group(1):
-        raise SelectionError(f'no length of time is {text!r}: write "5s", "200ms" or the like')
+        raise SelectionError(f'{text!r} is not a duration: write "5s", "200ms" or the like')
     return Span(Fraction(found.group(2)) * UNITS[found.group(3) or "s"])
+
+
+def written(name: str, value: Any) -> str | None:
+    """Return a time as it is written in text; programs may give seconds as a number, or a date of Python.
+
+    Raises:
+        TypeError: it is none of these.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise TypeError(f'{name}: expected a text such as "+1.5s", or seconds, found {value!r}')
+    return f"{Decimal(str(value)):f}"
+
+
+def is_reversed(start: Moment | Span | None, end: Moment | None) -> bool:
+    """Return True if a start is after an end that has the same origin."""
+    if not isinstance(start, Moment) or end is None:
+        return False
+    return start.origin is end.origin and start.seconds > end.seconds
 
 
 def first_tick(moment: Moment, clock: ClockDomain, start: int) -> int:
@@ -131,7 +158,7 @@ def _shifted(moment: Moment, clock: ClockDomain) -> Fraction:
     if clock.epoch_ns is None:
         raise SelectionError(
             f"the clock {clock.name!r} does not say what time of day it is: "
-            'write seconds as reports print them, or "+1.5s" behind the start'
+            'write seconds as reports print them, or "+1.5s" after the start'
         )
     return moment.seconds - clock.epoch_ns * UNITS["ns"]
 

@@ -64,7 +64,7 @@ def parse_division(text: str) -> TimeLength | int | Division:
         number, prefix, binary = size.groups()
         found = int(Fraction(number) * (1024 if binary else 1000) ** _POWERS[prefix])
         if found < _LEAST_BYTES:
-            raise SelectionError(f"parts of {text} are too small: 1kB is the least")
+            raise SelectionError(f"parts of {text} are too small: the least is 1kB")
         return found
     try:
         seconds = parse_span(written).seconds
@@ -72,6 +72,6 @@ def parse_division(text: str) -> TimeLength | int | Division:
         seconds = Fraction(0)
     if not seconds:
         raise SelectionError(
-            f'nothing to split by is {text!r}: write "10s", "200ms", "1GB", "64MiB", cpu or process'
+            f'{text!r} is nothing to split by: write "10s", "200ms", "1GB", "64MiB", cpu or process'
         )
     return TimeLength(seconds)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
+from typing import Final
 
+from converter.advice import advice
 from converter.errors import SelectionError
 
 
@@ -21,6 +23,22 @@ def as_text(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
+#: The characters of patterns of ids; other characters match no id.
+_ID: Final = re.compile(r"-?[0-9*?\[\]!^-]+")
+
+
+def check_ids(what: str, texts: Iterable[str]) -> None:
+    """Check patterns of ids.
+
+    Raises:
+        SelectionError: one is no number, and no pattern of numbers.
+    """
+    for text in texts:
+        if not _ID.fullmatch(text):
+            name = advice("comms", "--comm")
+            raise SelectionError(f"{text!r} is not a {what} id ({name} selects by name)")
+
+
 class NamePatterns:
     """Patterns of event names: those that are wanted and, with a leading ``!``, those that are not."""
 
@@ -30,7 +48,7 @@ class NamePatterns:
         for text in texts:
             bare = text.removeprefix("!").strip()
             if not bare:
-                raise SelectionError(f"no pattern of names is {text!r}")
+                raise SelectionError(f"{text!r} has no name: write NAME, SYSTEM:NAME or !NAME")
             (self._unwanted if text.startswith("!") else self._wanted).append(pattern(bare))
 
     def match(self, category: str, name: str, kind: str) -> bool:

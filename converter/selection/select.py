@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from converter.advice import advice
+from converter.errors import SelectionError
 from converter.ir.events import Batch
 from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds
@@ -142,10 +144,21 @@ def resolved(trace: Trace, selection: Selection) -> Window:
     if any(isinstance(one, Moment) and one.origin is Origin.START for one in moments):
         origin = _first_time(trace)
     last = None if end is None else last_tick(end, trace.clock, origin)
+    if isinstance(start, Moment) and end is not None and start.origin is not end.origin:
+        _check_order(first_tick(start, trace.clock, origin), last, selection)
     if isinstance(start, Span):
         latest = _last_time(trace) if last is None else last
         return Window(latest - ticks(start.seconds, trace.clock), last)
     return Window(None if start is None else first_tick(start, trace.clock, origin), last)
+
+
+def _check_order(start: int, end: int | None, selection: Selection) -> None:
+    """Refuse times of different origins that are reversed."""
+    if end is not None and start > end + 1:
+        since, until = advice("since", "--from"), advice("until", "--to")
+        raise SelectionError(
+            f"{since} ({selection.since}) is after {until} ({selection.until}) in this trace"
+        )
 
 
 def _first_time(trace: Trace) -> int:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Final
 
+from converter.advice import advice
 from converter.errors import SelectionError
 from converter.selection.expressions import Clause, parse_clause
-from converter.selection.moments import Moment, Span, parse_moment, parse_span
+from converter.selection.moments import Moment, Span, is_reversed, parse_moment, parse_span, written
+from converter.selection.patterns import check_ids
+
+#: The options of the command for members of a selection.
+_OPTIONS: Final = {"since": "--from", "until": "--to", "last": "--last"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
     """The events that are wanted: those that match every member here; a member that is not given matches all.
+
+    A single name, id or condition may be given without a tuple around it, ids also as numbers.
 
     Args:
         since: the start: a time in seconds as reports print it (``"827.28"``), one relative to the start of the trace
@@ -46,8 +55,18 @@ class Selection:
     read_all: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("pids", "tids", "comms", "events", "where"):
+            object.__setattr__(self, name, _texts(name, getattr(self, name)))
+        object.__setattr__(self, "cpus", _numbers("cpus", self.cpus))
+        for name in ("since", "until", "last"):
+            object.__setattr__(self, name, written(name, getattr(self, name)))
         # Report errors before anything is read.
-        _ = self.start, self.end, self.clauses
+        check_ids("process", self.pids)
+        check_ids("thread", self.tids)
+        if is_reversed(self.start, self.end):
+            since, until = (advice(name, _OPTIONS[name]) for name in ("since", "until"))
+            raise SelectionError(f"{since} ({self.since}) is after {until} ({self.until})")
+        _ = self.clauses
 
     def __bool__(self) -> bool:
         """Return True if it excludes anything."""
@@ -70,7 +89,8 @@ class Selection:
         """The start of the selection, or its distance from the end of the trace."""
         if self.last is not None:
             if self.since is not None:
-                raise SelectionError("since and last exclude each other")
+                last, since = (advice(name, _OPTIONS[name]) for name in ("last", "since"))
+                raise SelectionError(f"{since} and {last} both say where the part starts: give one")
             return parse_span(self.last)
         return None if self.since is None else parse_moment(self.since)
 
@@ -83,3 +103,26 @@ class Selection:
     def clauses(self) -> tuple[Clause, ...]:
         """The conditions."""
         return tuple(parse_clause(text) for text in self.where)
+
+
+def _texts(name: str, given: Any) -> tuple[str, ...]:
+    """Return a member that is a list of texts as one, of whatever the caller has given."""
+    if isinstance(given, str) or _is_number(given):
+        given = (given,)
+    items = tuple(given) if isinstance(given, Iterable) else (given,)
+    for item in items:
+        if not isinstance(item, str) and not (name in ("pids", "tids") and _is_number(item)):
+            raise TypeError(f"{name}: expected a text or a list of texts, found {item!r}")
+    return tuple(map(str, items))
+
+
+def _numbers(name: str, given: Any) -> frozenset[int]:
+    items = (given,) if _is_number(given) or not isinstance(given, Iterable) else tuple(given)
+    for item in items:
+        if not _is_number(item):
+            raise TypeError(f"{name}: expected a number or a set of numbers, found {given!r}")
+    return frozenset(map(int, items))
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)

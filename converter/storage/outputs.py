@@ -29,7 +29,7 @@ from converter.storage.writing.file_sinks import (
     unnamed,
 )
 from converter.storage.writing.placing import (
-    EXISTS,
+    already_exists,
     output_error,
     temporary_beside,
 )
@@ -193,7 +193,7 @@ def _check_replaceable(
     if is_directory and _is_inside(os.path.realpath(os.curdir), status):
         raise OutputError("will not replace the current directory", path=name)
     if not force:
-        raise OutputError(EXISTS, path=name)
+        raise OutputError(already_exists(), path=name)
 
 
 def _is_inside(path: str, directory: os.stat_result) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from converter.errors import (
+    MissingFileError,
     ClosedError,
     OpenFilesError,
     OutputError,
@@ -313,4 +314,5 @@ def os_error(error: Exception, name: str, offset: int | None = None) -> TraceErr
     if isinstance(error, OSError) and error.errno in TOO_MANY:
         return OpenFilesError(path=name)
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return TraceError(message, path=name, offset=offset)
+    kind = MissingFileError if isinstance(error, FileNotFoundError) else TraceError
+    return kind(message, path=name, offset=offset)

@@ -158,7 +158,7 @@ def test_an_existing_output_needs_force(capfd):
     [
         (["in.whole"], "Missing OUT"),
         (["in.whole", "-o", "-"], "standard output has no suffix: -t names the format"),
-        (["in.whole", "-o", "out.xyz"], "no format has the suffix of 'out.xyz'"),
+        (["in.whole", "-o", "out.xyz"], "no format has the suffix '.xyz': -t names one"),
         (
             ["in.whole", "-o", "out", "-t", "nope"],
             "unknown format 'nope'; there are whole, narrow_one",

@@ -155,7 +155,7 @@ def test_ids_that_no_other_machine_has_stay_what_they_are():
 
 def test_clocks_of_several_machines_are_not_one():
     merged = merge(two_machines())
-    assert "--offset" in merged.inputs[1].doubt
+    assert "offsets=" in merged.inputs[1].doubt
 
 
 def test_the_command_line_knows_better_than_the_environment():

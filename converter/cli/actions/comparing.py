@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,7 +104,7 @@ def _lines(difference: TraceDifference) -> list[str]:
     first, second = difference.events
     if not difference:
         return [f"equal: {first:,} events"]
-    lines = [f"different: {first:,} events, {second:,} events"]
+    lines = [f"different: {first:,} events in the first, {second:,} in the second"]
     lines += [printable(f"  {line}") for line in difference.tables[:_MOST_LINES]]
     if len(difference.tables) > _MOST_LINES:
         lines.append(f"  ... and {len(difference.tables) - _MOST_LINES:,} more (--json has all)")
@@ -115,12 +116,22 @@ def _lines(difference: TraceDifference) -> list[str]:
             parts.append(f"{entry.only_second:,} only in the second")
         if entry.changed:
             parts.append(f"{entry.changed:,} changed")
-        named = ", ".join(f"{name} ({count:,})" for name, count in entry.fields.most_common())
-        lines.append(printable(f"  {label}: {', '.join(parts)}{': ' if named else ''}{named}"))
+        named = ", ".join(f"{name} ({count:,})" for name, count in _by_count(entry.fields))
+        name = _shown(label)
+        lines.append(printable(f"  {name}: {', '.join(parts)}{': ' if named else ''}{named}"))
     if difference.first:
         lines.append("first differences (time, place, event):")
         lines += [f"  {printable(part)}" for text in difference.first for part in text.split("\n")]
     return lines
+
+
+def _by_count(fields: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(fields.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _shown(label: str) -> str:
+    """Return the name in a label, "KIND NAME": kinds are names of the representation."""
+    return label.partition(" ")[2] or label
 
 
 def _form(difference: TraceDifference) -> dict[str, Any]:

@@ -23,9 +23,6 @@ from converter.storage.interrupts import expect_last
 from converter.storage.locations import name_of, shown_input, shown_output
 from converter.storage.outputs import open_sink
 
-#: Suffixes of figures.
-FORMATS = ("svg", "png", "pdf")
-
 
 def run(
     sources: tuple[str, ...],
@@ -48,9 +45,6 @@ def run(
     """
     name = shown_input(sources[0]) if len(sources) == 1 else shown_output(target)
     format = "svg" if target == "-" else os.path.splitext(target)[1][1:].lower()
-    if format not in FORMATS:
-        known = ", ".join(f".{one}" for one in FORMATS)
-        raise UnsupportedError(f"no figure has the suffix of {target!r}; there are {known}")
     titles = [name_of(one) if one != "-" else "trace" for one in sources]
     expect_last()
     with (

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from converter.cli.options.shared import (
+    FOLDER,
+    NAME,
     SETTINGS,
     Strict,
     WithStrictness,
@@ -30,14 +32,14 @@ Examples:
 
 
 @click.command(cls=WithStrictness, context_settings=SETTINGS, epilog=_EPILOG)
-@click.argument("patterns", metavar="IN...", nargs=-1, required=True, type=click.Path())
+@click.argument("patterns", metavar="IN...", nargs=-1, required=True, type=NAME)
 @click.option(
     "-o",
     "--output",
     "folder",
     metavar="DIR",
     required=True,
-    type=click.Path(file_okay=False),
+    type=FOLDER,
     help="Where to write.",
 )
 @target_format("Its format.", required=True)

@@ -32,6 +32,8 @@ def check(
 
     Events that the recorder itself lost are told, too; a trace that says so is not damaged.
     """
+    if as_json and quiet:
+        raise click.UsageError("--json and -q exclude each other")
     from converter.cli.actions.rescuing import run_check
 
     code = run_check(source, source_format, reader_options, as_json=as_json, quiet=quiet)

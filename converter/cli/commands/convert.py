@@ -9,7 +9,7 @@ import click
 from converter.cli.options.merging import Relations, relating
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import SETTINGS as _SETTINGS
-from converter.cli.options.shared import Strict, WithStrictness
+from converter.cli.options.shared import NAME, Strict, WithStrictness
 from converter.cli.options.shared import no_sync as _no_sync
 from converter.cli.options.shared import reader_options as _reader_options
 from converter.cli.options.shared import source_format as _source_format
@@ -52,13 +52,13 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 
 
 @click.command(cls=WithStrictness, context_settings=_SETTINGS, epilog=_EPILOG)
-@click.argument("paths", metavar="IN... [OUT]", nargs=-1, type=click.Path())
+@click.argument("paths", metavar="IN... [OUT]", nargs=-1, type=NAME)
 @click.option(
     "-o",
     "--output",
     "target",
     metavar="OUT",
-    type=click.Path(),
+    type=NAME,
     help="What to write; in DIR/ it is named like IN.",
 )
 @_source_format
@@ -71,7 +71,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
 )
 @click.option(
-    "--losses", metavar="FILE", help="Write what did not fit to FILE, as JSON; - prints it."
+    "--losses", metavar="FILE", type=NAME, help="Write what did not fit to FILE, as JSON; - prints it."
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
 @_split
@@ -94,7 +94,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version)
+@click.option("-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version)
 def convert(
     paths: tuple[str, ...],
     target: str | None,

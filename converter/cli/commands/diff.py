@@ -8,7 +8,7 @@ import click
 
 from converter.cli.options import comparing
 from converter.cli.options.selecting import EXAMPLES, selects
-from converter.cli.options.shared import SETTINGS, limits
+from converter.cli.options.shared import NAME, SETTINGS, limits
 
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
@@ -23,8 +23,8 @@ Examples:
 
 
 @click.command(context_settings=SETTINGS, epilog=_EPILOG)
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", type=NAME)
+@click.argument("second", metavar="B", type=NAME)
 @click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
 @click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
 @limits
@@ -43,6 +43,8 @@ def diff(
     selection: Selection | None,
 ) -> None:
     """Compare the traces A and B, of any formats: exit code 1 if they differ."""
+    if as_json and quiet:
+        raise click.UsageError("--json and -q exclude each other")
     from converter.cli.actions.comparing import run_diff
 
     formats = (format_a, format_b)

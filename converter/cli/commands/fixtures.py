@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from converter.cli.options.shared import SETTINGS, no_sync
+from converter.cli.options.shared import NAME, SETTINGS, no_sync
 
 _FIXTURES_EPILOG = """\b
 Examples:
@@ -26,7 +26,7 @@ def _as_names(
 
 
 @click.command(context_settings=SETTINGS, epilog=_FIXTURES_EPILOG)
-@click.argument("directory", metavar="OUTDIR")
+@click.argument("directory", metavar="OUTDIR", type=NAME)
 @click.option(
     "--formats",
     metavar="FORMAT[,FORMAT]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from converter.cli.options.shared import SETTINGS
+from converter.cli.options.shared import NAME, SETTINGS
 
 _EPILOG = """\b
 Examples:
@@ -20,6 +20,7 @@ Examples:
     "--output",
     "directory",
     metavar="OUTDIR",
+    type=NAME,
     help="Where; traceconv-NAME by default.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")

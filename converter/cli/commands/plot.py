@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from converter.cli.options.merging import Relations, relating
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import (
+    NAME,
     SETTINGS,
     inputs_argument,
     no_sync,
@@ -40,6 +42,7 @@ def _as_field(
 
 
 @click.command(context_settings=SETTINGS, epilog=_EPILOG)
+@click.pass_context
 @inputs_argument
 @source_format
 @reader_options
@@ -49,7 +52,7 @@ def _as_field(
     "target",
     metavar="FILE",
     required=True,
-    type=click.Path(),
+    type=NAME,
     help="The figure: .svg, .png or .pdf. - prints SVG.",
 )
 @click.option(
@@ -72,6 +75,7 @@ def _as_field(
 @no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def plot(
+    context: click.Context,
     sources: tuple[str, ...],
     source_format: str | None,
     reader_options: dict[str, str],
@@ -89,6 +93,11 @@ def plot(
     convert.
     """
     from converter.cli.actions.plotting import run
+    from converter.cli.options.paths import FIGURES, check_output
+
+    check_output("plot draws a figure", target, FIGURES)
+    if field is not None and context.get_parameter_source("show") is not ParameterSource.DEFAULT:
+        raise click.UsageError("--show and --field both say what is drawn: give one")
 
     run(
         sources,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from converter.cli.options.shared import (
+    NAME,
     SETTINGS,
     input_argument,
     no_sync,
@@ -28,7 +29,7 @@ Examples:
     "target",
     metavar="OUT",
     required=True,
-    type=click.Path(),
+    type=NAME,
     help="What to write.",
 )
 @source_format

@@ -8,6 +8,7 @@ import click
 
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import (
+    NAME,
     SETTINGS,
     input_argument,
     no_sync,
@@ -32,13 +33,11 @@ Examples:
 @input_argument
 @source_format
 @reader_options
-@click.option("-o", "--output", "target", metavar="FILE", default="-", help="Write to FILE.")
+@click.option("-o", "--output", "target", metavar="FILE", type=NAME, default="-", help="Write to FILE.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @no_sync
-@click.option(
-    "--json", "form", flag_value="json", help="Print a JSON object for each event, one a line."
-)
-@click.option("--csv", "form", flag_value="csv", help="Print comma-separated values.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each event.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print comma-separated values.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no warnings.")
 @selects
 def report(
@@ -47,7 +46,8 @@ def report(
     reader_options: dict[str, str],
     target: str,
     force: bool,
-    form: str | None,
+    as_json: bool,
+    as_csv: bool,
     quiet: bool,
     selection: Selection | None,
 ) -> None:
@@ -57,6 +57,16 @@ def report(
     trace.dat file is that of trace-cmd, the report of an AIX trace is like that of trcrpt.
     """
     from converter.cli.actions.reporting import run
+    from converter.cli.options.paths import check_output
+
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other")
+    form = "json" if as_json else "csv" if as_csv else None
+    if form is None and target.lower().endswith((".csv", ".csv.gz")):
+        raise click.UsageError("without --csv the report is text: name it .txt, or add --csv")
+    if form is None and target.lower().endswith((".json", ".jsonl", ".json.gz", ".jsonl.gz")):
+        raise click.UsageError("without --json the report is text: name it .txt, or add --json")
+    check_output("report writes text", target, [f".{form or 'txt'}", ".dat"], others=True)
 
     run(
         source,

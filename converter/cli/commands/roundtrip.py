@@ -36,6 +36,8 @@ def roundtrip(
     quiet: bool,
 ) -> None:
     """Convert the trace IN to other formats and back: exit code 1 if anything has changed."""
+    if as_json and quiet:
+        raise click.UsageError("--json and -q exclude each other")
     from converter.cli.actions.comparing import run_roundtrip
 
     changed = run_roundtrip(

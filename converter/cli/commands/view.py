@@ -9,6 +9,7 @@ import click
 from converter.cli.options.merging import Relations, relating
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import (
+    NAME,
     SETTINGS,
     inputs_argument,
     no_sync,
@@ -39,7 +40,7 @@ Examples:
     "--output",
     "target",
     metavar="FILE",
-    type=click.Path(),
+    type=NAME,
     help="The page; without this it is named like IN, and opened in a browser. - prints it.",
 )
 @click.option(
@@ -75,6 +76,10 @@ def view(
     and says of each event all that the trace says. Several IN become one trace, as with convert.
     """
     from converter.cli.actions.paging import run
+    from converter.cli.options.paths import PAGES, check_output
+
+    if target is not None:
+        check_output("view writes an HTML page", target, PAGES)
 
     run(
         sources,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -24,6 +25,41 @@ def inputs_and_output(
     if option is None and needed:
         raise click.UsageError("Missing OUT: traceconv IN OUT, or -o OUT")
     return inputs, option
+
+
+#: The suffixes of pages that browsers show, of figures, and of text.
+PAGES: Final = (".html", ".htm")
+FIGURES: Final = (".svg", ".png", ".pdf")
+_COMMANDS: Final = {"view": PAGES, "plot": FIGURES}
+
+
+def check_output(command: str, target: str, allowed: Sequence[str], *, others: bool = False) -> None:
+    """Refuse an output whose suffix promises something else than a command writes.
+
+    Args:
+        command: what the command writes, at the beginning of a sentence.
+        target: the output.
+        allowed: the suffixes of what it writes.
+        others: suffixes that nothing else writes, and names without one, are allowed too.
+    """
+    from converter.storage.compression.wrapping import unwrapped_name
+
+    if target == "-" or target.startswith("/dev/"):
+        return
+    name, _ = unwrapped_name(target)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix in allowed:
+        return
+    for other, suffixes in _COMMANDS.items():
+        if suffix in suffixes:
+            raise click.UsageError(f"{command}; 'traceconv {other} IN -o {target}' writes {suffix}")
+    from converter import registry
+
+    if suffix and any(suffix in one.suffixes for one in registry.FORMATS):
+        raise click.UsageError(f"{command}; 'traceconv IN -o {target}' converts to {suffix}")
+    if not others:
+        shown = " or ".join(allowed)
+        raise click.UsageError(f"{command}: the name ends in {shown}, not in {suffix or 'nothing'}")
 
 
 def output_in(target: str, source: str, format: Format, variant: str) -> str:

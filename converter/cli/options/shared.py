@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -29,10 +30,25 @@ def complete_format(
     return [name for name in names if name.startswith(incomplete)]
 
 
-input_argument = click.argument("source", metavar="IN", type=click.Path())
-inputs_argument = click.argument(
-    "sources", metavar="IN...", nargs=-1, required=True, type=click.Path()
-)
+
+
+class _Name(click.Path):
+    """The name of an input or an output, which is never empty."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """Return the name as it is."""
+        if not value:
+            self.fail("the name is empty (is a variable of the shell not set?)", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+NAME = _Name()
+FOLDER = _Name(file_okay=False)
+
+input_argument = click.argument("source", metavar="IN", type=NAME)
+inputs_argument = click.argument("sources", metavar="IN...", nargs=-1, required=True, type=NAME)
 source_format = click.option(
     "-f",
     "--from-format",

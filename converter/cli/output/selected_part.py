@@ -18,8 +18,11 @@ def part_of(trace: Trace, selection: Selection | None) -> tuple[Trace, Callable[
     part = selected(trace, selection, narrow=True)
 
     def say(source: str) -> None:
-        for line in _lines(part.counts):
+        counts = part.counts
+        for line in _lines(counts):
             messages.note(f"{source}: {line}")
+        for line in counts.unmatched or _nothing_kept(part.trace, counts, selection):
+            messages.warning(f"warning: {source}: {line}")
 
     return part.trace, say
 
@@ -34,7 +37,16 @@ def _lines(counts: SelectionCounts) -> list[str]:
     lines = [line]
     if counts.cut_flows:
         lines.append(f"{counts.cut_flows:,} flows begin or end outside: their arrows are missing")
-    if counts.unknown_names:
-        names = ", ".join(repr(name) for name in counts.unknown_names)
-        lines.append(f"no event has a field {names}, which --where asks for")
     return lines
+
+
+def _nothing_kept(trace: Trace, counts: SelectionCounts, selection: Selection) -> list[str]:
+    """Return why a part is empty, although all that the selection names is there."""
+    if counts.kept or counts.added or not counts.read:
+        return []
+    rate = trace.clock.ticks_per_second
+    if selection.is_timed and counts.all_read and rate is not None and counts.first is not None:
+        assert counts.last is not None, "there is a first"
+        first, last = (f"{float(tick / rate):.6f}" for tick in (counts.first, counts.last))
+        return [f"no event is in this time: the trace is from {first} to {last} s"]
+    return ["no event matches all of the selection's options"]

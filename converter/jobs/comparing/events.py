@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.forms import class_form
+from converter.ir.events import EventClass
 from converter.ir.trace import Trace
 from converter.jobs.comparing.differences import Aspect, TraceDifference
 from converter.jobs.comparing.sides import I64, Side, Uncompared
@@ -67,10 +67,10 @@ class EventComparison:
                 if one != other:
                     self._result.of_class(one[0]).fields["(order)"] += 1
 
-    def declarations(self) -> tuple[Counter[str], Counter[str]]:
-        """Return the declarations of the classes that have events, each once, even if it is declared several times."""
-        one, other = self._sides
-        return _declarations(one), _declarations(other)
+    def classes(self) -> tuple[list[EventClass], list[EventClass]]:
+        """Return the classes of both sides that have events."""
+        one, other = ([side.trace.event_classes[id] for id in side.used] for side in self._sides)
+        return one, other
 
     def _compare(self, first: Uncompared, second: Uncompared) -> None:
         """Compare the events of both sides in a time range."""
@@ -172,7 +172,3 @@ def _differing(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> s
         for name in one.keys() | other.keys()
         if name not in one or name not in other or repr(one[name]) != repr(other[name])
     } or {"(order of fields)"}
-
-
-def _declarations(side: Side) -> Counter[str]:
-    return Counter({str(class_form(side.trace.event_classes[id])): 1 for id in side.used})

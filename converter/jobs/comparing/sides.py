@@ -13,7 +13,7 @@ from converter.ir.columns import value
 from converter.ir.display.text import text_of_fields
 from converter.ir.events import Batch, class_label
 from converter.ir.fingerprints import Fingerprinter, Fingerprints
-from converter.ir.trace import Trace
+from converter.ir.trace import ClockDomain, Trace
 from converter.jobs.comparing.differences import Aspect
 
 I64: Final = np.iinfo(np.int64)
@@ -160,10 +160,13 @@ class Side:
         location = f"cpu {batch.cpu[position]}" if batch.cpu[position] >= 0 else ""
         if thread >= 0:
             owner = self.trace.threads[thread]
-            location += f" thread {self.trace.processes[owner.process].pid}/{owner.tid}"
+            pid = self.trace.processes[owner.process].pid
+            location += f" thread {owner.tid}"
+            location += f" of process {pid}" if pid != owner.tid else ""
         if batch.track[position] >= 0:
-            location += f" track {self.trace.tracks[batch.track[position]].name!r}"
-        return f"{window.ts[index]} {location.strip()} {self.label(batch, position)}: {text}"
+            location += f" track {self.trace.tracks[batch.track[position]].name}"
+        time = _seconds(int(window.ts[index]), self.trace.clock)
+        return f"{time} {location.strip()} {class_label(event_class)}: {text}"
 
     def values(self, window: Uncompared, index: int) -> list[tuple[str, Any]]:
         """Return the fields of an event by name."""
@@ -175,3 +178,12 @@ class Side:
             (field.name, value(table.column(i), field.type, row, self.trace.strings))
             for i, field in enumerate(self.trace.event_classes[number].fields)
         ]
+
+
+def _seconds(ts: int, clock: ClockDomain) -> str:
+    """Return a time in seconds, as reports print it; of a clock without a known rate, in ticks."""
+    if clock.ticks_per_second is None:
+        return f"{ts}"
+    nanoseconds = int(ts * 10**9 // clock.ticks_per_second)
+    sign = "-" if nanoseconds < 0 else ""
+    return f"{sign}{abs(nanoseconds) // 10**9}.{abs(nanoseconds) % 10**9:09d}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from converter.ir.trace import Trace
+from converter.ir.trace import ClockDomain, Trace
 from converter.jobs.comparing.differences import Aspect, TraceDifference
 
 
@@ -13,16 +13,11 @@ def compare_tables(
 ) -> None:
     """Compare everything except the events."""
     if Aspect.CLOCK_OFFSET not in aspects:
-        _compare_values("clock", first.clock, second.clock, result)
-        _compare_values("clock domains", first.clock_domains, second.clock_domains, result)
+        _compare_clocks(first, second, result)
     if Aspect.ENVIRONMENT not in aspects:
         for key in sorted(first.environment.keys() | second.environment.keys()):
-            _compare_values(
-                f"environment {key!r}",
-                first.environment.get(key),
-                second.environment.get(key),
-                result,
-            )
+            one, other = first.environment.get(key), second.environment.get(key)
+            _compare_values(f"environment: {key} is", one, other, result)
     if Aspect.NAMES not in aspects:
         compare_sets("process", _processes(first), _processes(second), result)
         compare_sets("thread", _threads(first), _threads(second), result)
@@ -34,12 +29,41 @@ def compare_tables(
         other = sidecar_form(portable_sidecar(second))
         for name in sorted(one.keys() | other.keys()):
             if one.get(name) != other.get(name):
-                result.tables.append(f"sidecar of {name} differs")
+                result.tables.append(f"what only {name} files have differs (headers, options, unknown records)")
+
+
+def _compare_clocks(first: Trace, second: Trace, result: TraceDifference) -> None:
+    one, other = first.clock, second.clock
+    _compare_values("the clock is called", one.name, other.name, result)
+    rates = [_rate(clock) for clock in (one, other)]
+    _compare_values("ticks per second of the clock:", *rates, result)
+    epochs = [_epoch(clock) for clock in (one, other)]
+    _compare_values("the clock's zero is", *epochs, result)
+    _compare_values("the clock is described as", one.description, other.description, result)
+    domains = [Counter(map(_domain, trace.clock_domains)) for trace in (first, second)]
+    compare_sets("related clock", *domains, result)
+
+
+def _rate(clock: ClockDomain) -> str:
+    return "unknown" if clock.ticks_per_second is None else f"{clock.ticks_per_second}"
+
+
+def _epoch(clock: ClockDomain) -> str:
+    if clock.epoch_ns is None:
+        return "at an unknown time of day"
+    return f"{clock.epoch_ns:,} ns after 1970"
+
+
+def _domain(clock: ClockDomain) -> str:
+    return f"{clock.name}, {_rate(clock)} ticks per second, its zero {_epoch(clock)}"
 
 
 def _compare_values(what: str, first: object, second: object, result: TraceDifference) -> None:
-    if first != second:
-        result.tables.append(f"{what}: {first!r} became {second!r}")
+    """Add a line if two values differ; None and empty texts are missing ones."""
+    if first == second:
+        return
+    one, other = ("missing" if value in (None, "") else str(value) for value in (first, second))
+    result.tables.append(f"{what} {one} in the first, {other} in the second")
 
 
 def compare_sets(
@@ -51,13 +75,16 @@ def compare_sets(
 
 
 def _processes(trace: Trace) -> Counter[str]:
-    return Counter(
-        f"{p.pid} {p.name!r} parent {p.parent_pid} {list(p.command_line)}" for p in trace.processes
-    )
+    lines = []
+    for process in trace.processes:
+        parent = "" if process.parent_pid is None else f", parent {process.parent_pid}"
+        command = f", command line {' '.join(process.command_line)}" if process.command_line else ""
+        lines.append(f"{process.pid} {process.name or '(no name)'}{parent}{command}")
+    return Counter(lines)
 
 
 def _threads(trace: Trace) -> Counter[str]:
     return Counter(
-        f"{trace.processes[thread.process].pid}/{thread.tid} {thread.name!r}"
+        f"{thread.tid} {thread.name or '(no name)'}, process {trace.processes[thread.process].pid}"
         for thread in trace.threads
     )

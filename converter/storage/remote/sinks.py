@@ -20,7 +20,7 @@ from converter.storage.remote.files import file_system_of, find, translated_erro
 from converter.storage.sink import Sink
 from converter.storage.writing.block_writes import Reopened
 from converter.storage.writing.file_sinks import DirectorySink, TemporaryFileSink
-from converter.storage.writing.placing import EXISTS, output_error, remove, temporary_beside
+from converter.storage.writing.placing import already_exists, output_error, remove, temporary_beside
 
 _READ_ONLY = frozenset({"http", "https"})
 
@@ -136,7 +136,7 @@ def _check_free(url: str, *, force: bool, directory: bool) -> None:
             "is a directory" if there.is_folder else "is not a directory", path=there.name
         )
     if not force:
-        raise OutputError(EXISTS, path=there.name)
+        raise OutputError(already_exists(), path=there.name)
 
 
 def _send(source: str, url: str, *, force: bool) -> None:

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
+from converter.advice import advice
 from converter.errors import OutputError
 from converter.storage import interrupts
 from converter.storage.interrupts import uninterrupted
 from converter.storage.writing.durability import sync_data, sync_name
 
-#: Why an output is refused that exists already.
-EXISTS = "exists already (--force replaces it)"
 #: renameat2(2): both names continue to exist, each for the other's file.
 _RENAME_EXCHANGE = 2
 _AT_FDCWD = -100
@@ -23,6 +22,11 @@ _TRIES = 16
 _temporary: set[str] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_temporary.clear)  # the parent removes its own
+
+
+def already_exists() -> str:
+    """Return why an output is refused that exists already."""
+    return f"exists already ({advice('force=True', '--force')} replaces it)"
 
 
 def temporary_beside(target: str) -> str:
@@ -95,7 +99,7 @@ def _placed(temporary: str, target: str, *, force: bool) -> Iterator[None]:
 def place_folder(temporary: str, target: str, *, force: bool) -> None:
     """Give a complete folder its name as `place_files` does for files."""
     if not force and os.path.lexists(target):
-        raise FileExistsError(0, EXISTS)
+        raise FileExistsError(0, already_exists())
     sync_data(temporary)
     with uninterrupted():
         replaces = os.path.isdir(target)
@@ -165,10 +169,10 @@ def _link(temporary: str, target: str) -> None:
     try:
         os.link(temporary, target, follow_symlinks=False)
     except FileExistsError:
-        raise FileExistsError(0, EXISTS) from None
+        raise FileExistsError(0, already_exists()) from None
     except (OSError, NotImplementedError):  # a file system, or a system, without such hard links
         if os.path.lexists(target):
-            raise FileExistsError(0, EXISTS) from None
+            raise FileExistsError(0, already_exists()) from None
         os.rename(temporary, target)
 
 

@@ -123,7 +123,7 @@ def test_a_file_of_nothing_but_damage_is_given_up():
     with limited({"holes": 10}):
         trace = opened(start + (instant * 5 + bytes(8)) * 20)
         assert len(events(trace)) == 5 * 11
-    assert "--limit holes=20" in str(trace.warnings[-1])
+    assert "limits={'holes': 20}" in str(trace.warnings[-1])
 
 
 def test_an_empty_trace_is_no_damage():

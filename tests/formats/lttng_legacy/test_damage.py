@@ -366,5 +366,5 @@ def test_places_where_a_block_goes_on_are_counted(tmp_path):
     with limited({"holes": 4}):
         few = opened(tmp_path)
         assert 70 < len(events(few)) < 110
-        assert "--limit holes=8" in "".join(map(str, few.warnings))
+        assert "limits={'holes': 8}" in "".join(map(str, few.warnings))
     assert len(events(opened(tmp_path))) > 200

@@ -133,7 +133,7 @@ def test_a_file_of_nothing_but_damage_is_given_up():
     with limited({"holes": 10}):
         trace = opened((file.bytes() + b"\xff" * 11) * 20)
         assert sum(len(batch) for batch in trace.batches()) == 5 * 11
-    assert "--limit holes=20" in str(trace.warnings[-1])
+    assert "limits={'holes': 20}" in str(trace.warnings[-1])
 
 
 def test_a_compressed_packet_that_is_damaged_costs_only_itself():

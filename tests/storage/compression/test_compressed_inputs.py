@@ -141,7 +141,7 @@ def test_a_window_that_zstd_refuses_is_damage():
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     with open_source(compressor.compress(PLAIN) + compressor.flush()) as source:
         assert source.size == 0
-        assert "--limit zstd-window=256M" in str(source.warnings[0])
+        assert "limits={'zstd-window': '256M'}" in str(source.warnings[0])
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def parse_limit(name: str, value: int | str) -> int:
             raise ValueError(f"limit {name}: expected {expected}, found {value!r}")
         value = int(digits) << _UNITS[unit]
     if not 1 <= value <= found.most:
-        most = f"1 to {shown(name, found.most)}"
+        most = f"1 to {shown(name, found.most)}" if found.most < 1 << 62 else "at least 1"
         raise ValueError(f"limit {name}: expected {most}, found {shown(name, value)}")
     return value
 

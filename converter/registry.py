@@ -124,8 +124,11 @@ def format_named(text: str) -> tuple[Format, str]:
                 return format, implied or format.default_variant
             if variant and variant in format.variants:
                 return format, variant
-            known = ", ".join(f"{format.name}+{each}" for each in format.variants if each) or "none"
-            raise UnknownNameError(f"unknown variant {text!r}; of {format.name} there are {known}")
+            known = ", ".join(f"{format.name}+{each}" for each in format.variants if each)
+            there = f"there are {known}" if known else f"{format.name} has no variants"
+            raise UnknownNameError(f"unknown variant {text!r}; {there}")
+    if not name:
+        raise UnknownNameError("the name of a format is empty")
     known = ", ".join(format.name for format in formats())
     names = [name for format in formats() for name in (format.name, *_aliases(format))]
     raise UnknownNameError(f"unknown format {text!r}{_suggestion(name, names)}; there are {known}")
@@ -201,10 +204,11 @@ def _no_suffix(name: str) -> str:
     if suffix in _OTHERS:
         return f"no format has the suffix {suffix}: {_OTHERS[suffix].format(name=name)}"
     suffixes = [one for format in formats() if format.writable for one in format.suffixes]
+    first = [format.suffixes[0] for format in formats() if format.writable and format.suffixes]
     if not suffix:
         example = advice("format='fxt'", "-t fxt")
         return f"{name!r} has no suffix that says the format: {how}, {example} for instance"
     return (
         f"no format has the suffix {suffix!r}{_suggestion(suffix, suffixes)}: {how}, "
-        f"or the suffix does: {', '.join(suffixes)}"
+        f"or a suffix: {', '.join(first)}"
     )

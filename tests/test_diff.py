@@ -107,7 +107,7 @@ def test_events_out_of_order_are_put_in_order():
     ("change", "aspect", "text"),
     [
         ({"name": "second"}, "names", "thread only in the second"),
-        ({"bits": 64}, "types", "fields of e differ: x (i32, i64)"),
+        ({"bits": 64}, "types", "fields of instant differ: x (i32, i64)"),
         ({"ts": [10, 11]}, "clock-offset", ""),
     ],
 )

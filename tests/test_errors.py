@@ -42,7 +42,7 @@ LINE = "trace_cmd: offset 0x1a4: options.BUFFER.page_size: expected a power of t
         (FIELD | {"path": "a.dat"}, f"a.dat: {LINE}"),
         ({"message": "no such thing", "path": "a"}, "a: no such thing"),
         ({"expected": "magic"}, "expected magic"),
-        ({"found": b"\x00\x1b"}, r"found b'\x00\x1b'"),
+        ({"found": b"\x00\x1b"}, r"found '\x00\x1b'"),
         ({"found": 0}, "found 0"),
         ({"offset": 0, "message": "bad", "found": "x"}, "offset 0x0: bad: found x"),
         ({"offset": -16}, "offset -0x10"),

@@ -108,7 +108,7 @@ HINTS = {
     b"name: sched_waking\nID: 5\nformat:\n": "format file",
     b'101 1.0 L=SVC "svc" $SVC $PRI\n': "trcfmt",
     bytes(100): "zeros",
-    b"neither fish nor fowl": "it begins with b'neither fish nor'; -f names the format",
+    b"neither fish nor fowl": "it begins with 'neither fish nor'; the argument `format` names the format",
     ("[" + json.dumps(EVENT) + "]").encode("utf-16"): "UTF-16",
     ("[" + json.dumps(EVENT) + "]").encode("utf-16-be"): "UTF-16",
     b"\xfe\xff" + json.dumps({"traceEvents": [EVENT]}).encode("utf-16-be"): "UTF-16",
@@ -185,5 +185,5 @@ def test_a_directory_has_as_many_files_as_the_limit():
     data = archived(["a.x", "b.x", "metadata"])
     with limited({"listed-files": 3}):
         assert converter.detect(data).name == "ctf"
-    with limited({"listed-files": 2}), pytest.raises(UnknownFormatError, match="listed-files=4"):
+    with limited({"listed-files": 2}), pytest.raises(UnknownFormatError, match="'listed-files': 4"):
         converter.detect(data)

@@ -84,8 +84,10 @@ def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["help"] and not os.path.lexists("help"):
         # As other commands have it: help, help COMMAND.
         arguments = [*arguments[1:2], "--help"]
-        if arguments[0] == "help":
+        if arguments[0] in ("help", "--help", "-h"):
             arguments = ["--help"]
+        elif prepared_help(arguments) is None:
+            _check_help(arguments[0])
     text = prepared_help(arguments)
     if text is not None and sys.stdout is not None:
         return _help(text)
@@ -174,6 +176,17 @@ def _check_command(arguments: list[str], commands: Collection[str]) -> None:
         raise SystemExit(USAGE)
 
 
+def _check_help(name: str) -> None:
+    """Refuse help on what is no command."""
+    from converter.cli.commands.table import COMMANDS
+
+    if name not in COMMANDS:
+        from converter.cli.output import messages
+
+        messages.error(f"no command {name!r}; there are {', '.join(COMMANDS)}")
+        raise SystemExit(USAGE)
+
+
 def _help(text: str) -> int:
     try:
         sys.stdout.write(text)
@@ -188,7 +201,7 @@ def _help(text: str) -> int:
 def _usage(error: click.UsageError, command: str) -> int:
     from converter.cli.output import messages
 
-    said = " ".join(error.format_message().split())
+    said = " ".join(error.format_message().split()).replace("integer range", "integer")
     messages.error(f"{said} ({command} --help says more)", name=command)
     return USAGE
 
@@ -215,7 +228,7 @@ def _failed(error: TraceError) -> int:
     if isinstance(error, OutputError) and isinstance(error.__cause__, BrokenPipeError):
         return _broken_pipe()
     _print_traceback(error)
-    messages.error(str(error))
+    messages.error(f"{error}{_meant(error)}")
     if isinstance(error, SelectionError) and error.pointer:
         messages.lines(f"  {line}" for line in error.pointer.split("\n"))
     if _is_usage(error):
@@ -223,6 +236,22 @@ def _failed(error: TraceError) -> int:
     if isinstance(error, NothingLeftError):
         return NOTHING
     return LOSS if isinstance(error, StrictLossError) else FAILED
+
+
+def _meant(error: TraceError) -> str:
+    """Return a question that suggests a file with a similar name; empty if there is none, or the error is another."""
+    from converter.errors import MissingFileError
+
+    if not isinstance(error, MissingFileError) or error.path is None:
+        return ""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(error.path)
+    try:
+        close = get_close_matches(name, os.listdir(folder or "."), 1, 0.8)
+    except OSError:
+        return ""
+    return f" (did you mean {os.path.join(folder, close[0])}?)" if close else ""
 
 
 def _broken_pipe() -> int:

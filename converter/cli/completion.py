@@ -28,11 +28,15 @@ def answer(instruction: str) -> str | None:
         return script(shell)
     arguments, incomplete = _asking(shell, COMMANDS["convert"]).get_completion_args()
     command = COMMANDS["convert"]
-    names = [name for name in COMMANDS if name.startswith(incomplete)] if not arguments else []
+    names = [name for name in (*COMMANDS, "help") if name.startswith(incomplete)]
+    if arguments and arguments != ["help"]:
+        names = []
     if arguments and arguments[0] in COMMANDS:
         command = COMMANDS[arguments.pop(0)]
     asking = _asking(shell, command)
-    if incomplete and names:
+    if arguments == ["help"]:
+        found = [CompletionItem(word) for word in names]
+    elif incomplete and names:
         # Shells complete file names themselves only if they get no other completions.
         found = [
             CompletionItem(word) for word in (*names, *glob.glob(f"{glob.escape(incomplete)}*"))

@@ -135,6 +135,14 @@ class OutputError(TraceError):
     """
 
 
+class ArgumentError(TraceError, ValueError):
+    """An argument that cannot be used; the message says what to do."""
+
+
+class OutputNameError(OutputError, ArgumentError):
+    """The name of the output does not fit what is written."""
+
+
 class OpenFilesError(TraceError):
     """The system allows no more open files. This is not damage of a file, so no reader continues after it."""
 
@@ -194,10 +202,6 @@ class SelectionError(TraceError):
 
 class NothingLeftError(TraceError):
     """The input is damaged, and no event of it can be read."""
-
-
-class ArgumentError(TraceError, ValueError):
-    """An argument that cannot be used; the message says what to do."""
 
 
 class UnknownNameError(UnknownFormatError, ArgumentError):
@@ -326,7 +330,7 @@ def _shown_offset(offset: int) -> str:
 def _shown(value: object) -> str:
     """Return a value as printable text of one line: the contents of a file must not reach a terminal unescaped."""
     if isinstance(value, bytes | bytearray):
-        text = repr(bytes(value[:_MAX_PART]))
+        text = repr(bytes(value[:_MAX_PART])).removeprefix("b")
     elif isinstance(value, int) and value.bit_length() > 128:
         # Python refuses to print integers of many digits in decimal.
         text = f"an integer of {value.bit_length()} bits"

@@ -100,7 +100,8 @@ def hint(source: Source, head: bytes) -> str:
         if beginning.search(head):
             return text
     how = advice("the argument `format`", "-f")
-    return f"it begins with {head[:_MOST_BYTES]!r}; {how} names the format"
+    first = repr(head[:_MOST_BYTES]).removeprefix("b")
+    return f"it begins with {first}; {how} names the format"
 
 
 def _in_directory(names: list[str]) -> str:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from converter import registry
-from converter.advice import advice
 from converter.errors import (
     ArgumentError,
     NothingLeftError,
@@ -367,9 +366,8 @@ def _check_name(source: Source, named: Format) -> None:
     """Raise an error if an input that cannot be read in the named format is recognised as another."""
     detected = registry.detected(source)
     if detected is not None and detected is not named:
-        how = advice("the argument `format`", "-f")
         raise ArgumentError(
-            f"it is a trace in the format {detected.name}, not {named.name}: leave {how} out"
+            f"this is a trace in the format {detected.name}, not {named.name}: leave the format out"
         )
 
 

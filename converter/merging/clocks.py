@@ -279,7 +279,6 @@ def _start_together(
         placed[number] = Placement(known.how, known.words, shift, known.doubt)
 
 
-
 def _unrelated() -> str:
     return (
         "nothing relates its clock to the others', so that it starts with them; "

@@ -122,6 +122,8 @@ def parse_clause(text: str) -> Clause:
     Raises:
         SelectionError: it is not a clause; the message shows where.
     """
+    if not text.strip():
+        raise SelectionError("a condition is empty: write one such as 'duration > 5ms'")
     patterns: tuple[str, ...] = ()
     start = 0
     prefix = _PATTERNS.match(text)

@@ -27,9 +27,7 @@ _DATE: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:\d\d)?)?",
     re.ASCII,
 )
-_FORMS: Final = (
-    'write seconds as reports print them (827.28), "+1.5s" after the start, or "2024-05-01 12:00:00"'
-)
+_FORMS: Final = 'write seconds as reports print them (827.28), "+1.5s" after the start, or "2024-05-01 12:00:00"'
 
 
 @unique

@@ -48,7 +48,7 @@ class NamePatterns:
         for text in texts:
             bare = text.removeprefix("!").strip()
             if not bare:
-                raise SelectionError(f"{text!r} has no name: write NAME, SYSTEM:NAME or !NAME")
+                raise SelectionError(f"{text!r} names no event: write NAME, SYSTEM:NAME or !NAME")
             (self._unwanted if text.startswith("!") else self._wanted).append(pattern(bare))
 
     def match(self, category: str, name: str, kind: str) -> bool:

@@ -11,7 +11,7 @@ from converter.advice import advice
 from converter.errors import SelectionError
 from converter.selection.expressions import Clause, parse_clause
 from converter.selection.moments import Moment, Span, is_reversed, parse_moment, parse_span, written
-from converter.selection.patterns import check_ids
+from converter.selection.patterns import NamePatterns, check_ids
 
 #: The options of the command for members of a selection.
 _OPTIONS: Final = {"since": "--from", "until": "--to", "last": "--last"}
@@ -66,7 +66,7 @@ class Selection:
         if is_reversed(self.start, self.end):
             since, until = (advice(name, _OPTIONS[name]) for name in ("since", "until"))
             raise SelectionError(f"{since} ({self.since}) is after {until} ({self.until})")
-        _ = self.clauses
+        _ = self.clauses, NamePatterns(self.events)
 
     def __bool__(self) -> bool:
         """Return True if it excludes anything."""

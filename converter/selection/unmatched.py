@@ -54,6 +54,12 @@ def unmatched_events(
             yield f"no event is called {bare}{where}, though the trace declares it"
             continue
         known = [*names, *others]
+        if ":" in bare and bare.partition(":")[2].strip("*?") == "":
+            # A whole system.
+            system = bare.partition(":")[0]
+            words = (f"{one.category}:*" for one in known if one.category)
+            yield f"no event is called {bare}{where}{_nearest(f'{system}:*', words)}"
+            continue
         if ":" in bare:
             words = (f"{one.category}:{one.name}" for one in known)
         else:
@@ -113,5 +119,5 @@ def _nearest(word: str, words: Iterable[str]) -> str:
     from difflib import get_close_matches  # slow to import, and mistakes are rare
 
     known = [*dict.fromkeys(islice(words, _COMPARED))]
-    close = get_close_matches(word.strip("*"), known, 1, _CLOSE)
+    close = get_close_matches(word, known, 1, _CLOSE)
     return f"; the nearest is {close[0]}" if close else f" ({_LISTS})"

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from converter.errors import OutputError
+from converter.errors import OutputError, OutputNameError
 from converter.storage.compression.wrapping import Wrapping, unwrapped_name
 from converter.storage.descriptors import open_file
 from converter.storage.locations import STANDARD_OUTPUT, is_remote, local
@@ -70,8 +70,9 @@ def _wrapped(
     seekable: bool,
 ) -> Sink:
     if directory != wrapping.archive:
-        how = "a directory becomes one file as .tar, .tar.gz, .tar.zst"
-        raise OutputError(how if directory else "one file needs no archive", path=path)
+        how = "this format is a directory, which is packed as .tar, .tar.gz or .tar.zst"
+        one = "this format is one file, which needs no .tar: compress it as .gz or .zst"
+        raise OutputNameError(how if directory else one, path=path)
     # Imported only when needed: most outputs are not compressed.
     from converter.storage.compression.sinks import ArchiveSink, compressed_sink
 
@@ -100,8 +101,8 @@ def _open_plain(
         return open_remote_sink(text, force=force, directory=directory, avoid=avoid)
     if text == "-":
         if directory:
-            raise OutputError(
-                "a directory cannot be written to standard output: name it, or a file as NAME.tar.gz",
+            raise OutputNameError(
+                "a directory cannot be written to it: name one, or a file such as NAME.tar.gz",
                 path=STANDARD_OUTPUT,
             )
         return _open_stream(STANDARD_OUTPUT, _stdout(), seekable)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Self
 
 from converter.errors import (
-    MissingFileError,
     ClosedError,
+    MissingFileError,
     OpenFilesError,
     OutputError,
     TraceError,

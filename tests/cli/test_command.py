@@ -193,7 +193,7 @@ def test_usage_is_one_line_and_exit_code_2(capfd, arguments, said):
         (b"", "missing.whole: the file is empty"),
         (
             b"?",
-            "missing.whole: not recognised as any of whole, narrow_one; it begins with b'?'; -f names the format",
+            "missing.whole: not recognised as any of whole, narrow_one; it begins with '?'; -f names the format",
         ),
         (b"whole\nfail", "missing.whole: whole: offset 0x6: made to fail"),
     ],

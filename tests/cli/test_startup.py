@@ -13,6 +13,7 @@ RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
 HELP = {
     "converter",
+    "converter.advice",
     "converter.cli",
     "converter.cli.exit_codes",
     "converter.cli.prepared_help",
@@ -26,6 +27,7 @@ BASIC = HELP | {
     "converter.cli.commands",
     "converter.cli.commands.table",
     "converter.cli.options",
+    "converter.cli.options.completing",
     "converter.cli.options.shared",
     "converter.errors",
     "converter.limits",

@@ -211,7 +211,10 @@ def test_offsets(text, nanoseconds):
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"offsets": {"c": "1s"}}, "there is no input 'c': offsets and machines name inputs, here a, b"),
+        (
+            {"offsets": {"c": "1s"}},
+            "there is no input 'c': offsets and machines name inputs, here a, b",
+        ),
         ({"offsets": {"a": "soon"}}, "'soon' is no offset"),
         ({"align": "nothing"}, "no event 'nothing' to align by in a, b"),
         ({"machines": {"m": ["z"]}}, "there is no input 'z'"),

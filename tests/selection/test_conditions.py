@@ -163,7 +163,7 @@ def test_names_that_no_event_has_are_told():
     conditions = Conditions(TRACE, Selection(where=("prev_pidd == 1 || cpu == 5",)))
     for batch in TRACE.batches():
         conditions.mask(batch)
-    assert conditions.unknown_names() == ["prev_pidd"]
+    assert conditions.unmatched() == ["no event has a field prev_pidd; the nearest is prev_pid"]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_cpus():
     ("text", "message", "position"),
     [
         ("sched_switch: prev_pid == && x", "a value is expected", 26),
-        ("prev_pid = 5", "to compare is ==", 9),
+        ("prev_pid = 5", "use == to compare", 9),
         ("prev_pid == 5 next_pid == 6", "the end is expected", 14),
         ("(a == 1", "')' is expected", 7),
         ("a in 5", "'(' is expected", 5),
@@ -199,9 +199,9 @@ def test_cpus():
         ("a & 'x'", "a mask is an integer", 4),
         ("5 == 6", "a field is expected", 0),
         ("5", "a comparison is expected", 1),
-        ("", "a value is expected", 0),
-        ("a == 'open", "the text has no end", 5),
-        ("a | b", "or is", 2),
+        ("!", "a value is expected", 1),
+        ("a == 'open", "the text has no closing quote", 5),
+        ("a | b", "use || for or", 2),
         ("a == 5x", "this means nothing", 5),
         ("a & b", "a value is expected", 4),
         ("a == " + "9" * 50, "too many digits", 5),

@@ -4,6 +4,30 @@ import click
 
 from converter.cli.commands.table import COMMANDS
 
+_STATUS = {
+    "0": "Done.",
+    "1": "The input is bad, or cannot be converted; check: it is damaged; diff and roundtrip: there are differences.",
+    "2": "Wrong usage; nothing was read.",
+    "3": "Refused by --strict: something would be lost.",
+    "4": "The input is damaged, and no event of it can be read.",
+    "128+N": "Ended by signal N, such as 130 for Ctrl-C. No output is left.",
+}
+_ENVIRONMENT = {
+    "TMPDIR": "Folder of temporary files.",
+    "NO_COLOR": "Messages have no colours.",
+    "COLUMNS": "Width of help and tables.",
+    "TRACECONV_NO_SYNC": "If set: do not wait until outputs are on the disk, as --no-sync.",
+    "TRACECONV_TRACEBACK": "If set: errors show where in traceconv they were raised, for bug reports.",
+}
+_FILES = {
+    ".traceconv-*.tmp": "An output that is being written, next to its final name. It is removed when the command ends.",
+    ".traceconv-batch.jsonl": "The record of traceconv batch in its output folder.",
+}
+
+
+def _terms(terms: dict[str, str]) -> str:
+    return "\n".join(f".TP\n.B {_escaped(name)}\n{_escaped(text)}" for name, text in terms.items())
+
 
 def man_page() -> str:
     """Its text, in the macros of man(7)."""
@@ -18,8 +42,12 @@ def man_page() -> str:
         f".SH OPTIONS\n{_options(convert)}",
         ".SH COMMANDS",
         *(f".SS {name}\n{_described(one)}\n{_options(one)}" for name, one in commands.items()),
+        f".SH EXIT STATUS\n{_terms(_STATUS)}",
+        f".SH ENVIRONMENT\n{_terms(_ENVIRONMENT)}",
+        f".SH FILES\n{_terms(_FILES)}",
         f".SH EXAMPLES\n{_examples(convert.epilog or '')}",
         *(f".PP\n{_examples(one.epilog or '')}" for one in commands.values() if one.epilog),
+        ".SH SEE ALSO\n.BR trace\\-cmd (1),\n.BR babeltrace2 (1),\n.BR uftrace (1)",
     ]
     return "\n".join(parts) + "\n"
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from converter import registry
-from converter.cli.actions.batch_record import BatchRecord
 from converter.advice import for_the_command
+from converter.cli.actions.batch_record import BatchRecord
 from converter.cli.exit_codes import FAILED, LOSS, NOTHING
 from converter.cli.options.paths import output_stem, suffix_of
 from converter.cli.output import messages
@@ -294,10 +294,10 @@ def _work(connection: Connection, threads: int) -> None:
 def _outcome(job: Job) -> Outcome:
     # The job may be done by another process.
     with for_the_command():
-        return _converted(job)
+        return _tried(job)
 
 
-def _converted(job: Job) -> Outcome:
+def _tried(job: Job) -> Outcome:
     from converter.cli.actions.converting import Options, checked_formats, converted
 
     wanted = job.wanted

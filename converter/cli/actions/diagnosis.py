@@ -108,7 +108,7 @@ class Diagnosis:
     def lines(self) -> list[str]:
         """Return a table of what is missing, and the remarks."""
         gaps = [*self.damage, *self.discarded]
-        rows = [("BEHIND", "WHERE", "WHAT IS MISSING")]
+        rows = [("AFTER", "WHERE", "WHAT IS MISSING")]
         rows += [
             (self._time(gap.ts), printable(gap.location), printable(gap.message))
             for gap in gaps[:_LISTED]

@@ -61,7 +61,12 @@ def run(
         trace, say = part_of(whole, selection)
         progress.watch(trace)
         out = io.BytesIO()
-        plots.save(_figure(trace, ", ".join(titles), show, field), out, format)
+        try:
+            plots.save(_figure(trace, ", ".join(titles), show, field), out, format)
+        except UnsupportedError:
+            # The selection may name nothing.
+            say(name)
+            raise
         sink.write(out.getvalue())
     if not quiet:
         print_warnings(trace, name)

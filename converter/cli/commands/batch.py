@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from converter.cli.options import completing
 from converter.cli.options.shared import (
     FOLDER,
     NAME,
@@ -40,20 +41,21 @@ Examples:
     metavar="DIR",
     required=True,
     type=FOLDER,
-    help="Where to write.",
+    help="Folder to write to.",
 )
-@target_format("Its format.", required=True)
+@target_format("Format of the outputs.", required=True)
 @click.option(
     "-j",
     "--jobs",
     metavar="N",
     type=click.IntRange(min=1),
-    help="How many at a time; by default as many as there are CPUs.",
+    help="Conversions at a time; by default one for each CPU.",
 )
 @click.option(
     "--scheduler",
     metavar="local[:N]|ADDRESS",
-    help="Have workers of Dask do it: N processes here, or those of a running scheduler.",
+    shell_complete=completing.offered(lambda: ("local", "local:")),
+    help="Let Dask workers convert: N local ones, or those of a running scheduler.",
 )
 @click.option(
     "--compress",
@@ -63,11 +65,11 @@ Examples:
 @source_format
 @reader_options
 @strict
-@click.option("--lossless", is_flag=True, help="Let what does not fit travel in the outputs.")
+@click.option("--lossless", is_flag=True, help="Also embed the inputs in the outputs.")
 @split
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace outputs older than their IN.")
 @no_sync
-@click.option("-q", "--quiet", is_flag=True, help="Print the table alone.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the table.")
 def batch(
     patterns: tuple[str, ...],
     folder: str,
@@ -86,10 +88,10 @@ def batch(
     """Convert many traces to one format, several at a time.
 
     IN is a trace or a pattern like 'in/**/*.dat'. Outputs are named like their inputs, in the same
-    folders below DIR. Those that are newer than their inputs are there already, and skipped, so
-    that what was interrupted goes on where it was. One that fails does not stop the others: the
-    table at the end says so, and the exit code. With --split the parts of an input are in a folder
-    of its own, which appears when all of them are written.
+    folders below DIR. Outputs that are newer than their inputs are skipped, so an interrupted batch
+    continues where it stopped. A failure does not stop the others; the table at the end and the
+    exit code report it. With --split the parts of an input are in their own folder, which appears
+    when all of them are written.
     """
     from converter.cli.actions.batching import Wanted, run
 

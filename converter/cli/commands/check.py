@@ -18,7 +18,7 @@ Examples:
 @source_format
 @reader_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit code says.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; only set the exit code.")
 def check(
     source: str,
     source_format: str | None,
@@ -26,11 +26,11 @@ def check(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Say what is wrong with the trace IN, where, and what can be saved.
+    """Report what is wrong with the trace IN, where, and what can be saved.
 
     The exit code is 1 if it is damaged, and 4 if no event of it can be read.
 
-    Events that the recorder itself lost are told, too; a trace that says so is not damaged.
+    Events that the recorder itself lost are reported too; they are no damage.
     """
     if as_json and quiet:
         raise click.UsageError("--json and -q exclude each other")

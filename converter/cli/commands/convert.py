@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from converter.cli.options import completing
 from converter.cli.options.merging import Relations, relating
 from converter.cli.options.selecting import EXAMPLES, selects
-from converter.cli.options.shared import SETTINGS as _SETTINGS
 from converter.cli.options.shared import NAME, Strict, WithStrictness
+from converter.cli.options.shared import SETTINGS as _SETTINGS
 from converter.cli.options.shared import no_sync as _no_sync
 from converter.cli.options.shared import reader_options as _reader_options
 from converter.cli.options.shared import source_format as _source_format
@@ -37,9 +38,9 @@ Examples:
 {EXAMPLES}
 \b
 Exit codes:
-  0 done     1 the input is bad, or cannot be represented
-  2 usage    3 something would be lost, and --strict
-             4 the input is damaged, and nothing can be read of it
+  0 done     1 the input is bad, or cannot be converted
+  2 usage    3 refused by --strict: something would be lost
+             4 the input is damaged, and nothing can be read
 """
 
 
@@ -59,7 +60,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     "target",
     metavar="OUT",
     type=NAME,
-    help="What to write; in DIR/ it is named like IN.",
+    help="Output; in DIR/ it is named like IN.",
 )
 @_source_format
 @_reader_options
@@ -68,17 +69,21 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 @click.option(
     "--lossless",
     is_flag=True,
-    help="Let what does not fit travel in OUT: reading OUT gives all of IN.",
+    help="Also embed IN in OUT: converting OUT back gives IN.",
 )
 @click.option(
-    "--losses", metavar="FILE", type=NAME, help="Write what did not fit to FILE, as JSON; - prints it."
+    "--losses",
+    metavar="FILE",
+    type=NAME,
+    help="Write the losses to FILE as JSON; - prints them.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be lost, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Report what would be lost, and write nothing.")
 @_split
 @click.option(
     "--scheduler",
     metavar="local[:N]|ADDRESS",
-    help="Have workers of Dask write OUT, or the parts of --split: N processes here, or those of a scheduler.",
+    shell_complete=completing.offered(lambda: ("local", "local:")),
+    help="Let Dask workers write OUT, or the parts of --split: N local ones, or those of a scheduler.",
 )
 @selects
 @relating
@@ -87,14 +92,22 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
     "--jobs",
     metavar="N",
     type=click.IntRange(min=1),
-    help="Threads for each step that can have several; by default as many as there are CPUs.",
+    help="Threads for each step that can use several; by default one for each CPU.",
 )
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @_no_sync
 @click.option("-n", "--no-clobber", is_flag=True, help="Leave OUT alone if it exists, and succeed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="List every loss, and what was done.")
-@click.option("-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version)
+@click.option("-v", "--verbose", is_flag=True, help="List every loss, with sizes and times.")
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_version,
+    help="Print the version.",
+)
 def convert(
     paths: tuple[str, ...],
     target: str | None,
@@ -118,10 +131,9 @@ def convert(
     """Convert the trace IN to another format.
 
     IN is a file, a directory, or - for standard input, and may be compressed or an archive.
-    Several, or a folder of several, become one trace on one clock, and standard error says what
-    relates them. OUT is a file, a directory, or - for standard output; a suffix like .gz or
-    .tar.zst compresses it. It appears whole or not at all. What does not fit in its format is
-    summed up on standard error.
+    Several, or a folder of several, become one trace on one clock. OUT is a file, a directory, or -
+    for standard output; a suffix like .gz or .tar.zst compresses it. It appears whole or not at
+    all. What its format cannot hold is reported on standard error.
     """
     if quiet and verbose:
         raise click.UsageError("-q and -v exclude each other")
@@ -132,13 +144,11 @@ def convert(
     inputs, target = inputs_and_output(paths, target, needed=not dry_run or target_format is None)
     if target == "-" and losses == "-" and not dry_run:
         raise click.UsageError("OUT and --losses cannot both be standard output")
-    if split is not None and (target in ("-", None) or no_clobber or losses == "-"):
-        raise click.UsageError("--split: parts have names after OUT; no -n, and no --losses -")
-    several = len(inputs) > 1 or any(relations.values())
-    if scheduler is not None and (several or dry_run or (lossless and split is None)):
-        raise click.UsageError("--scheduler: of one IN, no --dry-run, --lossless with --split only")
-    if scheduler is not None and not isinstance(split, tuple | None):
-        raise click.UsageError("--scheduler: workers write parts of --split by a length of time")
+    if split is not None:
+        _check_split(target, no_clobber=no_clobber, losses=losses)
+    if scheduler is not None:
+        several = len(inputs) > 1 or any(relations.values())
+        _check_scheduler(several, split, dry_run=dry_run, lossless=lossless)
     if target == "-" and target_format is None:
         raise click.UsageError("standard output has no suffix: -t names the format")
     from converter.cli.actions.converting import Options, run
@@ -166,3 +176,25 @@ def convert(
             scheduler=scheduler,
         )
     )
+
+
+def _check_split(target: str | None, *, no_clobber: bool, losses: str | None) -> None:
+    if target in ("-", None):
+        raise click.UsageError("--split writes several files, named after OUT: name one")
+    if no_clobber:
+        raise click.UsageError("--split and --no-clobber exclude each other")
+    if losses == "-":
+        raise click.UsageError("--split: --losses writes to a file, not to standard output")
+
+
+def _check_scheduler(
+    several: bool, split: TimeLength | int | Division | None, *, dry_run: bool, lossless: bool
+) -> None:
+    if several:
+        raise click.UsageError("--scheduler: workers convert one IN, not several")
+    if dry_run:
+        raise click.UsageError("--scheduler and --dry-run exclude each other")
+    if lossless and split is None:
+        raise click.UsageError("--scheduler: workers write --lossless outputs with --split only")
+    if not isinstance(split, tuple | None):
+        raise click.UsageError("--scheduler: workers write parts of a length of time (--split 10s)")

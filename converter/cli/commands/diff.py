@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.options import comparing
+from converter.cli.options import comparing, completing
 from converter.cli.options.selecting import EXAMPLES, selects
 from converter.cli.options.shared import NAME, SETTINGS, limits
 
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
 
+_FORMATS = completing.offered(completing.formats)
 _EPILOG = f"""\b
 Examples:
   traceconv diff trace.dat trace.pftrace --ignore native,environment
@@ -25,8 +26,18 @@ Examples:
 @click.command(context_settings=SETTINGS, epilog=_EPILOG)
 @click.argument("first", metavar="A", type=NAME)
 @click.argument("second", metavar="B", type=NAME)
-@click.option("--format-a", metavar="FORMAT", help="Format of A, where not recognised.")
-@click.option("--format-b", metavar="FORMAT", help="Format of B, where not recognised.")
+@click.option(
+    "--format-a",
+    metavar="FORMAT",
+    shell_complete=_FORMATS,
+    help="Format of A, if it is not recognised.",
+)
+@click.option(
+    "--format-b",
+    metavar="FORMAT",
+    shell_complete=_FORMATS,
+    help="Format of B, if it is not recognised.",
+)
 @limits
 @comparing.ignore
 @comparing.as_json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from converter.cli.options import completing
 from converter.cli.options.shared import NAME, SETTINGS, no_sync
 
 _FIXTURES_EPILOG = """\b
@@ -30,12 +31,14 @@ def _as_names(
 @click.option(
     "--formats",
     metavar="FORMAT[,FORMAT]",
+    shell_complete=completing.offered(completing.formats, listed=True),
     callback=_as_names,
     help="NAME for all variants of a format, or NAME+VARIANT; all formats by default.",
 )
 @click.option(
     "--kinds",
     metavar="KIND[,KIND]",
+    shell_complete=completing.offered(completing.kinds, listed=True),
     default="all",
     show_default=True,
     callback=_as_names,
@@ -47,7 +50,7 @@ def _as_names(
     type=click.IntRange(min=1, max=1_000_000),
     default=128,
     show_default=True,
-    help="How many events the trace has, at most a million.",
+    help="Number of events in the trace.",
 )
 @click.option(
     "--seed",
@@ -55,10 +58,10 @@ def _as_names(
     type=int,
     default=0,
     show_default=True,
-    help="Decides values and times.",
+    help="Seed for values and times.",
 )
-@click.option("--corrupt", is_flag=True, help="Write copies with one defect each, too.")
-@click.option("--force", is_flag=True, help="Replace OUTDIR, with all that is in it.")
+@click.option("--corrupt", is_flag=True, help="Also write copies with one defect each.")
+@click.option("--force", is_flag=True, help="Replace OUTDIR with everything in it.")
 @no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def fixtures(
@@ -73,9 +76,9 @@ def fixtures(
 ) -> None:
     """Write small, valid trace files of every format and variant to the directory OUTDIR.
 
-    All hold the same synthetic trace. Beside each is what reading it gives, in canonical form, and
-    what of the trace did not fit; manifest.json lists them with checksums. The same arguments give
-    the same bytes, on every machine.
+    All hold the same synthetic trace. Next to each is the result of reading it, in canonical form,
+    and the losses; manifest.json lists them with checksums. The same arguments give the same bytes
+    on every machine.
     """
     from converter.cli.actions.generating import run
 

@@ -27,12 +27,14 @@ Examples:
 @reader_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
-    "--events", metavar="N", type=click.IntRange(min=0), help="Print the first N events, too."
+    "--events", metavar="N", type=click.IntRange(min=0), help="Also print the first N events."
 )
 @click.option(
-    "--stats", is_flag=True, help="Print rates, CPU time, slices by time, gaps, lost events, too."
+    "--stats",
+    is_flag=True,
+    help="Also print rates, CPU time, slices by time, gaps and lost events.",
 )
-@click.option("--timeline", is_flag=True, help="Draw how busy CPUs and threads are, too.")
+@click.option("--timeline", is_flag=True, help="Also draw how busy CPUs and threads are.")
 @selects
 def info(
     source: str,
@@ -44,7 +46,7 @@ def info(
     timeline: bool,
     selection: Selection | None,
 ) -> None:
-    """Say what the trace IN contains: clock, CPUs, processes, threads, events."""
+    """Show what the trace IN contains: clock, CPUs, processes, threads, events."""
     from converter.cli.actions.inspecting import run
 
     run(

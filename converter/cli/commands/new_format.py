@@ -21,14 +21,14 @@ Examples:
     "directory",
     metavar="OUTDIR",
     type=NAME,
-    help="Where; traceconv-NAME by default.",
+    help="Folder to write to; traceconv-NAME by default.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def new_format(name: str, directory: str | None, quiet: bool) -> None:
-    """Make a package for the format NAME, which traceconv finds where it is installed.
+    """Make a Python package for the format NAME, which traceconv finds once it is installed.
 
-    It has a whole small format, to be changed into yours, and the tests that every format has to
-    pass.
+    It contains a complete small format, to be changed into yours, and the tests that every format
+    has to pass.
     """
     from converter.cli.new_format import generate
     from converter.cli.output import messages

@@ -37,21 +37,23 @@ def _as_viewer(_context: click.Context, _parameter: click.Parameter, given: str)
 @inputs_argument
 @source_format
 @reader_options
-@click.option("--no-browser", is_flag=True, help="Print the address to open, and start no browser.")
+@click.option(
+    "--no-browser", is_flag=True, help="Print the address to open instead of starting a browser."
+)
 @click.option(
     "--ui",
     metavar="ADDRESS",
     default=perfetto_ui.ADDRESS,
     show_default=True,
     callback=_as_viewer,
-    help="Where Perfetto's UI is.",
+    help="Address of the UI.",
 )
 @click.option(
     "--port",
     metavar="N",
     type=click.IntRange(0, 65535),
-    help=f"Of 127.0.0.1, where the UI gets the trace; {perfetto_ui.PORT}, which is all that {perfetto_ui.ADDRESS} may "
-    "ask. 0 is any that is free.",
+    help=f"Port of 127.0.0.1 that the UI loads the trace from; {perfetto_ui.PORT} by default, the only one that "
+    f"{perfetto_ui.ADDRESS} may use. 0 is any free port.",
 )
 @click.option(
     "--timeout",
@@ -59,7 +61,7 @@ def _as_viewer(_context: click.Context, _parameter: click.Parameter, given: str)
     type=click.IntRange(min=1),
     default=600,
     show_default=True,
-    help="How long to wait for the UI to get the trace.",
+    help="Time to wait for the UI to load the trace.",
 )
 @selects
 @relating
@@ -78,9 +80,9 @@ def open_in_browser(
 ) -> None:
     """Show the trace IN in ui.perfetto.dev, in a browser.
 
-    IN is converted to a temporary file in Perfetto's format, unless it is one, and the UI gets it
-    from this machine: nothing is uploaded. The command ends when the UI has it. Several IN become
-    one trace, as with convert.
+    IN is converted to a temporary file in Perfetto's format, unless it is one, and the UI loads it
+    from this machine: nothing is uploaded. The command ends when the UI has loaded it. Several IN
+    become one trace, as with convert.
     """
     from converter.cli.actions.opening import run
 

@@ -53,21 +53,21 @@ def _as_field(
     metavar="FILE",
     required=True,
     type=NAME,
-    help="The figure: .svg, .png or .pdf. - prints SVG.",
+    help="Output: .svg, .png or .pdf; - prints SVG.",
 )
 @click.option(
     "--show",
     type=click.Choice(["timeline", "cpu", "wakeups"]),
     default="timeline",
     show_default=True,
-    help="How busy CPUs and the busiest threads are when; how busy all CPUs are together; how long threads wait for a "
-    "CPU.",
+    help="timeline: how busy CPUs and threads are over time; cpu: all CPUs together; wakeups: how long threads "
+    "wait for a CPU.",
 )
 @click.option(
     "--field",
     metavar="EVENT.FIELD",
     callback=_as_field,
-    help="Show how the values of a field are distributed instead.",
+    help="Show the distribution of a field's values instead.",
 )
 @selects
 @relating

@@ -30,11 +30,11 @@ Examples:
     metavar="OUT",
     required=True,
     type=NAME,
-    help="What to write.",
+    help="Output.",
 )
 @source_format
 @reader_options
-@target_format("Format of OUT; by default by suffix.")
+@target_format("Format of OUT; by default that of its suffix.")
 @click.option("-y", "--force", "--yes", is_flag=True, help="Replace OUT if it exists.")
 @no_sync
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")

@@ -33,7 +33,9 @@ Examples:
 @input_argument
 @source_format
 @reader_options
-@click.option("-o", "--output", "target", metavar="FILE", type=NAME, default="-", help="Write to FILE.")
+@click.option(
+    "-o", "--output", "target", metavar="FILE", type=NAME, default="-", help="Write to FILE."
+)
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @no_sync
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each event.")
@@ -53,8 +55,8 @@ def report(
 ) -> None:
     """Print the events of the trace IN as text, a line each.
 
-    The text of an event is that of the trace's own tools, where it has one. The report of a
-    trace.dat file is that of trace-cmd, the report of an AIX trace is like that of trcrpt.
+    Events are printed as the trace's own tools print them: a trace.dat as trace-cmd report does, a
+    uftrace recording as uftrace replay, an AIX trace as trcrpt.
     """
     from converter.cli.actions.reporting import run
     from converter.cli.options.paths import check_output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from converter.cli.options import comparing
+from converter.cli.options import comparing, completing
 from converter.cli.options.shared import SETTINGS, input_argument, reader_options, source_format
 
 _EPILOG = """\b
@@ -17,9 +17,13 @@ Examples:
 @click.command(context_settings=SETTINGS, epilog=_EPILOG)
 @input_argument
 @click.option(
-    "--via", metavar="FORMAT[,FORMAT]", required=True, help="The formats to go through, in order."
+    "--via",
+    metavar="FORMAT[,FORMAT]",
+    required=True,
+    shell_complete=completing.offered(completing.formats, listed=True),
+    help="The formats to go through, in order.",
 )
-@click.option("--lossless", is_flag=True, help="Let what does not fit travel along.")
+@click.option("--lossless", is_flag=True, help="Also embed the trace in each file.")
 @source_format
 @reader_options
 @comparing.ignore

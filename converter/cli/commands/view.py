@@ -41,7 +41,7 @@ Examples:
     "target",
     metavar="FILE",
     type=NAME,
-    help="The page; without this it is named like IN, and opened in a browser. - prints it.",
+    help="Output. By default the page is named like IN and opened in a browser; - prints it.",
 )
 @click.option(
     "--max-size",
@@ -50,9 +50,9 @@ Examples:
     type=click.IntRange(min=1),
     default=50,
     show_default=True,
-    help="How large the page may be: what is short is drawn together where it has to be.",
+    help="Maximum size of the page; short slices are merged when needed.",
 )
-@click.option("--no-browser", is_flag=True, help="Start no browser.")
+@click.option("--no-browser", is_flag=True, help="Do not start a browser.")
 @selects
 @relating
 @click.option("-y", "--force", is_flag=True, help="Replace the page if it exists.")
@@ -70,10 +70,10 @@ def view(
     selection: Selection | None,
     **relations: Unpack[Relations],
 ) -> None:
-    """Write a page that shows the trace IN, and works anywhere: in any browser, without a network.
+    """Write a page that shows the trace IN in any browser, without a network.
 
-    It has a timeline of CPUs, threads and tracks that can be zoomed to the nanosecond and searched,
-    and says of each event all that the trace says. Several IN become one trace, as with convert.
+    It has a timeline of CPUs, threads and tracks that can be searched and zoomed to the nanosecond,
+    with all fields of each event. Several IN become one trace, as with convert.
     """
     from converter.cli.actions.paging import run
     from converter.cli.options.paths import PAGES, check_output

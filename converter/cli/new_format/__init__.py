@@ -34,8 +34,9 @@ def generate(name: str, directory: str | os.PathLike[str] | None = None) -> Path
         OutputError: it exists, or cannot be written.
     """
     if not _NAME.fullmatch(name):
-        found = f"expected small letters, digits and _, found {name!r}"
-        raise UnsupportedError(f"no name for a format: {found}")
+        raise UnsupportedError(
+            f"{name!r} cannot name a format: use lower-case letters, digits and _"
+        )
     if any(format.name == name for format in FORMATS):
         raise UnsupportedError(f"there is a format called {name}")
     package = f"traceconv_{name}"

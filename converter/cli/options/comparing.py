@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from converter.cli.options import completing
+
 _ASPECTS = ("clock-offset", "native", "names", "environment", "types", "places")
 
 
@@ -21,7 +23,8 @@ ignore = click.option(
     "--ignore",
     metavar="ASPECT[,ASPECT]",
     callback=_as_aspects,
-    help=f"What is not compared: {', '.join(_ASPECTS)}.",
+    shell_complete=completing.offered(lambda: _ASPECTS, listed=True),
+    help=f"Do not compare these: {', '.join(_ASPECTS)}.",
 )
-quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit code says.")
+quiet = click.option("-q", "--quiet", is_flag=True, help="Print nothing; only set the exit code.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

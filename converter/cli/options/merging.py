@@ -58,12 +58,12 @@ def relating(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME=IN[,IN]",
             multiple=True,
             callback=_as_machines,
-            help="Of several IN, those of one machine; by default the environment says it.",
+            help="With several IN: those that are of one machine, if the traces do not say it.",
         ),
         click.option(
             "--align",
             metavar="EVENT",
-            help="Of several IN, put the first EVENT of each (name, system:name or text) at one time.",
+            help="With several IN: put the first EVENT of each (name, system:name or text) at one time.",
         ),
         click.option(
             "--offset",
@@ -71,7 +71,7 @@ def relating(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="IN=TIME",
             multiple=True,
             callback=_as_offsets,
-            help="Of several IN (names or numbers), how much later one is: +1.5s, -20ms.",
+            help="With several IN: move one (name or number) by +1.5s, -20ms.",
         ),
     ):
         command = option(command)

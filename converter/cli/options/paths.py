@@ -33,7 +33,9 @@ FIGURES: Final = (".svg", ".png", ".pdf")
 _COMMANDS: Final = {"view": PAGES, "plot": FIGURES}
 
 
-def check_output(command: str, target: str, allowed: Sequence[str], *, others: bool = False) -> None:
+def check_output(
+    command: str, target: str, allowed: Sequence[str], *, others: bool = False
+) -> None:
     """Refuse an output whose suffix promises something else than a command writes.
 
     Args:

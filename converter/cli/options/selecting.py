@@ -22,7 +22,7 @@ A part of a trace:
   --from +1.5s --to +1600ms            from the start of the trace
   --from "2024-05-01 12:00:00.25"      where the clock knows the time of day
   --cpu 0,2-3 --event "sched:*,!sched:sched_stat_*"
-  --comm "make*" --children            and what these have forked
+  --comm "make*" --children            also the processes that these fork
   --where 'sched_switch: prev_pid == 0 && next_comm ~ "x*"'
   --where "duration > 5ms" --where "ret in (-4, -11) || flags & 0x40"
 """
@@ -38,9 +38,11 @@ def _as_cpus(
             first = int(low)
             last = int(high) if dash else first
         except ValueError:
-            raise click.BadParameter(f"{part!r} is no number of a CPU, and no range") from None
+            raise click.BadParameter(
+                f"{part!r} is not a CPU: write numbers and ranges, such as 0,2-3"
+            ) from None
         if not 0 <= first <= last < _MOST_CPUS:
-            raise click.BadParameter(f"{part!r} is no range of CPUs")
+            raise click.BadParameter(f"{part!r} is not a range of CPUs, such as 2-3")
         numbers.update(range(first, last + 1))
     return frozenset(numbers)
 
@@ -63,30 +65,42 @@ def _listed(name: str, metavar: str, meaning: str) -> Callable[[_Command], _Comm
 
 
 _OPTIONS = [
-    click.option("--from", "--since", "since", metavar="TIME", help="Leave out what is before."),
-    click.option("--to", "--until", "until", metavar="TIME", help="Leave out what is behind."),
-    click.option("--last", metavar="LENGTH", help="Only so much before the end, as 5s or 20ms."),
+    click.option(
+        "--from", "--since", "since", metavar="TIME", help="Leave out what is before this time."
+    ),
+    click.option(
+        "--to", "--until", "until", metavar="TIME", help="Leave out what is after this time."
+    ),
+    click.option("--last", metavar="LENGTH", help="Only the end of the trace, such as 5s or 20ms."),
     click.option(
         "--cpu",
         "wanted_cpus",
         metavar="CPUS",
         multiple=True,
         callback=_as_cpus,
-        help="Only events on these CPUs, as 0,2-3.",
+        help="Only events on these CPUs, such as 0,2-3.",
     ),
-    _listed("pid", "PIDS", "Only events of processes of these ids; * stands for any characters."),
-    _listed("tid", "TIDS", "Only events of threads of these ids."),
-    _listed("comm", "NAMES", "Only events of threads, or processes, of these names."),
+    _listed("pid", "PIDS", "Only events of these processes; * matches any characters."),
+    _listed("tid", "TIDS", "Only events of these threads."),
+    _listed("comm", "NAMES", "Only events of threads or processes with these names."),
     click.option(
-        "--read-all", is_flag=True, help="Read all before --from, for what is open since long."
+        "--read-all",
+        is_flag=True,
+        help="Also read everything before --from, to find slices that opened long before.",
     ),
-    click.option("--children", is_flag=True, help="And of processes that these have forked."),
-    _listed("event", "NAMES", "Only events of these names: NAME or SYSTEM:NAME, !NAME for none."),
+    click.option(
+        "--children", is_flag=True, help="Also events of processes that these have forked."
+    ),
+    _listed(
+        "event",
+        "NAMES",
+        "Only events with these names: NAME or SYSTEM:NAME; !NAME leaves events out.",
+    ),
     click.option(
         "--where",
         metavar="CONDITION",
         multiple=True,
-        help="Only events of which this, or another --where, is true.",
+        help="Only events for which this, or another --where, is true.",
     ),
 ]
 #: The parameter names of the options, and the names of the same fields of a selection.
@@ -140,11 +154,11 @@ def _is_format(text: str | None) -> bool:
 
 def _selection(given: dict[str, Any]) -> Selection | None:
     if given["read_all"] and not (given["since"] or given["last"]):
-        raise click.UsageError("--read-all: before what is said by --from or --last")
+        raise click.UsageError("--read-all needs --from or --last: it reads what is before")
     if not any(given.values()):
         return None
     if given["children"] and not (given["pids"] or given["tids"] or given["comms"]):
-        raise click.UsageError("--children: of whom is said by --pid, --tid or --comm")
+        raise click.UsageError("--children needs --pid, --tid or --comm, which say whose")
     from converter.selection.selection import Selection
 
     return Selection(**given)

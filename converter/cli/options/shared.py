@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from converter.cli.options import completing
+
 if TYPE_CHECKING:
     from converter.selection.parts import Division, TimeLength
 
@@ -17,19 +19,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 Strict = Literal["shown", "kept", "all"]
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
-
-
-def complete_format(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> list[str]:
-    """Return the names of formats that complete a word in the shell."""
-    from converter import registry
-
-    names = [one.name for one in registry.FORMATS]
-    names += [f"{one.name}+{of}" for one in registry.FORMATS for of in one.variants if of]
-    return [name for name in names if name.startswith(incomplete)]
-
-
 
 
 class _Name(click.Path):
@@ -54,8 +43,8 @@ source_format = click.option(
     "--from-format",
     "source_format",
     metavar="FORMAT",
-    shell_complete=complete_format,
-    help="Format of IN, where not recognised.",
+    shell_complete=completing.offered(completing.formats),
+    help="Format of IN, if it is not recognised.",
 )
 
 
@@ -66,7 +55,7 @@ def target_format(meaning: str, *, required: bool = False) -> Callable[[_Command
         "--to-format",
         "target_format",
         metavar="FORMAT",
-        shell_complete=complete_format,
+        shell_complete=completing.offered(completing.formats),
         required=required,
         help=meaning,
     )
@@ -89,8 +78,9 @@ def _as_division(
 split = click.option(
     "--split",
     metavar="LENGTH|SIZE|cpu|process",
+    shell_complete=completing.offered(lambda: ("cpu", "process")),
     callback=_as_division,
-    help="Write parts, of 10s or 1GB each, or one for each CPU or process: OUT-0001, OUT-cpu0.",
+    help="Write parts of 10s or 1GB each, or one for each CPU or process: OUT-0001, OUT-cpu0.",
 )
 
 
@@ -128,7 +118,8 @@ limits = click.option(
     expose_value=False,
     is_eager=True,
     callback=_as_limits,
-    help='How much an input may ask for: holes=5000, ctf.metadata=64M; "help" lists all.',
+    shell_complete=completing.offered(completing.limits),
+    help='Safety limit, such as unpacked=1G for decompression; "help" lists all.',
 )
 
 
@@ -156,7 +147,8 @@ _reader_option = click.option(
     metavar="NAME=VALUE",
     multiple=True,
     callback=_as_mapping,
-    help="What the reader of IN is told besides; may be repeated.",
+    shell_complete=completing.reader_options,
+    help="Option for the input format, such as trcfmt=FILE; may be repeated.",
 )
 
 
@@ -179,6 +171,6 @@ strict = click.option(
     "--strict",
     type=click.Choice(["shown", "kept", "all"]),
     metavar="[=shown|kept|all]",
-    help="Refuse to lose what viewers show, what other readers find, or anything, and to read "
+    help="Fail if viewers would miss something, if other programs would, or if anything is lost, and on "
     "damaged input.",
 )

@@ -49,4 +49,4 @@ def _nothing_kept(trace: Trace, counts: SelectionCounts, selection: Selection) -
         assert counts.last is not None, "there is a first"
         first, last = (f"{float(tick / rate):.6f}" for tick in (counts.first, counts.last))
         return [f"no event is in this time: the trace is from {first} to {last} s"]
-    return ["no event matches all of the selection's options"]
+    return ["no event matches the selection"]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from converter.jobs.comparing.differences import TraceDifference
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.forms import class_form, type_form
 from converter.ir.kinds import Role
+from converter.jobs.comparing.differences import TraceDifference
 
 #: The most fields of a class that a line names.
 _MOST_FIELDS = 8

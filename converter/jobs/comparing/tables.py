@@ -29,19 +29,19 @@ def compare_tables(
         other = sidecar_form(portable_sidecar(second))
         for name in sorted(one.keys() | other.keys()):
             if one.get(name) != other.get(name):
-                result.tables.append(f"what only {name} files have differs (headers, options, unknown records)")
+                result.tables.append(
+                    f"what only {name} files have differs (headers, options, unknown records)"
+                )
 
 
 def _compare_clocks(first: Trace, second: Trace, result: TraceDifference) -> None:
     one, other = first.clock, second.clock
     _compare_values("the clock is called", one.name, other.name, result)
-    rates = [_rate(clock) for clock in (one, other)]
-    _compare_values("ticks per second of the clock:", *rates, result)
-    epochs = [_epoch(clock) for clock in (one, other)]
-    _compare_values("the clock's zero is", *epochs, result)
+    _compare_values("ticks per second of the clock:", _rate(one), _rate(other), result)
+    _compare_values("the clock's zero is", _epoch(one), _epoch(other), result)
     _compare_values("the clock is described as", one.description, other.description, result)
-    domains = [Counter(map(_domain, trace.clock_domains)) for trace in (first, second)]
-    compare_sets("related clock", *domains, result)
+    domains = Counter(map(_domain, first.clock_domains))
+    compare_sets("related clock", domains, Counter(map(_domain, second.clock_domains)), result)
 
 
 def _rate(clock: ClockDomain) -> str:

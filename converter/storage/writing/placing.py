@@ -147,6 +147,9 @@ def whole_folder(target: str, *, force: bool) -> Iterator[str]:
 def output_error(error: Exception, name: str) -> OutputError:
     """Return a system error as one that names the output."""
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    folder = os.path.dirname(name.rstrip("/"))
+    if isinstance(error, FileNotFoundError) and folder and not os.path.isdir(folder):
+        message = f"there is no folder {folder}"
     return OutputError(message, path=name)
 
 

@@ -61,7 +61,7 @@ def test_a_round_trip_with_loss_says_where(capfd):
 
 def test_an_unknown_format_is_an_error(capfd):
     code, _, err = run(capfd, "roundtrip", TRACE, "--via", "nonsense")
-    assert code == 1
+    assert code == 2
     assert "unknown format" in err
 
 

@@ -68,5 +68,5 @@ def test_nothing_is_left_of_what_fails(addresses):
     assert main(["view", "broken.dat", "-q"]) == 4
     assert main(["view", "missing.dat"]) == 1
     assert {path.name for path in Path().iterdir()} == {"trace.dat", "broken.dat"}
-    assert main(["view", "trace.dat", "-o", "trace.dat", "-y"]) == 1
+    assert main(["view", "trace.dat", "-o", "trace.dat", "-y"]) == 2
     assert addresses == []

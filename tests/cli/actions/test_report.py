@@ -128,9 +128,9 @@ def test_errors(capfd, tmp_path):
 def test_reader_options(capfd, tmp_path, command):
     more = ["-o", str(tmp_path / "out.fxt")] if not command else []
     code, _, err = run(capfd, *command, SMALL, *more, "-O", "depth=3")
-    assert code == 1
+    assert code == 2
     assert err == (
-        f"traceconv: {SMALL}: no option 'depth' for reading trace_cmd; there are: none\n"
+        f"traceconv: {SMALL}: there is no option 'depth': trace_cmd is read without options\n"
     )
     for wrong in ("depth", "=3"):
         code, _, err = run(capfd, *command, SMALL, *more, "-O", wrong)

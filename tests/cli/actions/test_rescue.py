@@ -55,7 +55,7 @@ def test_a_damaged_trace(capfd, damaged):
     assert code == 1
     first, heading, row, hint = out.splitlines()
     assert "cut.fxt: fxt: damaged: " in first
-    assert heading.split() == ["BEHIND", "WHERE", "WHAT", "IS", "MISSING"]
+    assert heading.split() == ["AFTER", "WHERE", "WHAT", "IS", "MISSING"]
     assert "cut.fxt, byte " in row
     assert hint == "traceconv recover cut.fxt -o OUT writes what can be read"
     code, out, _ = run(capfd, "check", damaged, "--json")

@@ -89,10 +89,10 @@ def test_what_was_merged_without_loss_comes_back(files, tmp_path):
     ("told", "code", "words"),
     [
         (["--offset", "b.json"], 2, "is not NAME=TIME"),
-        (["--offset", "b.json=soon"], 1, "'soon' is no offset: write +1.5s"),
-        (["--offset", "c.json=1s"], 1, "there is no input 'c.json'; there are a.fxt, b.json"),
+        (["--offset", "b.json=soon"], 2, "'soon' is no offset: write +1.5s"),
+        (["--offset", "c.json=1s"], 2, "there is no input 'c.json': --offset"),
         (["--machine", "m"], 2, "is not NAME=IN"),
-        (["--align", "never"], 1, "no event 'never' to align by in a.fxt, b.json"),
+        (["--align", "never"], 2, "no event 'never' to align by in a.fxt, b.json"),
     ],
 )
 def test_what_is_wrong_is_said(files, out, capsys, told, code, words):

@@ -61,13 +61,13 @@ def test_strict_is_about_what_is_wanted(tmp_path, capfd):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--since", "noon"), "no time is 'noon'"),
-        (("--last", "soon"), "no length of time"),
-        (("--last", "5s", "--since", "+1s"), "exclude each other"),
-        (("--cpu", "a"), "no number of a CPU"),
-        (("--cpu", "3-1"), "no range of CPUs"),
-        (("--cpu", "0-9999999"), "no range of CPUs"),
-        (("--event", "!"), "no pattern of names"),
+        (("--since", "noon"), "'noon' is not a time"),
+        (("--last", "soon"), "is not a duration"),
+        (("--last", "5s", "--since", "+1s"), "both say where the part starts"),
+        (("--cpu", "a"), "is not a CPU"),
+        (("--cpu", "3-1"), "is not a range of CPUs"),
+        (("--cpu", "0-9999999"), "is not a range of CPUs"),
+        (("--event", "!"), "names no event"),
         (("--children",), "--pid, --tid or --comm"),
         (("--read-all",), "--from or --last"),
         (("--since", "2024-05-01"), f"{SMALL}: the clock 'local' does not say"),
@@ -89,7 +89,7 @@ def test_a_condition_is_pointed_at(capfd):
 def test_a_name_that_no_event_has_is_told(capfd):
     code, _, err = run(capfd, "info", SMALL, "--where", "prev_pidd == 1")
     assert code == 0
-    assert "no event has a field 'prev_pidd'" in err
+    assert "no event has a field prev_pidd; the nearest is prev_pid" in err
 
 
 def test_lists_of_cpus(capfd):

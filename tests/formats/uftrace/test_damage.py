@@ -118,7 +118,7 @@ def test_a_header_that_is_cut_off(tmp_path, size):
 
 @pytest.mark.parametrize(
     ("line", "message"), [
-    ("nonsense", "offset 0x9c: info: expected key:value, found b'nonsense'"),
+    ("nonsense", "offset 0x9c: info: expected key:value, found 'nonsense'"),
     ("exit_status:x", "info.exit_status: not a number: 'x'"),
     ("taskinfo:tids=1,x", "info.taskinfo: not a number: 'x'"),
     ("taskinfo:nonsense", "info.taskinfo: a line of a group is name=value"),

@@ -148,7 +148,7 @@ def test_nothing_stays_of_an_archive_that_fails(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "directory", "said"),
-    [("a.ctf.gz", True, "as .tar, .tar.gz"), ("a.json.tgz", False, "needs no archive")],
+    [("a.ctf.gz", True, "as .tar, .tar.gz"), ("a.json.tgz", False, "needs no .tar")],
 )
 def test_what_cannot_be_wrapped_so(tmp_path, name, directory, said):
     with pytest.raises(OutputError, match=said):

@@ -105,7 +105,7 @@ class TestPlaces:
     def test_folders_lie_only_so_deep_in_each_other(self, memory):
         memory.pipe("/deep/" + "x/" * 9 + "metadata", b"/* CTF 1.8 */")
         with (
-            pytest.raises(TraceError, match="limits={'folder-depth': 10}"),
+            pytest.raises(TraceError, match=r"limits=\{'folder-depth': 10\}"),
             limited({"folder-depth": 5}),
         ):
             detect("memory://deep")

@@ -270,7 +270,7 @@ class TestFile:
 
     @pytest.mark.parametrize(
         ("path", "message"),
-        [("missing/out", "No such file"), ("a\0b", "null"), ("file/out", "Not a directory")],
+        [("missing/out", "there is no folder"), ("a\0b", "null"), ("file/out", "Not a directory")],
     )
     def test_what_cannot_be_created_is_an_error(self, tmp_path, path, message):
         (tmp_path / "file").write_bytes(b"")

@@ -131,7 +131,7 @@ def test_user_events_and_events_that_nothing_describes(tmp_path):
     ]
     assert [kind for kind, _ in found[3:]] == [Kind.NATIVE, Kind.NATIVE]
     assert [str(warning) for warning in trace.warnings] == [
-        f"{tmp_path / 'data'}/events.txt: uftrace: event: expected EVENT: id provider:name, found b'nonsense'"
+        f"{tmp_path / 'data'}/events.txt: uftrace: event: expected EVENT: id provider:name, found 'nonsense'"
     ]
 
 

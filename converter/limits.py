@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final, NamedTuple, TypeVar
 
-from converter.advice import advice
-
 _Item = TypeVar("_Item")
 
 
@@ -109,6 +107,9 @@ def allowed(name: str) -> str:
     text = f"at most {shown(name, found)}"
     if found >= LIMITS[name].most:
         return text
+    # The package of errors imports this module.
+    from converter.errors.advice import advice
+
     more = _example(name)
     value = more if more.isdigit() else repr(more)
     how = advice(f"limits={{{name!r}: {value}}}", f"--limit {name}={more}")
@@ -152,6 +153,8 @@ def parse_limit(name: str, value: int | str) -> int:
 
         close = get_close_matches(name, LIMITS, 1)
         suggestion = f" (did you mean {close[0]!r}?)" if close else ""
+        from converter.errors.advice import advice
+
         where = advice("converter.limits.LIMITS has all", "--limit help lists all")
         raise ValueError(f"there is no limit {name!r}{suggestion}; {where}")
     found = LIMITS[name]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from converter.advice import advice
 from converter.errors import UnknownFormatError, UnknownNameError
+from converter.errors.advice import advice
 from converter.formats.descriptor import Format
 from converter.formats.table import formats
 from converter.limits import allowed, limit

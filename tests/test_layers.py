@@ -73,7 +73,7 @@ FLOORS = [
     # Errors name what raises a limit, and reach terminals.
     ["converter.limits", "converter.errors.terminal"],
     # They name options as the caller does.
-    ["converter.advice"],
+    ["converter.errors.advice"],
 ]
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 #: A module below a room's folder that no floor lists belongs to that room; these folders hold rooms and modules of

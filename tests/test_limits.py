@@ -490,7 +490,7 @@ def test_limits_hold_where_a_trace_is_opened_and_read_and_nowhere_else():
         ("unpacked", 5, 5),
         ("holes", "7", 7),
         ("holes", "7K", "a number"),
-        ("holes", "0", "1 to"),
+        ("holes", "0", "at least 1"),
         ("holes", "-1", "a number"),
         ("unpacked", "M", "a number of bytes"),
         ("ctf.nesting", "49", "1 to 48 levels"),

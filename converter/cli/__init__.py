@@ -11,7 +11,6 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from converter.advice import for_the_command
 from converter.cli.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, LOSS, NOTHING, USAGE
 from converter.cli.prepared_help import prepared_help
 from converter.cli.signals import end_quietly, handled
@@ -70,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Modules live until the end: collecting garbage while they load takes 20 ms.
         gc.set_threshold(_OBJECTS)
     try:
-        with handled(), for_the_command():
+        with handled():
             return _run(list(sys.argv[1:] if arguments is None else arguments))
     except SystemExit as request:
         _remove_temporary()
@@ -99,6 +98,14 @@ def _run(arguments: list[str]) -> int:
     if not arguments:
         print(prepared_help(["--help"]), end="", file=sys.stderr)
         return USAGE
+    from converter.errors.advice import for_the_command
+
+    with for_the_command():
+        return _done(arguments)
+
+
+def _done(arguments: list[str]) -> int:
+    """Do what a command line says, and return the exit code."""
     import click
 
     from converter.cli.commands.table import COMMANDS

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Final
 
-from converter.advice import advice
+from converter.errors.advice import advice
 from converter.storage.source import Source
 
 #: The most traces in a directory that a hint names.

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast, get_args
 
 from converter import registry
-from converter.advice import advice
 from converter.errors import (
     OutputError,
     StrictLossError,
@@ -18,6 +17,7 @@ from converter.errors import (
     UnknownFormatError,
     UnsupportedError,
 )
+from converter.errors.advice import advice
 from converter.formats.table import format_read
 from converter.ir.trace import Trace
 from converter.jobs.reading import open_merged

@@ -12,7 +12,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Final
 
-from converter.advice import advice
+from converter.errors.advice import advice
 from converter.ir.trace import ClockDomain
 from converter.merging.survey import Survey
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.advice import advice
 from converter.errors import UnsupportedError
+from converter.errors.advice import advice
 from converter.ir.columns import Column
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.advice import advice
 from converter.errors import ArgumentError, TraceError, UnsupportedError, note
+from converter.errors.advice import advice
 from converter.ir.events import Batch
 from converter.ir.semantics import common_semantics
 from converter.ir.symbols import SymbolTable

@@ -8,8 +8,8 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Final
 
-from converter.advice import advice
 from converter.errors import SelectionError
+from converter.errors.advice import advice
 
 
 @lru_cache(maxsize=256)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from converter.advice import advice
 from converter.errors import SelectionError
+from converter.errors.advice import advice
 from converter.ir.events import Batch
 from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds

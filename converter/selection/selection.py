@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from converter.advice import advice
 from converter.errors import SelectionError
+from converter.errors.advice import advice
 from converter.selection.expressions import Clause, parse_clause
 from converter.selection.moments import Moment, Span, is_reversed, parse_moment, parse_span, written
 from converter.selection.patterns import NamePatterns, check_ids

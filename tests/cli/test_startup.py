@@ -13,7 +13,6 @@ RECORDINGS = ROOT / "roundtrip_fixtures"
 #: What help needs, and what everything else does.
 HELP = {
     "converter",
-    "converter.advice",
     "converter.cli",
     "converter.cli.exit_codes",
     "converter.cli.prepared_help",
@@ -30,6 +29,7 @@ BASIC = HELP | {
     "converter.cli.options.completing",
     "converter.cli.options.shared",
     "converter.errors",
+    "converter.errors.advice",
     "converter.limits",
     "converter.errors.terminal",
 }

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from converter import registry
-from converter.advice import for_the_command
 from converter.cli.actions.batch_record import BatchRecord
 from converter.cli.exit_codes import FAILED, LOSS, NOTHING
 from converter.cli.options.paths import output_stem, suffix_of
@@ -24,6 +23,7 @@ from converter.cli.output.loss_summary import verdict
 from converter.cli.output.tables import table
 from converter.cli.signals import handled
 from converter.errors import NothingLeftError, StrictLossError, TraceError
+from converter.errors.advice import for_the_command
 from converter.errors.guarding import as_trace_error
 from converter.errors.terminal import printable
 from converter.formats.descriptor import Format

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
-from converter.advice import advice
 from converter.errors import OutputError
+from converter.errors.advice import advice
 from converter.storage import interrupts
 from converter.storage.interrupts import uninterrupted
 from converter.storage.writing.durability import sync_data, sync_name

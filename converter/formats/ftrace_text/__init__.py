@@ -34,6 +34,7 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=sniff,
     embeds=True,
+    searches=True,
     options=("clock", "formats"),
     options_of_files=("formats",),
 )

@@ -24,7 +24,6 @@ from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.linux_tracepoints import TEXT_ROLES, meaning
 from converter.projection.engine.partitions import Partition
-from converter.projection.losses import LossClass, LossKind
 
 #: Markers: the function that wrote them is a name alone.
 _MARK = KindSupport(
@@ -120,9 +119,7 @@ def _without_line_ends(partition: Partition, projection: Projection) -> Partitio
         result = ids.copy()
         changed = np.isin(ids, np.array(list(shorter), np.int32))
         result[changed] = [shorter[id] for id in ids[changed].tolist()]
-        count = int(np.count_nonzero(changed))
-        what = "line ends of markers"
-        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+        projection.lose("marker-line-end-removed", partition, rows=changed)
         return result
 
     columns = partition.lazy_columns()
@@ -134,8 +131,7 @@ def _without_line_ends(partition: Partition, projection: Projection) -> Partitio
         return replace(partition.event_class, fields=fields)
 
     if len(kept) < len(columns):
-        what = "addresses of the functions that wrote markers"
-        projection.lose(LossKind.DROPPED, what, partition, None, LossClass.DETAIL)
+        projection.lose("marker-function-dropped", partition)
     new = partition.derive(("markers of texts",), of_texts)
     return partition.rewritten(new, [columns[i] for i in kept])
 
@@ -151,9 +147,7 @@ def _with_printed_states(partition: Partition, projection: Projection) -> Partit
         assert isinstance(column, np.ndarray)
         known = STATE_BITS & ((1 << 8 * column.itemsize) - 1)
         states: NDArray[Any] = column & column.dtype.type(known)
-        count = int(np.count_nonzero(states != column))
-        what = "bits of 'prev_state' that have no letter"
-        projection.lose(LossKind.CHANGED, what, partition, count, LossClass.DETAIL)
+        projection.lose("state-bits-without-letter", partition, rows=states != column)
         return states
 
     columns = partition.lazy_columns()

@@ -255,4 +255,14 @@ FIELDS: Final[Mapping[str, LossCode]] = {
         "{event}",
         LossClass.DETAIL,
     ),
+    "marker-line-end-removed": LossCode(
+        LossKind.CHANGED,
+        "{count} {marker|markers} no longer {ends|end} with an end of line",
+        loss_class=LossClass.DETAIL,
+    ),
+    "marker-function-dropped": LossCode(
+        LossKind.DROPPED,
+        "{count} {marker does not|markers do not} say the address of the function that wrote {it|them}",
+        loss_class=LossClass.DETAIL,
+    ),
 }

@@ -25,6 +25,11 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         "{event}",
         LossClass.DETAIL,
     ),
+    "state-bits-without-letter": LossCode(
+        LossKind.CHANGED,
+        "{count} {switch lacks|switches lack} bits of the task state that have no letter",
+        loss_class=LossClass.DETAIL,
+    ),
     "state-of-other-kernel": LossCode(
         LossKind.CHANGED,
         "{count} {switch has a task state|switches have task states} that the kernel of the output "

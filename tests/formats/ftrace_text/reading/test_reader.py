@@ -225,6 +225,39 @@ def test_old_systrace_pages_have_the_text_as_a_string():
     assert (name, fields["target_cpu"]) == ("sched_wakeup", 0)
 
 
+NEW_PAGE = (
+    "<!DOCTYPE html>\n<html><script>" + "var x = 1;\n" * 200_000 + "</script>\n"
+    '<script class="trace-data" type="application/text">\nPROCESS DUMP\n</script>\n'
+    '<script class="trace-data" type="application/text">\n# tracer: nop\n#\n'
+    " a-1 [000] ...1 1.000000: tracing_mark_write: B|1|x<y\n"
+    " a-1 [000] ...1 2.000000: tracing_mark_write: E|1\n  </script>\n</html>\n"
+)
+OLD_PAGE = (
+    '<!DOCTYPE HTML>\n<html><script>\nvar linuxPerfData = "\\\n# tracer: nop\\n\\\n'
+    " a-1 [000] 1.000000: tracing_mark_write: B|1|x<y\\n\\\n"
+    ' a-1 [000] 2.000000: tracing_mark_write: E|1\\n\\\n";\n</script></html>\n'
+)
+
+
+@pytest.mark.parametrize("page", [NEW_PAGE, OLD_PAGE], ids=["new", "old"])
+def test_pages_of_systrace(page, tmp_path):
+    path = tmp_path / "trace.html"
+    path.write_text(page)
+    assert detect(path) is FORMAT
+    trace = converter.read(path)
+    assert [(one[0], one[4]["buf"]) for one in rows(trace)] == [
+        (10**9, "B|1|x<y"),
+        (2 * 10**9, "E|1"),
+    ]
+
+
+def test_other_pages_are_not_recognised(tmp_path):
+    path = tmp_path / "x.html"
+    path.write_text("<!DOCTYPE html>\n<html><script class='trace-data'>{}</script></html>\n")
+    with pytest.raises(converter.UnknownFormatError):
+        converter.read(path)
+
+
 @pytest.mark.parametrize(
     ("head", "is_it"),
     [

@@ -24,7 +24,8 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from producers import excused
 from support.trace_processor_versions import Feature
 
-from converter.projection.losses import Aspect, Loss
+from converter.ir.kinds import Kind
+from converter.projection.losses import Loss
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 BOOTTIME, INCREMENTAL = 6, 64
@@ -401,20 +402,26 @@ QUERIES = {
 }
 
 
+#: The queries whose rows losses name, by code; types and nesting of arguments leave their values.
+_BY_CODE = {
+    "track-as-thread": {"threads of slices"},
+    "thread-time-unshown": {"thread times"},
+    "depth-at-shared-time": {"slices", "thread times", "flows", "arguments"},
+    "waker-as-argument": {"states"},
+    "field-type": set(),
+    "nested-fields": set(),
+    "optional-fields": set(),
+}
+
+
 def _excused(loss: Loss) -> frozenset[str]:
     """The queries whose rows a loss names."""
-    if loss.what == "tracks as threads":
-        return frozenset({"threads of slices"})
-    if "thread times in" in loss.what:
-        return frozenset({"thread times"})
-    if loss.aspect in (Aspect.TYPES, Aspect.STRUCTURE):
-        # Values are kept.
-        return frozenset()
-    if "sched_waking as" in loss.what or loss.what == "waking threads as arguments":
-        return frozenset({"states"})
-    if "at one time with ends" in loss.what:
-        return frozenset({"slices", "thread times", "flows", "arguments"})
-    return excused(loss, QUERIES)
+    if loss.code in _BY_CODE:
+        return frozenset(_BY_CODE[loss.code])
+    found = excused(loss, QUERIES)
+    # A waking is a wakeup in FXT.
+    is_waking = loss.code == "event-as" and Kind.SCHED_WAKING in loss.event_kinds
+    return found & {"states"} if is_waking else found
 
 
 GRAMMAR = Grammar(

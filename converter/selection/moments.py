@@ -11,6 +11,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from converter.errors import SelectionError
 from converter.ir.trace import ClockDomain
 
@@ -22,6 +24,7 @@ UNITS: Final = {
     "s": Fraction(1),
 }
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 _LENGTH: Final = re.compile(r"([+-]?)(\d{1,20}(?:\.\d{1,20})?)\s*(ns|us|ms|s)?", re.ASCII)
 _DATE: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?\s*(Z|[+-]\d\d:\d\d)?)?",
@@ -100,7 +103,8 @@ def parse_span(text: str) -> Span:
 
 
 def written(name: str, value: Any) -> str | None:
-    """Return a time as it is written in text; programs may give seconds as a number, or a date of Python.
+    """Return a time as it is written in text; programs may give seconds as a number, or a date or duration of Python,
+    NumPy or pandas. A duration is a time after the start of the trace.
 
     Raises:
         TypeError: it is none of these.
@@ -109,8 +113,17 @@ def written(name: str, value: Any) -> str | None:
         return value
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, np.datetime64) and not np.isnat(value):
+        return str(value.astype("datetime64[ns]"))
     if isinstance(value, timedelta):
-        value = value.total_seconds()
+        # pandas' own has nanoseconds, which its total_seconds() rounds.
+        value = np.timedelta64(getattr(value, "value", value // _MICROSECOND * 1000), "ns")
+    if isinstance(value, np.timedelta64) and not np.isnat(value):
+        nanoseconds = int(value.astype("timedelta64[ns]").astype(np.int64))
+        sign = "+" if name != "last" and nanoseconds >= 0 else ""
+        return f"{sign}{Decimal(nanoseconds).scaleb(-9):f}"
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise TypeError(f'{name}: expected a text such as "+1.5s", or seconds, found {value!r}')
     return f"{Decimal(str(value)):f}"

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from converter.errors import SelectionError
 from converter.errors.advice import advice
 from converter.selection.expressions import Clause, parse_clause
 from converter.selection.moments import Moment, Span, is_reversed, parse_moment, parse_span, written
 from converter.selection.patterns import NamePatterns, check_ids
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    import numpy as np
+
+    #: A time as callers may give it; `Selection` has it as text.
+    When = str | float | datetime | timedelta | np.datetime64 | np.timedelta64
+    #: Patterns of ids, or the ids themselves.
+    Ids = str | int | Iterable[str | int]
 
 #: The options of the command for members of a selection.
 _OPTIONS: Final = {"since": "--from", "until": "--to", "last": "--last"}
@@ -25,7 +35,9 @@ class Selection:
 
     Args:
         since: the start: a time in seconds as reports print it (``"827.28"``), one relative to the start of the trace
-            (``"+1.5s"``), or a date and time (``"2024-05-01 12:00:00.5"``, UTC unless it has another offset).
+            (``"+1.5s"``), or a date and time (``"2024-05-01 12:00:00.5"``, UTC unless it has another offset). A number
+            is in seconds; `datetime` and `timedelta`, also those of NumPy and pandas, are dates, and times after the
+            start.
         until: the end, in the same syntax; events at this time are included.
         last: the duration at the end of the trace (``"5s"``), instead of `since`.
         cpus: numbers of CPUs.
@@ -53,6 +65,24 @@ class Selection:
     events: tuple[str, ...] = ()
     where: tuple[str, ...] = ()
     read_all: bool = False
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            since: When | None = None,
+            until: When | None = None,
+            last: When | None = None,
+            cpus: int | Iterable[int] = (),
+            pids: Ids = (),
+            tids: Ids = (),
+            comms: str | Iterable[str] = (),
+            children: bool = False,
+            events: str | Iterable[str] = (),
+            where: str | Iterable[str] = (),
+            read_all: bool = False,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         for name in ("pids", "tids", "comms", "events", "where"):

@@ -27,7 +27,7 @@ SMALL = Path(__file__).parents[2] / "roundtrip_fixtures/trace_cmd/small.dat"
         ({"cpus": [0, 1]}, "cpus", frozenset({0, 1})),
         ({"since": 827.3}, "since", "827.3"),
         ({"since": 1e-7}, "since", "0.0000001"),
-        ({"last": timedelta(milliseconds=5)}, "last", "0.005"),
+        ({"last": timedelta(milliseconds=5)}, "last", "0.005000000"),
         ({"since": datetime(2024, 5, 1, tzinfo=UTC)}, "since", "2024-05-01T00:00:00+00:00"),
     ],
 )
@@ -98,3 +98,34 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
     assert str(error) == f"{path}: No such file or directory"
     assert error.filename == path
     assert error.errno == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "since"),
+    [
+        (np.int64(3), "3"),
+        (np.float64(1.5), "1.5"),
+        (np.timedelta64(1500, "ms"), "+1.500000000"),
+        (timedelta(seconds=2, microseconds=3), "+2.000003000"),
+        (np.datetime64("2024-05-01T12:00"), "2024-05-01T12:00:00.000000000"),
+    ],
+)
+def test_times_of_numpy_and_durations(value, since):
+    assert Selection(since=value).since == Selection(until=value).until == since
+
+
+def test_a_duration_at_the_end_is_no_time():
+    assert Selection(last=np.timedelta64(5, "ms")).last == "0.005000000"
+
+
+@pytest.mark.parametrize("value", [np.datetime64("NaT"), np.timedelta64("NaT"), True, b"1", []])
+def test_what_is_no_time(value):
+    with pytest.raises(TypeError, match="since: expected a text"):
+        Selection(since=value)
+
+
+def test_times_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    moment = pandas.Timestamp("2024-05-01 12:00:00.123456789")
+    assert Selection(since=moment).since == "2024-05-01T12:00:00.123456789"
+    assert Selection(since=pandas.Timedelta("1.000000001s")).since == "+1.000000001"

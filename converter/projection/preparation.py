@@ -189,7 +189,8 @@ def _with_ends(trace: Trace, capabilities: Capabilities, report: LossReport) -> 
         from converter.projection.passes.slices.stated_ends import with_inner_ends
 
         or_unnamed = source is EndMatching.NAME_OR_UNNAMED
-        return with_inner_ends(trace, report, or_unnamed=or_unnamed)
+        complete = Kind.SLICE_COMPLETE in capabilities.kinds
+        return with_inner_ends(trace, report, or_unnamed=or_unnamed, complete=complete)
     if source is EndMatching.NAME and target is EndMatching.NAME_OR_UNNAMED:
         # Slices without a name are not open for ends with one in either.
         return trace

@@ -104,3 +104,52 @@ def test_ends_by_name_end_the_same_calls_in_uftrace(source: Path, tmp_path: Path
             " } /* first */",
             " last();",
         ]
+
+
+#: A slice that begins with a complete one and ends after it: viewers have it inside of that, and end it there.
+CUT = [
+    {"ph": "B", "name": "outer", "ts": 0},
+    {"ph": "B", "name": "parse", "ts": 10},
+    {"ph": "X", "name": "overhead", "ts": 10, "dur": 5},
+    {"ph": "E", "name": "parse", "ts": 20},
+    {"ph": "B", "name": "next", "ts": 30},
+    {"ph": "E", "name": "next", "ts": 40},
+    {"ph": "E", "name": "outer", "ts": 100},
+]
+
+
+@needs_trace_processor
+def test_an_end_of_what_a_complete_slice_has_closed_closes_nothing(tmp_path: Path) -> None:
+    source, target = tmp_path / "source.json", tmp_path / "out.fxt"
+    source.write_text(json.dumps({"traceEvents": [{**one, "pid": 1, "tid": 1} for one in CUT]}))
+    losses = converter.convert(source, target)
+    expected = [
+        ["0", "100000", "0", "outer"],
+        ["10000", "5000", "1", "overhead"],
+        ["10000", "5000", "2", "parse"],
+        ["30000", "10000", "1", "next"],
+    ]
+    assert answer(source, SLICES) == answer(target, SLICES) == expected
+    assert [loss.count for loss in losses if loss.code == "slice-end-unmatched"] == [1]
+
+
+@needs_trace_processor
+def test_what_begins_at_the_end_of_an_outer_slice_is_reported(tmp_path: Path) -> None:
+    """Viewers of JSON have it inside of what that end leaves open."""
+    events = [
+        {"ph": "B", "name": "outer", "ts": 0},
+        {"ph": "B", "name": "open", "ts": 10},
+        {"ph": "E", "name": "outer", "ts": 20},
+        {"ph": "X", "name": "tied", "ts": 20, "dur": 5},
+        {"ph": "X", "name": "later", "ts": 30, "dur": 5},
+    ]
+    source, target = tmp_path / "source.json", tmp_path / "out.fxt"
+    source.write_text(json.dumps({"traceEvents": [{**one, "pid": 1, "tid": 1} for one in events]}))
+    losses = converter.convert(source, target)
+    assert answer(target, SLICES)[2:] == [
+        ["20000", "5000", "0", "tied"],
+        ["30000", "5000", "0", "later"],
+    ]
+    (shown,) = [loss for loss in losses if loss.code == "slice-tied"]
+    assert (shown.count, shown.loss_class.name) == (1, "SHOWN")
+    assert answer(source, SLICES)[2:] != answer(target, SLICES)[2:]

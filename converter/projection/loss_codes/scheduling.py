@@ -45,6 +45,10 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         LossKind.CHANGED,
         "{count} {thread is|threads are} shown as runnable, not as waking, after a wakeup",
     ),
+    "waiting-shown-waking": LossCode(
+        LossKind.CHANGED,
+        "{count} {thread is|threads are} shown as waking, not as runnable, after a wakeup",
+    ),
     "wakeup-again": LossCode(
         LossKind.CHANGED,
         "{count} {wakeup|wakeups} of {a thread that runs or waits|threads that run or wait} already "

@@ -24,6 +24,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {slice lasts|slices last} longer than the one around {it|them}, with which viewers of "
         "the input end {it|them}",
     ),
+    "slice-tied": LossCode(
+        LossKind.CHANGED,
+        "{count} {slice begins|slices begin} at the time at which an outer one ends: viewers of the input "
+        "draw {it|them} deeper",
+    ),
     "slice-depth-changed": LossCode(
         LossKind.CHANGED,
         "{count} {slice overlaps another and is|slices overlap others and are} drawn at another depth",

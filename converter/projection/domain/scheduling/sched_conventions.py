@@ -119,8 +119,11 @@ def adapt_sched_switch(partition: Partition, projection: Projection) -> Partitio
 def adapt_sched_wakeup(partition: Partition, projection: Projection) -> Partition:
     """Add the weight of the woken thread, and its waker, which is the thread of the event.
 
-    A partition has wakers in all rows or in none (`wakeups.of_sleepers`).
+    A partition has wakers in all rows or in none (`wakeups.of_sleepers`). Viewers have a state of its own for a thread
+    that was woken.
     """
+    if not projection.is_own:
+        projection.lose("waiting-shown-waking", partition)
     if not _has_field(partition, WAKER) and _has_wakers(partition, projection):
 
         def wakers(partition: Partition) -> NDArray[np.uint64]:

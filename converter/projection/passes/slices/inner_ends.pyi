@@ -12,4 +12,8 @@ class InnerEnds:
         name: NDArray[int32],
         category: NDArray[int32],
         or_unnamed: bool,
-    ) -> tuple[NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp]]: ...
+        ts: NDArray[int64],
+        until: NDArray[int64],
+    ) -> tuple[
+        NDArray[int64], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp], int
+    ]: ...

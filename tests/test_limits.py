@@ -571,7 +571,7 @@ def test_classes_are_counted_before_they_are_converted(form, tmp_path):
         open_trace(source, limits={"classes": count - 1}) as trace,
     ):
         list(trace.batches())
-    assert f"at most {count - 1:,} classes (--limit classes=" in str(error.value)
+    assert f"at most {count - 1:,} classes (limits={{'classes': " in str(error.value)
     assert str(error.value).endswith(f"found {count:,}")
 
 

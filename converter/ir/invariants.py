@@ -472,7 +472,7 @@ def _field_class_faults(field_class: FieldClass) -> Iterator[str]:
                 yield from _field_class_faults(member.type)
         case VariantClass(options):
             if not options or len({option.name for option in options}) < len(options):
-                yield "variant whose options are not told apart by name"
+                yield "variant whose options are not distinguished by name"
             for option in options:
                 yield from _field_class_faults(option.type)
         case OptionalClass(element):

@@ -154,7 +154,7 @@ def machines(
         raise UnsupportedError(f"{distinct} machines: at most {_MOST_MACHINES} can be merged")
     if distinct > 1 and max(highest_cpus) >= _MOST_CPUS:
         raise UnsupportedError(
-            f"CPU {max(highest_cpus)}: of several machines numbers below {_MOST_CPUS:,} can be told apart; "
+            f"CPU {max(highest_cpus)}: of several machines numbers below {_MOST_CPUS:,} can be distinguished; "
             f"{advice('machines=', '--machine')} says which inputs are of one"
         )
     found: dict[str, Machine] = {}

@@ -98,7 +98,7 @@ def record_places(source: Source) -> tuple[list[tuple[int, int]], list[TraceErro
                 damage.append(too_many_holes(offset))
                 break
             searched = following + 1
-            damage.append(TraceError("records go on behind the damage", offset=following))
+            damage.append(TraceError("records go on after the damage", offset=following))
             offset = following
             continue
         is_marked = is_marked or marked

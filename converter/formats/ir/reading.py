@@ -227,7 +227,7 @@ class _Reader:
         found = (len(strings), len(trace.processes), len(trace.threads), len(trace.tracks))
         declared = (place.string, place.process, place.thread, place.track)
         if (*found, len(trace.event_classes)) != (*declared, place.event_class):
-            raise TraceError(field="place", expected="the tables in front of it", found="others")
+            raise TraceError(field="place", expected="the tables before it", found="others")
 
     def _parsed(self, number: int, offset: int, size: int) -> list[Batch]:
         """Return the batches of a record; its tables are added unless an earlier pass has done so."""

@@ -12,7 +12,7 @@ from converter.ir.trace import Trace
 from converter.storage.source_files import SourceFiles
 
 _TOO_LARGE: Final = (
-    "the files are too large to travel: where they are written again, events are encoded anew"
+    "the files are too large to travel: where they are written again, events are encoded again"
 )
 
 

@@ -30,7 +30,7 @@ def test_a_damaged_member_costs_itself_alone(name):
     assert sum(map(len, trace.batches())) == 2
     assert trace.sidecar["chrome"]["members"]["displayTimeUnit"] == "ns"
     assert trace.warnings[0].offset == offset
-    assert trace.warnings[1].message == "members go on behind the damage"
+    assert trace.warnings[1].message == "members go on after the damage"
 
 
 def test_a_member_is_looked_for_behind_the_window():

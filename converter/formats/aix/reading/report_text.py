@@ -228,7 +228,7 @@ class _Reader:
         if len(self.trace.event_classes) < limit("aix.report-classes"):
             return False
         expected = allowed("aix.report-classes")
-        what = "more events are not told apart by their names"
+        what = "more events are not distinguished by their names"
         name = self.source.name
         warning = TraceWarning(
             message=what, format=FORMAT, path=name, expected=expected, is_damage=False

@@ -177,7 +177,7 @@ class Document:
             raise too_many_holes(self._base + found.start())
         self._skipped += 1
         self._at = found.end()
-        message = "members go on behind the damage"
+        message = "members go on after the damage"
         self.damage += [error, TraceError(message, offset=self._base + found.start())]
         return found[1].decode()
 
@@ -195,9 +195,9 @@ class Document:
                 error = self._error("an event object", bytes(self._data[self._at : self._at + 40]))
                 if not self._resume():
                     if self._search.given_up:
-                        error.expected = f"damage with {allowed('chrome.searched')} behind it"
+                        error.expected = f"damage with {allowed('chrome.searched')} after it"
                     raise error
-                message = "events go on behind the damage"
+                message = "events go on after the damage"
                 self.damage += [error, TraceError(message, offset=self.position)]
                 continue
             if self._sample:

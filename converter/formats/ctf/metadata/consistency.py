@@ -105,7 +105,7 @@ def _in_fields(roots: _Roots, scope: Scope, *, plain: bool) -> Iterator[str]:
                 shown: set[str] = set()
                 for name in names:
                     if name in shown or name.removeprefix("_") in shown:
-                        yield "names differ by more than an underscore in front of them (Babeltrace)"
+                        yield "names differ by more than an underscore before them (Babeltrace)"
                     shown.add(name.removeprefix("_"))
             case _:
                 pass

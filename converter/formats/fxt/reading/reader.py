@@ -42,7 +42,7 @@ from converter.storage.source import Source
 WINDOW = 4 << 20
 #: Larger than any window.
 _ALL = 1 << 62
-_GOES_ON = "records go on behind the damage"
+_GOES_ON = "records go on after the damage"
 
 
 def read(source: Source) -> Trace:

@@ -122,7 +122,7 @@ class StreamReader:
         name = f"{path}/{self.file.path}"
         for offset, found, ts in scanner.holes:
             yield TraceWarning(
-                message=f"a damaged block: events behind tick {ts:,} are lost up to {found:#x}",
+                message=f"a damaged block: events after tick {ts:,} are lost up to {found:#x}",
                 format="lttng_legacy",
                 path=name,
                 offset=offset,

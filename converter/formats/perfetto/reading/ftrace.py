@@ -179,7 +179,7 @@ class FtraceBundles:
             self._damage.warn(
                 "ftrace bundles that cannot be read are left out",
                 window.offset + int(chosen[row, DATA_START]),
-                found=f"{len(damaged)} in this stretch",
+                found=f"{len(damaged)} in this range",
             )
         undamaged = rows[rows[:, kernel.DAMAGE] == 0]
         switches, wakings = (
@@ -222,7 +222,7 @@ class FtraceBundles:
             self._damage.warn(
                 "events that cannot be read to their ends",
                 window.offset + int(chosen[row, DATA_START]),
-                found=f"in {len(damaged)} ftrace bundles of this stretch",
+                found=f"in {len(damaged)} ftrace bundles of this range",
             )
         further = (rows[:, kernel.FURTHER] | rows[:, kernel.DAMAGE]) != 0
         window.rows[packets[further], FLAGS] |= FURTHER

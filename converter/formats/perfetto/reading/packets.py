@@ -118,7 +118,7 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
             if search.given_up:
                 damage.warn("damaged in too many places", offset, expected=allowed("holes"))
             return
-        damage.warn("packets go on behind the damage", following)
+        damage.warn("packets go on after the damage", following)
         offset = following
         size = usual
     if offset == 0:

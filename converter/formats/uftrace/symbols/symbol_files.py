@@ -265,7 +265,7 @@ def space_times(
         last, known = times[-1]
         if library.base in known:
             if len(times) > limit("uftrace.replaced"):
-                what = "libraries opened in place of others are not told apart"
+                what = "libraries opened in place of others are not distinguished"
                 warn(TraceError(what, expected=allowed("uftrace.replaced")))
                 break
             known = {base: other for base, other in known.items() if base != library.base}

@@ -136,7 +136,7 @@ class FieldParser:
         if self._expanding:
             self._expanded += 1
             if self._expanded > limit("ctf.aliases"):
-                expected = f"{allowed('ctf.aliases')} that aliases stand for"
+                expected = f"{allowed('ctf.aliases')} that aliases expand to"
                 raise FragmentError(where, expected=expected)
         self._depth += 1
         if kind not in self._parsers:

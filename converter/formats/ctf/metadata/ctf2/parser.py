@@ -131,7 +131,7 @@ class _SequenceParser:
         self._has_trace = True
         trace = self.trace
         if trace.streams:
-            raise FragmentError("", "the trace class comes behind a data stream class")
+            raise FragmentError("", "the trace class comes after a data stream class")
         trace.name = fragment.text("name", "")
         trace.uid = fragment.text("uid", "")
         trace.namespace = fragment.text("namespace", "")

@@ -123,6 +123,13 @@ class LeftBehind:
 
 #: Of JSON: lines of ftrace text with scheduling and kernel events, which viewers show of the JSON alone.
 FTRACE_TEXT: Final = "systemTraceEvents"
+#: Of JSON: facts about the recording, which viewers list for the JSON alone.
+JSON_METADATA: Final = "metadata"
+#: The codes of parts of a JSON document that a target holds but no viewer shows.
+_UNSHOWN: Final = {
+    FTRACE_TEXT: "ftrace-text-unshown",
+    JSON_METADATA: "json-metadata-unshown",
+}
 #: Events of Perfetto traces that its viewers hide, by the entry of the sidecar that says so.
 EARLY_EVENTS: Final = "events before the start of ftrace"
 COMPACT_SWITCHES: Final = "compact switches"
@@ -148,8 +155,8 @@ class TargetMetadata:
         self._target = target
         self._ids = ids
         self._report = report
-        #: The lines of ftrace's text that have been reported.
-        self._texts = 0
+        #: The parts of JSON documents that have been reported: how much of each.
+        self._unshown: Counter[str] = Counter()
         #: Names of JSON documents, whose ids follow those of the tables.
         self._documents: list[str] = []
         #: Names of native records that only describe how the recorder worked.
@@ -177,9 +184,10 @@ class TargetMetadata:
         """Count what is dropped."""
         self.follow_documents()
         for name in self._documents:
-            count = self._source.sidecar_shown.get(name, Counter())[FTRACE_TEXT]
-            self._report.add("ftrace-text-unshown", count - self._texts)
-            self._texts = count
+            shown = self._source.sidecar_shown.get(name, Counter())
+            for part, code in _UNSHOWN.items():
+                self._report.add(code, shown[part] - self._unshown[part])
+                self._unshown[part] = shown[part]
         self._left_behind.follow()
 
     def follow_documents(self) -> None:

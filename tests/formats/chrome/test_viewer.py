@@ -237,6 +237,10 @@ def test_metadata_behind_the_events_is_a_loss_elsewhere(tmp_path: Path) -> None:
     source.write_text(json.dumps({"traceEvents": [event("i", 1, "i")], "metadata": {"a": 1}}))
     losses = convert(source, tmp_path / "b.fxt")
     assert "native-data format=chrome name=members (1)" in map(line_of, losses)
+    assert "native-data-shown format=chrome name=metadata (1)" in map(line_of, losses)
+    losses = convert(source, tmp_path / "b.pftrace")
+    assert "json-metadata-unshown (1)" in map(line_of, losses)
+    assert not list(convert(source, tmp_path / "b.json"))
 
 
 NAME = {"name": (StringClass(), Role.NAME)}

@@ -43,7 +43,7 @@ from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.batches.order import group_by_class
 from converter.kernels.batches.union import looked_up, number_rows
 from converter.kernels.tables.strings import StringTable
-from converter.projection.metadata import FTRACE_TEXT
+from converter.projection.metadata import FTRACE_TEXT, JSON_METADATA
 from converter.storage.source import Source
 
 #: Events in a batch.
@@ -255,6 +255,10 @@ class _Reader:
             # Importers show it; until ftrace's text is read, only as JSON.
             shown = self.trace.sidecar_shown.setdefault("chrome", Counter())
             shown[FTRACE_TEXT] = value.count("\n") or 1
+        if name == JSON_METADATA and isinstance(value, dict) and value:
+            # Importers list it, since a version after 52.
+            shown = self.trace.sidecar_shown.setdefault("chrome", Counter())
+            shown[JSON_METADATA] = len(value)
         self.trace.sidecar["chrome"].setdefault("members", {})[name] = value
 
     def _added(self) -> frozenset[str]:

@@ -97,7 +97,7 @@ def test_the_command_says_what_it_needs(monkeypatch, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["-o", "t.bmp"], 1, "there are .svg, .png, .pdf"),
+        (["-o", "t.bmp"], 2, "ends in .svg or .png or .pdf"),
         (["-o", "t.svg", "--field", "prio"], 2, "is not EVENT.FIELD"),
         (["-o", "t.svg", "--field", "sched_switch.x"], 1, "no event 'sched_switch' with a number"),
         ([], 2, "Missing option '-o'"),

@@ -247,3 +247,21 @@ def test_any_trace_has_a_page(trace, small):
     runs = [run for group in header["groups"] for lane in group["lanes"] for run in lane["runs"]]
     assert sorted(runs) == list(range(header["columns"]["runKind"]["length"]))
     shares_of(trace, 5)
+
+
+def test_threads_have_the_names_that_are_known_of_them():
+    """Their own, for a main thread that of its process, else what a switch calls them."""
+    builder = converter.TraceBuilder()
+    builder.process(1, "shop")
+    builder.thread(1, pid=1)
+    builder.thread(2, pid=1)
+    builder.thread(3, "own", pid=1)
+    builder.thread(4, pid=1)
+    fields = {"prev_comm": "shop", "prev_pid": 1, "prev_prio": 120, "prev_state": 1}
+    fields |= {"next_comm": "worker", "next_pid": 2, "next_prio": 120}
+    builder.event("sched_switch", 10, 1, cpu=0, system="sched", fields=fields)
+    for number, tid in enumerate((1, 2, 3, 4)):
+        builder.slice("a", 20 + number, 1, tid)
+    timeline = arranged(Gathered(builder.trace()))
+    names = {lane.name for group in timeline.groups for lane in group.tracks}
+    assert {"shop 1", "worker 2", "own 3", "thread 4"} <= names

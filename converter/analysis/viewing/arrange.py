@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from typing import Any, Final
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from converter.analysis.viewing.gather import OPEN, Gathered, Item, split_location, thread_location
 from converter.analysis.viewing.layout import rows_of
-from converter.ir.trace import Trace, TrackScope
+from converter.ir.trace import Thread, Trace, TrackScope
 from converter.selection.steps import mixed
 
 #: Further rows of a track are not shown.
@@ -115,7 +116,7 @@ def arranged(gathered: Gathered) -> Timeline:
 
     _sort(counters, counters["series"], counters["ts"])
     counts = np.bincount(counters.pop("series"), minlength=len(gathered.series))
-    tracks = _PageTracks(gathered.trace)
+    tracks = _PageTracks(gathered.trace, _names_of_tasks(gathered.trace, items))
     for number, (kind, location, named) in enumerate(heads):
         track = tracks.at(
             location, gathered.trace.strings.text(named) if kind == Item.ASYNC else None
@@ -159,6 +160,17 @@ def _sort(columns: dict[str, NDArray[Any]], group: NDArray[Any], ts: NDArray[Any
         columns[name] = columns[name][order]
 
 
+def _names_of_tasks(trace: Trace, items: dict[str, NDArray[Any]]) -> dict[int, str]:
+    """Return the last name of each task that ran, by the number of its thread."""
+    tasks = items["kind"] == Item.TASK
+    # Of several positions, unique gives the first.
+    who, first = np.unique(items["who"][tasks][::-1], return_index=True)
+    names = items["name"][tasks][::-1][first]
+    return {
+        tid: trace.strings.text(id) for tid, id in zip(who.tolist(), names.tolist(), strict=True)
+    }
+
+
 def _end_tasks(items: dict[str, NDArray[Any]], group: NDArray[np.int32]) -> None:
     """End each task on a CPU where the next one starts."""
     tasks = np.flatnonzero(items["kind"] == Item.TASK)
@@ -169,8 +181,10 @@ def _end_tasks(items: dict[str, NDArray[Any]], group: NDArray[np.int32]) -> None
 class _PageTracks:
     """The tracks by location; sorts them into groups, in the order that people look for them."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, ran: Mapping[int, str]) -> None:
         self._trace = trace
+        #: The names of tasks, by their thread's number, as switches have them.
+        self._ran = ran
         self._by_key: dict[tuple[Any, ...], tuple[tuple[Any, ...], PageTrack]] = {}
         self.weights: Counter[int] = Counter()
         self.track_by_location: dict[int, PageTrack] = {}
@@ -209,17 +223,23 @@ class _PageTracks:
             return ((_TRACKS, 0), "of no thread") if number < 0 else ((_CPUS, 0), f"CPU {number}")
         if location_kind == "thread":
             thread = self._trace.threads[number]
-            name = thread.name or "thread"
-            return (_PROCESS, thread.process), f"{name} {thread.tid}"
+            return (_PROCESS, thread.process), f"{self._thread_name(thread)} {thread.tid}"
         track = self._trace.tracks[number]
         if track.scope is TrackScope.CPU:
             return (_CPUS, 0), track.name or f"CPU {track.owner}"
         if track.scope is TrackScope.THREAD and 0 <= track.owner < len(self._trace.threads):
             thread = self._trace.threads[track.owner]
-            return (_PROCESS, thread.process), f"{thread.name} {thread.tid} · {track.name}"
+            name = f"{self._thread_name(thread)} {thread.tid} · {track.name}"
+            return (_PROCESS, thread.process), name
         if track.scope is TrackScope.PROCESS and 0 <= track.owner < len(self._trace.processes):
             return (_PROCESS, track.owner), track.name
         return (_TRACKS, 0), track.name
+
+    def _thread_name(self, thread: Thread) -> str:
+        """Return the name of a thread: its own, that of its process if it is the main thread, that in switches."""
+        process = self._trace.processes[thread.process]
+        main = process.name if thread.tid == process.pid else ""
+        return thread.name or main or self._ran.get(thread.tid, "") or "thread"
 
     def groups(self, running: list[int], run_kind: NDArray[np.uint8]) -> list[Group]:
         """Return CPUs, then processes, the largest first, then tracks. Threads that only run have a track, too."""

@@ -11,16 +11,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 from converter.errors import ClosedError, TraceWarning
-from converter.ir.display.trace_event import TraceEvent
-from converter.ir.event_columns import EventColumns
 from converter.ir.events import Batch, EventClass
 from converter.ir.hooks import HOOKS
 from converter.ir.semantics import DEFAULT, Semantics
 from converter.ir.symbols import SymbolTable
 from converter.kernels.tables.strings import StringTable
+
+if TYPE_CHECKING:
+    from converter.ir.display.trace_event import TraceEvent
+    from converter.ir.event_columns import EventColumns
 
 #: Less is not worth what there is to do for each.
 _LEAST_BATCH = 1 << 12

@@ -23,7 +23,6 @@ from converter.errors import (
 from converter.errors.guarding import guarded
 from converter.formats.descriptor import Format
 from converter.formats.lossless.footer import has_residual
-from converter.ir.collect import collect
 from converter.ir.events import Batch
 from converter.ir.trace import Seeking, Trace
 from converter.limits import allowed, changed_limits, iterated, limit, limited
@@ -176,6 +175,8 @@ def read(
         stack.enter_context(_attach_name(opened))
         left_out: list[TraceWarning] = []
         inputs = _traces_in(opened, format, options, stack, left_out)
+        from converter.ir.collect import collect
+
         return collect(_merged(inputs, left_out))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from converter.ir.events import Field
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
@@ -81,3 +81,22 @@ def as_typed(partition: Partition) -> Partition:
         ),
         partition.lazy_columns(),
     )
+
+
+def superseded(partition: Partition, projection: Projection) -> bool:
+    """Return True if other events of the source say the same better, so that these remain instants.
+
+    A wakeup is recorded twice: sched_waking by the waker, sched_wakeup where the task is enqueued. If the target has
+    one record for both, it is made from the first.
+    """
+    kinds = projection.capabilities.kinds
+    return (
+        partition.event_class.kind in (Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
+        and Kind.SCHED_WAKING not in kinds
+        and Kind.SCHED_WAKEUP in kinds
+        and projection.occurs(_is_waking)
+    )
+
+
+def _is_waking(event_class: EventClass) -> bool:
+    return event_class.kind is Kind.SCHED_WAKING

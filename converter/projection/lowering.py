@@ -6,17 +6,14 @@ or None if nothing simpler is left: the events are dropped, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from converter.ir.events import class_label
 from converter.ir.kinds import Kind
 from converter.projection.capabilities import Lowering, Projection
-from converter.projection.domain.atrace import lower_mark
-from converter.projection.domain.linux_timeline import LINUX_LOWERINGS, superseded
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.placing import is_absent
-from converter.projection.instants import as_instant, as_typed, lower_to_instant
+from converter.projection.instants import as_instant, as_typed, lower_to_instant, superseded
 
 
 def lower_message(partition: Partition, projection: Projection) -> list[Partition] | None:
@@ -29,13 +26,17 @@ def lower_message(partition: Partition, projection: Projection) -> list[Partitio
     return lower_to_instant(partition, projection)
 
 
-#: The rule for each kind; others become instants.
-LOWERINGS: Mapping[Kind, Lowering] = {
-    **LINUX_LOWERINGS,
-    Kind.MARK: lower_mark,
-    Kind.MESSAGE_SEND: lower_message,
-    Kind.MESSAGE_RECEIVE: lower_message,
-}
+def lowering_of(kind: Kind) -> Lowering:
+    """Return the rule for a kind; those without one become instants. Rules of a domain are imported when needed."""
+    if kind in (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE):
+        return lower_message
+    if kind is Kind.MARK:
+        from converter.projection.domain.atrace import lower_mark
+
+        return lower_mark
+    from converter.projection.domain.linux_timeline import LINUX_LOWERINGS
+
+    return LINUX_LOWERINGS.get(kind, lower_to_instant)
 
 
 def lowering_for(partition: Partition, projection: Projection) -> Lowering | None:

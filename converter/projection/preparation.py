@@ -69,7 +69,7 @@ def _holds_rate(trace: Trace, capabilities: Capabilities, format_name: str) -> b
     """Return True if the format's viewers show times in ticks of the trace's clock as they are."""
     rate, is_exact = trace.clock.ticks_per_second, capabilities.exact_rate
     if not capabilities.clock_rates:
-        return False
+        return rate is None or rate == 1_000_000_000
     return rate is None or is_exact is None or trace.format == format_name or is_exact(rate)
 
 

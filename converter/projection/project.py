@@ -20,7 +20,6 @@ from converter.ir.events import Batch, EventClass
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
-from converter.projection.domain.scheduling.task_states import TaskStates
 from converter.projection.domain.symbol_names import addresses_by_style, addresses_of, names_lost
 from converter.projection.engine.assembly import assemble
 from converter.projection.engine.class_plans import FEWEST_ROWS, Numbered, TracingRun
@@ -50,10 +49,11 @@ from converter.projection.losses import (
     parameters_of,
 )
 from converter.projection.metadata import TargetMetadata, held_clock
-from converter.projection.passes.learned_names import LearnedNames
 from converter.projection.preparation import prepared
 
 if TYPE_CHECKING:
+    from converter.projection.domain.scheduling.task_states import TaskStates
+    from converter.projection.passes.learned_names import LearnedNames
     from converter.projection.passes.slices.end_names import EndNames
     from converter.projection.passes.slices.slice_depths import NestedTooDeep
 
@@ -149,6 +149,8 @@ class Projector:
         # For a trace whose reader has not collected them.
         self._task_names: LearnedNames | None = None
         if not source.names_from_events:
+            from converter.projection.passes.learned_names import LearnedNames
+
             self._task_names = LearnedNames(source)
         self._metadata = TargetMetadata(source, self.target, capabilities, format_name, report, ids)
         self._held = PartitionProjection(
@@ -327,6 +329,8 @@ class Projector:
         if self._end_names:
             self._end_names.restart()
         if self.capabilities.task_tracks:
+            from converter.projection.domain.scheduling.task_states import TaskStates
+
             self._task_states = TaskStates(self)
         names = self._task_names
         if names is not None:

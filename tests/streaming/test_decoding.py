@@ -14,8 +14,8 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch, Table
 from converter.ir.trace import Trace
 from converter.storage.pool.workers import use_workers, workers
-from converter.streaming import decoding
-from converter.streaming.decoding import Decoder
+from converter.streaming import pipeline
+from converter.streaming.pipeline import Decoder
 from tests.support.pool import own_pool
 
 TABLES = 24
@@ -23,7 +23,7 @@ TABLES = 24
 
 @pytest.fixture(autouse=True)
 def four_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(decoding, "_WORTHWHILE", 1)
+    monkeypatch.setattr(pipeline, "_LARGE_TABLE", 1)
     with own_pool(4):
         yield
 

@@ -12,7 +12,7 @@ from converter.jobs.transcription import transcribe
 from converter.projection.losses import LossReport
 from converter.storage.outputs import open_sink
 from converter.storage.pool.workers import use_workers
-from converter.streaming import decoding, pipeline, stream_merge
+from converter.streaming import pipeline, stream_merge
 
 FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 
@@ -33,7 +33,7 @@ def test_stages_make_no_difference(
     monkeypatch.setattr(stream_merge, "BATCH_SIZE", 64)
     at_once = converted(FIXTURES / source, target, tmp_path / "at_once", ahead=False)
     monkeypatch.setattr(pipeline, "_WORTHWHILE", 1)
-    monkeypatch.setattr(decoding, "_WORTHWHILE", 1)
+    monkeypatch.setattr(pipeline, "_LARGE_TABLE", 1)
     use_workers(3)
     try:
         in_stages = converted(FIXTURES / source, target, tmp_path / "in_stages", ahead=True)

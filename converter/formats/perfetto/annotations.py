@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import AnnotationField as Annotation
 from converter.formats.perfetto.layout import InternedField
+from converter.formats.perfetto.mapping import JSON_VALUE
 from converter.formats.perfetto.protobuf.event_schemas import parse_type
 from converter.formats.perfetto.protobuf.scan import split_fields
 from converter.ir.field_classes import (
@@ -33,9 +34,6 @@ _I64 = IntegerClass(64, signed=True)
 _POINTER = IntegerClass(64, style=Style.POINTER)
 #: The class of an annotation that is nested too deep, or damaged.
 RAW_ANNOTATION = BytesClass("application/x-perfetto; type=DebugAnnotation")
-
-#: A value that is JSON text, which importers parse.
-JSON_VALUE = BytesClass("application/json")
 
 #: A field added to NestedValue: the type of an empty array's elements, as named by `event_schemas.type_text`.
 EMPTY_LIST_OF: Final = 1000

@@ -7,24 +7,13 @@ from functools import cache
 from typing import Final
 
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.adapters.argument_lists import keep_lists
-from converter.formats.perfetto.adapters.argument_names import report_names
-from converter.formats.perfetto.adapters.counters import (
-    is_value,
-    place_counters,
-    series_as_counters,
-    without_texts,
-)
-from converter.formats.perfetto.adapters.json_arguments import as_pointers, without_clock_syncs
 from converter.formats.perfetto.adapters.kernel_events import (
     CANONICAL,
     GENERIC_SUPPORT,
     kernel_adapter,
     kernel_support,
-    support_of,
     tracepoint_or_instant,
 )
-from converter.formats.perfetto.adapters.markers import by_syntax
 from converter.formats.perfetto.adapters.positions import (
     drop_foreign_packets,
     on_threads_by_tid,
@@ -32,14 +21,11 @@ from converter.formats.perfetto.adapters.positions import (
 )
 from converter.formats.perfetto.adapters.record_shapes import as_log_entries, with_frames
 from converter.formats.perfetto.adapters.scheduling import as_scheduled
-from converter.formats.perfetto.adapters.timeline_fields import as_parts
-from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
-from converter.projection.domain.lost_events import counted
 from converter.projection.domain.scheduling.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import FOLLOWED
@@ -50,7 +36,7 @@ _ARGUMENTS: Final = Capabilities(
     integers=frozenset({(64, False), (64, True)}),
     floats=frozenset({64}),
     blobs=False,
-    media_types=frozenset({JSON_VALUE.media_type}),
+    media_types=frozenset({mapping.JSON_VALUE.media_type}),
     styles=frozenset({Style.POINTER}),
     wide_styles=frozenset({Style.POINTER}),
     arrays=True,
@@ -59,19 +45,20 @@ _ARGUMENTS: Final = Capabilities(
 
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
-    """Return how a counter is held: with one value, which is a number. See also `without_texts`."""
-    return None if sum(map(is_value, event_class.fields)) > 1 else _COUNTER
+    """Return how a counter is held: with one value, which is a number. See also `_without_texts`."""
+    return None if sum(map(mapping.is_value, event_class.fields)) > 1 else _COUNTER
 
 
 _LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
 
 
-_COUNTED: Final = counted()
-
-
 def _lost(partition: Partition, projection: Projection) -> Partition:
     """Adapt lost events: the record has no count if the class has none."""
-    return partition if partition.integers(Role.COUNT) is None else _COUNTED(partition, projection)
+    if partition.integers(Role.COUNT) is None:
+        return partition
+    from converter.projection.domain.lost_events import counted
+
+    return counted()(partition, projection)
 
 
 def _lost_support(event_class: EventClass) -> KindSupport:
@@ -141,9 +128,47 @@ _COUNTER: Final = KindSupport(
 )
 
 
+# Adapters of timeline events are imported when the first one is projected: traces of a kernel have none.
+
+
 def _fitted(partition: Partition, projection: Projection) -> Partition:
+    from converter.formats.perfetto.adapters.argument_lists import keep_lists
+    from converter.formats.perfetto.adapters.argument_names import report_names
+    from converter.formats.perfetto.adapters.json_arguments import as_pointers
+    from converter.formats.perfetto.adapters.timeline_fields import as_parts
+
     kept = keep_lists(as_pointers(partition, projection), projection)
     return as_parts(report_names(kept, projection), projection)
+
+
+def _fitted_counter(partition: Partition, projection: Projection) -> Partition:
+    from converter.formats.perfetto.adapters.counters import place_counters
+
+    return _fitted(place_counters(partition, projection), projection)
+
+
+def _series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
+    from converter.formats.perfetto.adapters.counters import series_as_counters
+
+    return series_as_counters(partition, projection)
+
+
+def _without_texts(partition: Partition, projection: Projection) -> list[Partition]:
+    from converter.formats.perfetto.adapters.counters import without_texts
+
+    return without_texts(partition, projection)
+
+
+def _without_clock_syncs(partition: Partition, projection: Projection) -> list[Partition] | None:
+    from converter.formats.perfetto.adapters.json_arguments import without_clock_syncs
+
+    return without_clock_syncs(partition, projection)
+
+
+def _by_syntax(partition: Partition, projection: Projection) -> list[Partition]:
+    from converter.formats.perfetto.adapters.markers import by_syntax
+
+    return by_syntax(partition, projection)
 
 
 @cache
@@ -180,8 +205,8 @@ def capabilities(variant: str) -> Capabilities:
             holds=_ARGUMENTS,
         )
     kinds[Kind.TYPED] = replace(GENERIC_SUPPORT, of_class=kernel_support)
-    for kind, point in sorted(CANONICAL.items()):
-        kinds[kind] = replace(support_of(point), of_class=kernel_support)
+    # What messages hold is asked for each class: those of all kinds together would take longer than a small trace.
+    kinds |= dict.fromkeys(sorted(CANONICAL), kinds[Kind.TYPED])
     kinds[Kind.LOG] = replace(_LOG, of_class=_log_support)
     kinds[Kind.SAMPLE] = replace(_SAMPLE, of_class=_sample_support)
     kinds[Kind.DISCARDED] = replace(_LOST, of_class=_lost_support)
@@ -189,15 +214,13 @@ def capabilities(variant: str) -> Capabilities:
     kinds[Kind.NATIVE] = replace(_native_support(native), of_class=_native_support)
     lowerings: dict[Kind, Lowering] = {kind: tracepoint_or_instant(kind) for kind in CANONICAL}
     lowerings[Kind.NATIVE] = without_foreign_packets
-    lowerings[Kind.CLOCK_SYNC] = without_clock_syncs
-    lowerings[Kind.COUNTER] = series_as_counters
+    lowerings[Kind.CLOCK_SYNC] = _without_clock_syncs
+    lowerings[Kind.COUNTER] = _series_as_counters
     adapters = dict.fromkeys((Kind.TYPED, *CANONICAL), kernel_adapter(on_threads_by_tid))
     adapters |= dict.fromkeys(NAMED_KINDS, kernel_adapter(as_scheduled))
     for kind in (*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE):
         adapters[kind] = _fitted
-    adapters[Kind.COUNTER] = lambda partition, projection: _fitted(
-        place_counters(partition, projection), projection
-    )
+    adapters[Kind.COUNTER] = _fitted_counter
     adapters[Kind.LOG] = as_log_entries
     adapters[Kind.SAMPLE] = with_frames
     adapters[Kind.NATIVE] = drop_foreign_packets
@@ -225,7 +248,7 @@ def capabilities(variant: str) -> Capabilities:
         call_stacks=True,
         program_instants=True,
         adapters=adapters,
-        splitters={Kind.COUNTER: without_texts, Kind.MARK: by_syntax},
+        splitters={Kind.COUNTER: _without_texts, Kind.MARK: _by_syntax},
         tracks=True,
         task_tracks=True,
         track_units=True,

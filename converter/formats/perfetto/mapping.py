@@ -64,6 +64,9 @@ COUNTER_VALUES: Final = {
     True: Field("value", FloatClass(64), Role.VALUE),
 }
 
+#: A value that is JSON text, which importers parse.
+JSON_VALUE: Final = BytesClass("application/json")
+
 #: A frame of a call stack.
 FRAME: Final = StructureClass(
     (
@@ -294,3 +297,25 @@ SAMPLE_FIELDS: Final = (
     Field("cpu_mode", IntegerClass(32, signed=True)),
     Field("timebase_count", IntegerClass(64), Role.COUNT),
 )
+
+
+#: Kinds that are track events.
+TRACK_KINDS: Final = frozenset({*TYPE_KINDS.values(), *ID_KINDS, Kind.SLICE_COMPLETE})
+
+
+def is_value(field: Field) -> bool:
+    """Return True if a counter's field is a number."""
+    return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
+
+
+def is_record(event_class: EventClass) -> bool:
+    """Return True if events of a class are separate packets, neither kernel events nor track events."""
+    if event_class.kind is Kind.SCHED_SWITCH:
+        point = (SWITCH.category, SWITCH.name)
+        return (event_class.category, event_class.name) == point
+    return event_class.kind in (Kind.LOG, Kind.SAMPLE)
+
+
+def is_of_thread_states(event_class: EventClass) -> bool:
+    """Return True if the events of a class are states with a duration."""
+    return event_class.kind is Kind.STATE and event_class.index_of(Role.DURATION) is not None

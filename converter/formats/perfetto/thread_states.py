@@ -13,7 +13,7 @@ from converter.formats.perfetto.layout import TaskState
 from converter.ir.columns import string_ids
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import Role
 from converter.ir.trace import Thread
 from converter.kernels.tables.strings import StringTable
 
@@ -38,11 +38,6 @@ class ShownStates:
     #: -1 for a thread that does not run.
     cpu: NDArray[np.int64]
     state: NDArray[np.int64]
-
-
-def is_of_thread_states(event_class: EventClass) -> bool:
-    """Return True if the events of a class are states with a duration."""
-    return event_class.kind is Kind.STATE and event_class.index_of(Role.DURATION) is not None
 
 
 def shown_states(

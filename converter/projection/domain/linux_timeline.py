@@ -23,7 +23,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.symbol_names import function_names
 from converter.projection.domain.syscalls import NO_SYSCALL, name_in_class, syscall_name
 from converter.projection.engine.partitions import Partition, Place, Thunk
-from converter.projection.instants import CATEGORY, NAME, lower_to_instant
+from converter.projection.instants import CATEGORY, NAME, lower_to_instant, superseded
 
 Rule = Callable[[Partition, Projection], "list[Partition] | None"]
 
@@ -59,25 +59,6 @@ def has_slices(projection: Projection) -> bool:
     """Return True if the target holds slices as begin and end."""
     kinds = projection.capabilities.kinds
     return Kind.SLICE_BEGIN in kinds and Kind.SLICE_END in kinds
-
-
-def superseded(partition: Partition, projection: Projection) -> bool:
-    """Return True if other events of the source say the same better, so that these remain instants.
-
-    A wakeup is recorded twice: sched_waking by the waker, sched_wakeup where the task is enqueued. If the target has
-    one record for both, it is made from the first.
-    """
-    kinds = projection.capabilities.kinds
-    return (
-        partition.event_class.kind in (Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW)
-        and Kind.SCHED_WAKING not in kinds
-        and Kind.SCHED_WAKEUP in kinds
-        and projection.occurs(_is_waking)
-    )
-
-
-def _is_waking(event_class: EventClass) -> bool:
-    return event_class.kind is Kind.SCHED_WAKING
 
 
 def _slice(

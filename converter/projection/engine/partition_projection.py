@@ -12,7 +12,6 @@ from dataclasses import replace
 from converter.ir.events import EventClass, class_label
 from converter.ir.kinds import Kind
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
-from converter.projection.domain.counter_texts import has_texts, texts_as_values
 from converter.projection.engine.fitting import Fitter, is_value
 from converter.projection.engine.nested_fields import (
     flattened,
@@ -22,9 +21,9 @@ from converter.projection.engine.nested_fields import (
 )
 from converter.projection.engine.partitions import ByClass, Partition
 from converter.projection.engine.placing import Placing
-from converter.projection.instants import CATEGORY, NAME, as_instant, lower_to_instant
+from converter.projection.instants import CATEGORY, NAME, as_instant
 from converter.projection.loss_codes.names import kind_name
-from converter.projection.lowering import LOWERINGS, lose_native, lowering_for
+from converter.projection.lowering import lose_native, lowering_for, lowering_of
 
 #: Lowering terminates, as no rule returns a kind that its input was made from. This limit enforces it.
 MAX_LOWERINGS = 6
@@ -55,13 +54,19 @@ class PartitionProjection:
         self._fitter = Fitter(projection)
         self._is_nested = ByClass(lambda one: is_nested(one, self._argument_capabilities(one)))
         self._is_varying = ByClass(lambda one: is_varying(one, self._argument_capabilities(one)))
-        self._has_texts = ByClass(has_texts)
+        self._has_texts: Callable[[EventClass], bool] | None = None
+        if projection.source.semantics.counter_series:
+            from converter.projection.domain.counter_texts import has_texts
+
+            self._has_texts = ByClass(has_texts)
         self._has_required = ByClass(self._required_are_there)
 
     def project(self, partition: Partition) -> list[Partition]:
         """Return the partitions that the format holds of one of any kind."""
         event_class = partition.event_class
-        if self._has_texts(event_class) and self._projection.source.semantics.counter_series:
+        if self._has_texts is not None and self._has_texts(event_class):
+            from converter.projection.domain.counter_texts import texts_as_values
+
             support = self._support(event_class)
             counts = support is None or support.numeric_values or support.drawn_values
             if counts or not self._has_required(event_class):
@@ -79,7 +84,7 @@ class PartitionProjection:
         rule = lowering_for(partition, self._projection) if depth == 0 else None
         if rule is None and (support is None or not self._has_required(partition.event_class)):
             kind = partition.event_class.kind
-            rule = self._capabilities.lowerings.get(kind) or LOWERINGS.get(kind, lower_to_instant)
+            rule = self._capabilities.lowerings.get(kind) or lowering_of(kind)
         if rule is not None:
             return self._lower(partition, rule, depth)
         assert support is not None

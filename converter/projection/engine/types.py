@@ -36,7 +36,6 @@ from converter.ir.field_classes import (
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import column_texts, fit_identifier, fit_strings, rendered
-from converter.projection.identities import MATCHED, matched_number, plain_number
 from converter.projection.losses import LossClass
 
 
@@ -240,6 +239,8 @@ def _hashed(
 
     Events that match by their ids match by the numbers as they did by the texts.
     """
+    from converter.projection.identities import MATCHED, matched_number, plain_number
+
     texts = column_texts(column, projection)
     kind = partition.event_class.kind
     matches = kind in MATCHED and bool(projection.source.semantics.json_arguments)

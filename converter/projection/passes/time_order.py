@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import Column, OptionalColumn
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
+
+LAST_TIME: Final = np.iinfo(np.int64).max
 
 
 def in_time_order(trace: Trace) -> Trace:
@@ -64,3 +67,13 @@ def _reordered_column(column: NDArray[Any], order: NDArray[np.intp]) -> NDArray[
     """Return the column in an order; a constant stays one."""
     # Nothing is out of bounds; with "clip", NumPy need not check.
     return column if column.strides == (0,) else np.take(column, order, mode="clip")
+
+
+def ticks(column: Column) -> NDArray[np.int64]:
+    """Return durations as int64, -1 if absent."""
+    if isinstance(column, OptionalColumn):
+        return np.where(column.valid, ticks(column.values), -1)
+    assert isinstance(column, np.ndarray)
+    if column.dtype == np.uint64:
+        column = np.minimum(column, np.uint64(LAST_TIME))
+    return column.astype(np.int64)

@@ -20,12 +20,6 @@ from converter.formats.ftrace.event_format.messages import KernelTexts, binary_m
 from converter.formats.ftrace.event_format.record_tables import RecordClasses
 from converter.formats.ftrace.event_format.syntax import EventFormat, Location
 from converter.formats.ftrace.ring_buffer.prescan import TYPES
-from converter.formats.ftrace.text_buffers import (
-    OTHER_GATHERS,
-    OTHER_LINE,
-    TEXT_GATHERS,
-    text_class,
-)
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -104,6 +98,13 @@ class EventClasses(RecordClasses):
     def of_text(self, event: str | None) -> int:
         """Return the class of a text buffer's lines of this event (None: lines without a time), declared when new."""
         if event not in self._of_text:
+            from converter.formats.ftrace.text_buffers import (
+                OTHER_GATHERS,
+                OTHER_LINE,
+                TEXT_GATHERS,
+                text_class,
+            )
+
             self._of_text[event] = (
                 self._add(OTHER_LINE, OTHER_GATHERS)
                 if event is None

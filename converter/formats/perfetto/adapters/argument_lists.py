@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import JSON_VALUE
 from converter.formats.perfetto.json_sidecar import was_json
+from converter.formats.perfetto.mapping import JSON_VALUE
 from converter.formats.perfetto.protobuf.event_schemas import type_text
 from converter.ir.columns import Column
 from converter.ir.events import EventClass, Field

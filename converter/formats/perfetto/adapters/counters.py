@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.perfetto import mapping
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import FloatClass, IntegerClass
+from converter.ir.events import EventClass
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.domain.counter_texts import is_text
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
-
-
-def is_value(field: Field) -> bool:
-    """Return True if a counter's field is a number."""
-    return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
 
 
 def without_texts(partition: Partition, projection: Projection) -> list[Partition]:
@@ -40,7 +35,9 @@ def series_as_counters(partition: Partition, projection: Projection) -> list[Par
     fields = partition.event_class.fields
     # Importers of JSON take all arguments as values.
     texts = projection.source.semantics.counter_series
-    values = [i for i, field in enumerate(fields) if is_value(field) or (texts and is_text(field))]
+    values = [
+        i for i, field in enumerate(fields) if mapping.is_value(field) or (texts and is_text(field))
+    ]
     parts: list[Partition] = []
     for value in values:
         if is_text(fields[value]):
@@ -66,7 +63,7 @@ def place_counters(partition: Partition, projection: Projection) -> Partition:
     """Put counters without a track on one of their process: for JSON named as by the importer, else by their name."""
     series = ""
     if projection.source.semantics.counter_series:
-        series = next((f.name for f in partition.event_class.fields if is_value(f)), "")
+        series = next((f.name for f in partition.event_class.fields if mapping.is_value(f)), "")
     return _placed(partition, projection, series)
 
 

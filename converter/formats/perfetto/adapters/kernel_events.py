@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from converter.formats.perfetto import mapping, tracepoints
@@ -37,6 +37,8 @@ from converter.projection.capabilities import (
 )
 from converter.projection.domain.linux_tracepoints import MEANINGS, meaning
 from converter.projection.engine.partitions import CONTEXT_ROLES, Partition
+from converter.projection.instants import as_typed
+from converter.projection.lowering import lowering_of
 
 #: The capabilities for arguments of generic events, whose values are 64-bit integers, floating-point numbers, strings
 #: and bytes.
@@ -188,6 +190,8 @@ def _described_support(event_class: EventClass) -> KindSupport:
     return support
 
 
+# Support, adapters and losses ask for the same class one after the other.
+@lru_cache(maxsize=1024)
 def _placed(event_class: EventClass, point: tuple[str, str]) -> tuple[PlacedField, ...]:
     if point == _FUNCTION:
         return place_described(event_class.fields)
@@ -265,8 +269,6 @@ def tracepoint_or_instant(kind: Kind) -> Lowering:
 
     Linux's own events, and others that are not slices, become generic events if they have a name.
     """
-    from converter.projection.instants import as_typed, lower_to_instant
-    from converter.projection.lowering import LOWERINGS
 
     def rule(partition: Partition, projection: Projection) -> list[Partition] | None:
         if kind in (Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT):
@@ -276,6 +278,6 @@ def tracepoint_or_instant(kind: Kind) -> Lowering:
         event_class = partition.event_class
         if event_class.category and (kind not in _SLICES or _is_linux_tracepoint(event_class)):
             return [as_typed(partition)]
-        return LOWERINGS.get(kind, lower_to_instant)(partition, projection)
+        return lowering_of(kind)(partition, projection)
 
     return rule

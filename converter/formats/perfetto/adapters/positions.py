@@ -16,7 +16,6 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.domain.syscalls import name_in_class, syscall_names
 from converter.projection.engine.partitions import Partition
 from converter.projection.lowering import lose_native
 
@@ -78,6 +77,8 @@ def without_foreign_packets(partition: Partition, projection: Projection) -> lis
 
 
 def _names_by_number(event_class: EventClass) -> bool:
+    from converter.projection.domain.syscalls import name_in_class
+
     return (
         event_class.kind is Kind.SYSCALL_ENTRY
         and event_class.index_of(Role.SYSCALL_NUMBER) is not None
@@ -90,6 +91,8 @@ def syscalls_as_raw(partition: Partition, projection: Projection) -> Partition |
 
     It is impossible if the trace also has those events, or if the number of the call is unknown.
     """
+    from converter.projection.domain.syscalls import name_in_class, syscall_names
+
     fields = partition.event_class.fields
     name = name_in_class(partition.event_class.name)
     if name is not None and projection.occurs(_names_by_number):

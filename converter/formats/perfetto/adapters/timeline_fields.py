@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import is_switch, was_json
-from converter.formats.perfetto.thread_states import is_of_thread_states, shown_states
+from converter.formats.perfetto.thread_states import shown_states
 from converter.formats.perfetto.typed_arguments import as_written
 from converter.ir.columns import column_from_values, constant_column, string_ids
 from converter.ir.distinct_values import values_of
@@ -32,7 +32,7 @@ _IDENTITIES: Final = (*timeline_fields.ID_NAMES, timeline_fields.BIND_NAME)
 def as_parts(partition: Partition, projection: Projection) -> Partition:
     """Return the partition with its fields in the encoding of a TrackEvent."""
     fields = partition.event_class.fields
-    if is_of_thread_states(partition.event_class):
+    if mapping.is_of_thread_states(partition.event_class):
         _lose_state_details(partition, projection)
     _lose_name_of_idle(partition, projection)
     if mapping.REMAINDER in fields:

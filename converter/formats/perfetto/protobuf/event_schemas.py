@@ -152,8 +152,8 @@ def _is_style(name: str | None) -> bool:
 def _declarable(field_class: FieldClass) -> FieldClass:
     """Return the type without details that declarations omit: labels, odd numbers of bits, media types."""
     match field_class:
-        case IntegerClass(_, signed, style):
-            return IntegerClass(8 * field_class.dtype.itemsize, signed, style)
+        case IntegerClass(bits, signed, style):
+            return IntegerClass(min(64, max(8, 1 << (bits - 1).bit_length())), signed, style)
         case BytesClass():
             return BytesClass()
         case ArrayClass(element, length):

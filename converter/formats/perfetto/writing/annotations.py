@@ -8,8 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import UnsupportedError
-from converter.formats.perfetto.annotations import EMPTY_LIST_OF, JSON_VALUE, path_of
+from converter.formats.perfetto.annotations import EMPTY_LIST_OF, path_of
 from converter.formats.perfetto.layout import AnnotationField as Annotation
+from converter.formats.perfetto.mapping import JSON_VALUE
 from converter.formats.perfetto.protobuf.event_schemas import type_text
 from converter.formats.perfetto.writing.instructions import (
     ANNOTATION_NAMES,

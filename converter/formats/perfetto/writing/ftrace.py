@@ -35,7 +35,6 @@ from converter.formats.perfetto.writing.instructions import (
     text_getter,
 )
 from converter.formats.perfetto.writing.kernels import emit as kernel
-from converter.formats.perfetto.writing.list_texts import list_texts
 from converter.formats.perfetto.writing.metadata import attributes, new_packet
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -165,6 +164,8 @@ class FtraceOutput:
     def _text(self, item: PlacedField, getter: Getter) -> Getter:
         """Return the text that importers show of a list or of bytes."""
         field_class = item.field.type
+        from converter.formats.perfetto.writing.list_texts import list_texts
+
         return text_getter(lambda table: list_texts(getter(table), field_class, self._trace))
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.adapters.record_shapes import frames_of
-from converter.formats.perfetto.writing.callstacks import InternedStacks
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection.engine.types import is_stack
+
+if TYPE_CHECKING:
+    from converter.formats.perfetto.writing.callstacks import InternedStacks
 
 #: The kernel's event with the program's stack, whose functions have no known names.
 _USER_STACK: Final = ("ftrace", "user_stack", "caller")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.json_sidecar import has_extension
 from converter.formats.perfetto.layout import (
     PACKET_TAG,
@@ -28,6 +27,9 @@ from converter.formats.perfetto.system_info import system_info_message
 from converter.formats.perfetto.writing.extension import extension_packet
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.ir.trace import ClockDomain, Trace
+
+if TYPE_CHECKING:
+    from converter.formats.perfetto.clocks import Clocks
 
 #: The packet sequence of the writer's packets: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001
@@ -132,6 +134,8 @@ def sidecar_clocks(trace: Trace) -> Clocks | None:
     """Return the clocks of a trace whose own snapshots are written again; None for any other."""
     if not _is_described(trace):
         return None
+    from converter.formats.perfetto.clocks import Clocks
+
     clocks = Clocks()
     for packet in sidecar_packets(trace, "clock_snapshot"):
         content = packet_message(packet, PacketField.CLOCK_SNAPSHOT, "ClockSnapshot")

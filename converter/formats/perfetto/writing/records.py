@@ -76,14 +76,6 @@ _U32: Final = IntegerClass(32)
 _U64: Final = IntegerClass(64)
 
 
-def is_record(event_class: EventClass) -> bool:
-    """Return True if events of a class are separate packets, neither kernel events nor track events."""
-    if event_class.kind is Kind.SCHED_SWITCH:
-        point = (mapping.SWITCH.category, mapping.SWITCH.name)
-        return (event_class.category, event_class.name) == point
-    return event_class.kind in (Kind.LOG, Kind.SAMPLE)
-
-
 class RecordOutput:
     """Programs of classes of records; converts times of log entries to the wall clock.
 

@@ -13,10 +13,10 @@ from converter.formats.perfetto.mapping import derived_uuid
 from converter.formats.perfetto.writing.described_tables import DescribedTables, is_bare
 from converter.formats.perfetto.writing.kernels.emit import Emitter, PacketSequence
 from converter.formats.perfetto.writing.metadata import TablePacket, new_packet
-from converter.formats.perfetto.writing.task_births import births
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch
+from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace, Track, TrackScope
-from converter.projection.passes.learned_names import LearnedNames
 
 #: SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY (track_descriptor.proto).
 _BY_KEY: Final = 2
@@ -28,6 +28,10 @@ _IDLE_PROCESS: Final = {
     "uuid": derived_uuid(b"idle", TrackScope.PROCESS, (0,), 0, ""),
     "process": {"pid": 0},
 }
+
+#: The delay after the event with which a task begins, in ns.
+_BIRTH_DELAY: Final = 1
+_NEVER: Final = -(1 << 63)
 
 
 #: Process trees by their time: processes and threads.
@@ -72,6 +76,8 @@ class TableOutput:
         #: Threads that events may name; they are written at the end if no event does.
         self._awaited: list[int] = []
         if trace.format == "perfetto":
+            from converter.projection.passes.learned_names import LearnedNames
+
             self._learned = LearnedNames(trace)
         self._sort_indexes = SortIndexes()
         self._ordered = False
@@ -98,7 +104,7 @@ class TableOutput:
         elif known == (len(trace.processes), len(trace.threads)):
             self._write_trees(int(batch.ts.min()), {})
         else:
-            self._write_trees(int(batch.ts.min()), births(trace, batch))
+            self._write_trees(int(batch.ts.min()), _births(trace, batch))
         for index in sorted(set(threads.tolist()) - self._described_threads.keys() - {-1}):
             self._describe_thread(index, _first(batch, thread=index))
         for index in range(len(self._track_uuids), len(self._trace.tracks)):
@@ -417,3 +423,28 @@ def _clean(text: str) -> str:
 
 def _signed(tid: int) -> int:
     return (tid + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _births(trace: Trace, batch: Batch) -> dict[int, int]:
+    """Return the tasks that begin in a batch without earlier events in it: by tid, the time from which they exist."""
+    found: dict[int, int] = {}
+    for class_id, table in batch.tables.items():
+        event_class = trace.event_classes[class_id]
+        tid_index = event_class.index_of(Role.TID)
+        if event_class.kind is not Kind.TASK_NEW or tid_index is None or not len(table):
+            continue
+        column = table.column(tid_index)
+        assert isinstance(column, np.ndarray)
+        positions = np.flatnonzero(batch.class_id == class_id)
+        tids = column[batch.row[positions]].tolist()
+        for tid, ts in zip(tids, batch.ts[positions].tolist(), strict=True):
+            found[tid] = min(ts, found.get(tid, ts))
+    if not found:
+        return {}
+    numbers = [one.tid for one in trace.threads]
+    # The last entry is for events without a thread.
+    since = np.array([*(found.get(tid, _NEVER) for tid in numbers), _NEVER], np.int64)
+    before = batch.ts < np.take(since, batch.thread, mode="wrap")
+    for index in values_of(batch.thread[before]).tolist():
+        found.pop(numbers[index], None)
+    return {tid: ts + _BIRTH_DELAY for tid, ts in found.items()}

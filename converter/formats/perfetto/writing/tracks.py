@@ -50,11 +50,6 @@ from converter.ir.trace import Trace
 from converter.projection import timeline_fields
 from converter.projection.identities import matched_number
 
-#: Kinds that are track events.
-TRACK_KINDS: Final = frozenset(
-    {*mapping.TYPE_KINDS.values(), *mapping.ID_KINDS, Kind.SLICE_COMPLETE}
-)
-
 #: Kinds of which importers of JSON show slices without a name under a name of their own.
 _NAMED_IF_JSON: Final = frozenset(
     {Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT, Kind.ASYNC_BEGIN}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,8 @@ from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import SIDECAR_PREFIX, json_documents, sidecar_json
 from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
-from converter.formats.perfetto.thread_states import is_of_thread_states
-from converter.formats.perfetto.writing.callstacks import InternedStacks
 from converter.formats.perfetto.writing.ftrace import FtraceOutput
 from converter.formats.perfetto.writing.instructions import Steps, field_getter, text_getter
-from converter.formats.perfetto.writing.kernel_stacks import stack_of
 from converter.formats.perfetto.writing.kernels import emit as kernel
 from converter.formats.perfetto.writing.kernels.emit import Emitter, PacketSequence
 from converter.formats.perfetto.writing.metadata import (
@@ -29,12 +26,10 @@ from converter.formats.perfetto.writing.metadata import (
     symbols_packet,
     table_packets,
 )
-from converter.formats.perfetto.writing.records import RecordOutput, is_record
 from converter.formats.perfetto.writing.row_positions import RowPositions
 from converter.formats.perfetto.writing.tables import TableOutput
-from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
-from converter.formats.perfetto.writing.tracks import TRACK_KINDS, track_program
 from converter.ir.events import Batch, EventClass
+from converter.ir.field_classes import ArrayClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
@@ -48,6 +43,11 @@ from converter.streaming.block_emission import (
     emitter_count,
     parts_of,
 )
+
+if TYPE_CHECKING:
+    from converter.formats.perfetto.writing.callstacks import InternedStacks
+    from converter.formats.perfetto.writing.records import RecordOutput
+    from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
 
 _KERNEL_KINDS: Final = frozenset({Kind.TYPED, *(meaning.kind for meaning in MEANINGS.values())})
 
@@ -154,10 +154,11 @@ class _Encoder:
             [Emitter(self._sequence) for _ in range(emitter_count())]
         )
         self._ftrace = FtraceOutput(trace)
-        self._stacks = InternedStacks(trace.strings)
+        #: What only some traces have is made for the first event that needs it.
+        self._stacks: InternedStacks | None = None
         self._positions = RowPositions(trace)
-        self._states = ThreadStateOutput(trace, self._sequence, self._emitter)
-        self._records = RecordOutput(trace, self._stacks, self._positions)
+        self._states: ThreadStateOutput | None = None
+        self._records: RecordOutput | None = None
         self._programs: dict[int, _Program] = {}
         #: The programs that emit call stacks as samples, for classes of kernel events with call stacks.
         self._stack_programs: dict[int, _Program] = {}
@@ -199,12 +200,15 @@ class _Encoder:
             event_class = self._trace.event_classes[class_id]
             if class_id not in self._programs:
                 self._programs[class_id] = program = self._compile(event_class)
-                if program.frame == kernel.FRAME_FTRACE:
+                arrays = [one for one in event_class.fields if isinstance(one.type, ArrayClass)]
+                if arrays and program.frame == kernel.FRAME_FTRACE:
+                    from converter.formats.perfetto.writing.kernel_stacks import stack_of
+
                     stack = stack_of(event_class, self._trace)
                     if stack is not None:
-                        steps = self._records.kernel_stack(stack)
+                        steps = self._record_output().kernel_stack(stack)
                         self._stack_programs[class_id] = _Program(kernel.FRAME_RECORD, steps)
-            record = is_record(event_class)
+            record = mapping.is_record(event_class)
             self._positions.select(batch, class_id)
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
@@ -218,15 +222,15 @@ class _Encoder:
                     gathered.lost = np.append(gathered.lost, batch.cpu[batch.positions(class_id)])
                 continue
             gathered.has_packets = True
-            if event_class.kind in TRACK_KINDS:
+            if event_class.kind in mapping.TRACK_KINDS:
                 positions = batch.positions(class_id)
                 tracks, threads = len(self._trace.tracks), len(self._trace.threads)
                 gathered.tracks.append(_distinct(batch.track, positions, tracks))
                 gathered.threads.append(_distinct(batch.thread, positions, threads))
                 if event_class.kind is Kind.COUNTER:
                     gathered.counters.append(gathered.tracks[-1])
-                elif is_of_thread_states(event_class):
-                    self._states.gather(batch, class_id)
+                elif mapping.is_of_thread_states(event_class):
+                    self._state_output().gather(batch, class_id)
         return gathered
 
     def _bind(self, gathered: _Gathered) -> None:
@@ -252,11 +256,13 @@ class _Encoder:
                 sequence.bind(number, rows, gathered.stacks[class_id])
         self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
-        emitter.put(self._stacks.take_packet())
+        if self._stacks is not None:
+            emitter.put(self._stacks.take_packet())
         owners = (gathered.threads, gathered.tracks, gathered.counters)
         threads, tracks, counters = map(np.concatenate, owners)
         self._tables.follow(threads, tracks, counters, gathered.batch)
-        self._states.write(self._flush)
+        if self._states is not None:
+            self._states.write(self._flush)
         symbols = sequence.take_symbols()
         if symbols:
             emitter.put(symbols_packet(trace, symbols))
@@ -345,7 +351,8 @@ class _Encoder:
         self._finish_emission()
         self._sink.begin_batch(None)
         self._tables.follow(_NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS, None)
-        self._states.write(self._flush, is_last=True)
+        if self._states is not None:
+            self._states.write(self._flush, is_last=True)
         # A copy contains the packets with its sidecars already.
         is_copy = self._trace.format == "perfetto"
         for name, sidecar in () if is_copy else json_documents(self._trace):
@@ -357,15 +364,38 @@ class _Encoder:
         if self._emitter.size:
             self._sink.write(self._emitter.take(), handover=True)
 
+    def _interned_stacks(self) -> InternedStacks:
+        if self._stacks is None:
+            from converter.formats.perfetto.writing.callstacks import InternedStacks
+
+            self._stacks = InternedStacks(self._trace.strings)
+        return self._stacks
+
+    def _state_output(self) -> ThreadStateOutput:
+        if self._states is None:
+            from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
+
+            self._states = ThreadStateOutput(self._trace, self._sequence, self._emitter)
+        return self._states
+
+    def _record_output(self) -> RecordOutput:
+        if self._records is None:
+            from converter.formats.perfetto.writing.records import RecordOutput
+
+            self._records = RecordOutput(self._trace, self._interned_stacks(), self._positions)
+        return self._records
+
     def _compile(self, event_class: EventClass) -> _Program:
         """Return the program for an event class."""
-        if event_class.kind in TRACK_KINDS:
-            steps = track_program(
-                event_class, self._trace, self._stacks, self._positions, self._tables.process_uuids
-            )
+        if event_class.kind in mapping.TRACK_KINDS:
+            from converter.formats.perfetto.writing.tracks import track_program
+
+            uuids = self._tables.process_uuids
+            stacks = self._interned_stacks()
+            steps = track_program(event_class, self._trace, stacks, self._positions, uuids)
             return _Program(kernel.FRAME_TRACK, steps)
-        if is_record(event_class):
-            return _Program(kernel.FRAME_RECORD, *self._records.program(event_class))
+        if mapping.is_record(event_class):
+            return _Program(kernel.FRAME_RECORD, *self._record_output().program(event_class))
         if event_class.kind in _KERNEL_KINDS:
             return _Program(kernel.FRAME_FTRACE, *self._ftrace.program(event_class))
         steps = Steps()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from converter.errors import TraceError
 from converter.formats.ftrace.layout import parse
 from converter.formats.trace_cmd.container.trace_file import TraceFile
-from converter.formats.trace_cmd.container.version6 import open_version_6
-from converter.formats.trace_cmd.container.version7 import open_version_7
 from converter.formats.trace_cmd.layout import HEADER_START
 from converter.storage.source import Source
 
@@ -25,10 +23,14 @@ def open_file(source: Source) -> TraceFile:
     if start.big_endian > 1 or start.long_size not in (4, 8):
         raise TraceError(offset=size - 2, field="header", expected="endian 0 or 1, long 4 or 8")
     if start.version == "6":
+        from converter.formats.trace_cmd.container.version6 import open_version_6
+
         return open_version_6(
             source, size, big_endian=start.big_endian == 1, long_size=start.long_size
         )
     if start.version == "7":
+        from converter.formats.trace_cmd.container.version7 import open_version_7
+
         return open_version_7(
             source, size, big_endian=start.big_endian == 1, long_size=start.long_size
         )

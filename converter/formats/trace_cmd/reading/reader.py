@@ -18,7 +18,6 @@ from converter.formats.ftrace.ring_buffer.pages import PageStream
 from converter.formats.ftrace.ring_buffer.prescan import prescan_pages
 from converter.formats.ftrace.symbols import kernel_symbols
 from converter.formats.ftrace.tasks import add_tasks, saved_command_lines
-from converter.formats.ftrace.text_buffers import TextEvents, read_text
 from converter.formats.trace_cmd.container.gaps import kernel_long
 from converter.formats.trace_cmd.container.opening import open_file
 from converter.formats.trace_cmd.container.options import interpret
@@ -34,6 +33,7 @@ from converter.storage.source import Source
 from converter.storage.window_memory import WindowMemory
 
 if TYPE_CHECKING:
+    from converter.formats.ftrace.text_buffers import TextEvents
     from converter.formats.side_table import SideTable
     from converter.formats.trace_cmd.reading.record_text import RecordTexts
 
@@ -153,9 +153,7 @@ class _Reader:
         classes.add_types(types)
         if found.missed:
             classes.add_missed()
-        text_buffers = [
-            (buffer, read_text(file, buffer)) for buffer in file.buffers if buffer.text is not None
-        ]
+        text_buffers = _read_text_buffers(file)
         names = saved_command_lines(file)
         for _, lines in text_buffers:
             for pid, name in lines.names.items():
@@ -260,3 +258,12 @@ class _Reader:
         for error in errors:
             warning = error.within(format="trace_cmd", path=self._file.source.name).to_warning()
             note(self._file.warnings, warning)
+
+
+def _read_text_buffers(file: TraceFile) -> list[tuple[Buffer, TextEvents]]:
+    buffers = [buffer for buffer in file.buffers if buffer.text is not None]
+    if not buffers:
+        return []
+    from converter.formats.ftrace.text_buffers import read_text
+
+    return [(buffer, read_text(file, buffer)) for buffer in buffers]

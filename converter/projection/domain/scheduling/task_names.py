@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import Column
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Field
-from converter.ir.field_classes import StringClass
+from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
-from converter.projection.domain.scheduling.new_tasks import with_clone_flags
 from converter.projection.engine.partitions import Partition
 
 #: The field of the name that belongs to each task, under the kernel's names.
@@ -41,6 +41,10 @@ NAMED_KINDS: Final = frozenset(_KINDS)
 #: The kernel's name for the idle task of each CPU, which all have number 0, and its tools' name for one without a name.
 IDLE_NAME: Final = "swapper"
 UNKNOWN_NAME: Final = "<...>"
+#: The flags that say of a new task whether it is a thread. Systems other than Linux do not have them.
+_CLONE_FLAGS: Final = Field("clone_flags", IntegerClass(64), Role.CLONE_FLAGS)
+#: include/uapi/linux/sched.h.
+_CLONE_THREAD: Final = 0x10000
 
 
 def with_tasks(
@@ -59,10 +63,24 @@ def with_tasks(
         if role in _KINDS[event_class.kind] and role in present and field.role not in present:
             partition = _with_name(partition, role, field, projection, unknown)
     if event_class.kind is Kind.TASK_NEW:
-        partition = with_clone_flags(partition, projection)
+        partition = _with_clone_flags(partition, projection)
     if partition.event_class is not event_class:
         projection.lose("field-added", partition)
     return partition
+
+
+def _with_clone_flags(partition: Partition, projection: Projection) -> Partition:
+    """Add flags to tasks without any: they are threads if the trace has them in a process with another number."""
+    tids = partition.integers(Role.TID)
+    if tids is None or partition.event_class.index_of(Role.CLONE_FLAGS) is not None:
+        return partition
+
+    def flags() -> Column:
+        threads = projection.thread_of_tid(tids)
+        others = (threads >= 0) & (projection.pids_of(threads) != tids.astype(np.int64))
+        return np.where(others, np.uint64(_CLONE_THREAD), np.uint64(0))
+
+    return partition.with_argument(_CLONE_FLAGS, flags)
 
 
 def _with_name(

@@ -17,8 +17,7 @@ from converter.ir.columns import string_ids
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.passes.slices.complete_slices import ticks
-from converter.projection.passes.time_order import at_shared_times, reordered
+from converter.projection.passes.time_order import at_shared_times, reordered, ticks
 from converter.projection.timeline_fields import PHASE
 
 #: The kinds that viewers may take before others of their time.

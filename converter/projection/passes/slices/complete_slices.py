@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, OptionalColumn
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, OptionalClass
 from converter.ir.kinds import Kind, Role
@@ -27,9 +26,8 @@ from converter.projection.passes.slices.overlapping_slices import (
     OverlappingSlices,
     time_and_position,
 )
+from converter.projection.passes.time_order import LAST_TIME, ticks
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
-
-_LAST_TIME = np.iinfo(np.int64).max
 
 #: Ends carry nothing: they belong to the innermost slice that is open at their position.
 END = EventClass(Kind.SLICE_END)
@@ -200,7 +198,7 @@ class _Splitter:
         for one in complete:
             end = batch.ts[one.at] + one.durations
             # The sum has wrapped around past the end of time.
-            end[(one.durations < 0) | (end < batch.ts[one.at])] = _LAST_TIME
+            end[(one.durations < 0) | (end < batch.ts[one.at])] = LAST_TIME
             ends[one.at] = end
             split.append(one.at[~one.stays].astype(np.intp))
         order = time_and_position(batch.ts, new_position)
@@ -408,7 +406,7 @@ class _Splitter:
         start = batch.ts[at]
         end = start + durations
         # The sum has wrapped around past the end of time.
-        end[end < start] = _LAST_TIME
+        end[end < start] = LAST_TIME
         begin = (at if new_position is None else new_position[at]) + np.int64(count)
         return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
 
@@ -501,16 +499,6 @@ def _duration_index(event_class: EventClass) -> int | None:
     return index if isinstance(held, IntegerClass) else None
 
 
-def ticks(column: Column) -> NDArray[np.int64]:
-    """Return durations as int64, -1 if absent."""
-    if isinstance(column, OptionalColumn):
-        return np.where(column.valid, ticks(column.values), -1)
-    assert isinstance(column, np.ndarray)
-    if column.dtype == np.uint64:
-        column = np.minimum(column, np.uint64(_LAST_TIME))
-    return column.astype(np.int64)
-
-
 def _before_begins(
     batch: Batch,
     new_position: NDArray[np.intp] | None,
@@ -573,7 +561,7 @@ def _longest_first(
     if not (ts[1:] <= ts[:-1]).any():
         return None
     # A slice that never ends is the outermost.
-    length = np.where(durations < 0, _LAST_TIME, durations)
+    length = np.where(durations < 0, LAST_TIME, durations)
     together = (ts, batch.thread[at], batch.track[at], batch.cpu[at])
     turn = np.zeros(len(at), np.intp) if points is None else 2 * np.cumsum(points) - points
     wanted = np.lexsort((at, -length, turn, *together))

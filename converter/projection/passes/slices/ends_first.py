@@ -23,9 +23,8 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes
-from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.equal_times import fates
-from converter.projection.passes.time_order import at_shared_times
+from converter.projection.passes.time_order import at_shared_times, ticks
 from converter.projection.timeline_fields import DURATION
 
 _END: Final = 2

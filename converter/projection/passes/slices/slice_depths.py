@@ -13,9 +13,8 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.projection.losses import LossReport
-from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.slice_nesting import SliceDepths
-from converter.projection.passes.time_order import order_of
+from converter.projection.passes.time_order import order_of, ticks
 
 _BEGINS: Final = 1
 _ENDS: Final = 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -43,6 +42,7 @@ from converter.ir.field_classes import (
     StringClass,
 )
 from converter.ir.trace import Trace
+from converter.kernels.tables.strings import StringTable
 from converter.limits import limit
 
 #: Called with what is left out, how often, and the first time of it.
@@ -125,23 +125,26 @@ class _Typed:
             table, at = batch.tables[number], batch.positions(number)
             index = self._source.event_classes[number].fields.index(mapping.REMAINDER)
             column: Any = table.column(index)
-            found = self._arguments(column)
-            self._count(found, batch.ts[at])
+            found, which = self._arguments(column)
+            self._count(found, which, batch.ts[at])
             groups: dict[tuple[tuple[Field, ...], bool], list[int]] = {}
             for i, one in enumerate(found):
                 groups.setdefault((one.fields, bool(one.rest)), []).append(i)
+            #: By number of distinct fields: which of its group they are, -1 for those of others.
+            member = np.empty(len(found), np.intp)
             for (fields, has_rest), members in groups.items():
-                rows = np.array(members)
+                member.fill(-1)
+                member[members] = np.arange(len(members))
+                rows = np.flatnonzero(member[which] >= 0)
                 some = table.select(rows)
                 columns: list[Any] = [some.lazy(i) for i in range(some.width)]
+                said = self._columns([found[one] for one in members], fields, has_rest=has_rest)
+                added = said.select(member[which[rows]])
                 if has_rest:
-                    rests = [found[one].rest for one in members]
-                    columns[index] = column_from_values(BytesClass(), rests, self._source.strings)
+                    columns[index] = added.lazy(len(fields))
                 else:
                     del columns[index]
-                for i, field in enumerate(fields):
-                    values = [found[one].values[i] for one in members]
-                    columns.append(column_from_values(field.type, values, self._source.strings))
+                columns += [added.lazy(i) for i in range(len(fields))]
                 new = self._class(number, None if has_rest else index, fields)
                 tables[new] = Table(len(rows), columns)
                 class_id[at[rows]] = new
@@ -156,28 +159,43 @@ class _Typed:
             track=batch.track,
         )
 
-    def _arguments(self, column: Any) -> list[_Arguments]:
-        """Return the arguments of each row; those of equal bytes once."""
-        offsets = np.asarray(column.offsets).tolist()
-        data = np.asarray(column.values, np.uint8)
-        whole = data.tobytes()
+    def _columns(
+        self, found: list[_Arguments], fields: tuple[Field, ...], *, has_rest: bool
+    ) -> Table:
+        """Return the values of distinct fields by argument, followed by the rest of each if there is one."""
+        strings = self._source.strings
+        columns = [
+            column_from_values(field.type, [one.values[i] for one in found], strings)
+            for i, field in enumerate(fields)
+        ]
+        if has_rest:
+            columns.append(column_from_values(BytesClass(), [one.rest for one in found], strings))
+        return Table(len(found), columns)
+
+    def _arguments(self, column: Any) -> tuple[list[_Arguments], NDArray[np.intp]]:
+        """Return the arguments for each distinct content of a column, and which of these each row has."""
+        keys, which = distinct_bytes(column)
         result = []
-        for start, end in pairwise(offsets):
-            key = whole[start:end]
+        for key in keys:
             known = self._known.get(key)
             if known is None:
                 if len(self._known) >= _MOST_KNOWN:
                     self._known.clear()
                 known = self._known[key] = arguments_of(key)
             result.append(known)
-        return result
+        return result, which
 
-    def _count(self, found: list[_Arguments], ts: NDArray[np.int64]) -> None:
+    def _count(
+        self, found: list[_Arguments], which: NDArray[np.intp], ts: NDArray[np.int64]
+    ) -> None:
+        of_each = np.bincount(which, minlength=len(found)).tolist()
+        earliest = np.full(len(found), np.iinfo(np.int64).max)
+        np.minimum.at(earliest, which, ts)
         first: dict[str, int] = {}
         counts: dict[str, int] = {}
-        for one, time in zip(found, ts.tolist(), strict=True):
+        for one, count, time in zip(found, of_each, earliest.tolist(), strict=True):
             for what in one.left:
-                counts[what] = counts.get(what, 0) + 1
+                counts[what] = counts.get(what, 0) + count
                 first[what] = min(first.get(what, time), time)
         for what, count in counts.items():
             self._lose(what, count, first[what])
@@ -190,6 +208,27 @@ class _Typed:
             event_class = replace(event_class, fields=(*own, *fields), native=b"")
             self._classes[key] = self._result.add_class(event_class)
         return self._classes[key]
+
+
+def distinct_spans(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first of each distinct span of bytes, in their order, and which of these each span equals."""
+    ids = np.empty(len(starts), np.int32)
+    StringTable().intern_spans(data, starts, sizes, ids)
+    _, first, which = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.intp)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[which]
+
+
+def distinct_bytes(column: Any) -> tuple[list[bytes], NDArray[np.intp]]:
+    """Return the distinct contents of a column of bytes, in their order, and which of these each row has."""
+    offsets = np.asarray(column.offsets, np.int64)
+    data = np.ascontiguousarray(column.values, np.uint8)
+    rows, which = distinct_spans(data, offsets[:-1], np.diff(offsets))
+    return [data[offsets[row] : offsets[row + 1]].tobytes() for row in rows.tolist()], which
 
 
 def arguments_of(data: bytes) -> _Arguments:

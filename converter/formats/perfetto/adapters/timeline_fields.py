@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import is_switch, was_json
 from converter.formats.perfetto.thread_states import shown_states
-from converter.formats.perfetto.typed_arguments import as_written
-from converter.ir.columns import column_from_values, constant_column, string_ids
+from converter.formats.perfetto.typed_arguments import as_written, distinct_bytes
+from converter.ir.columns import constant_column, list_of_bytes, string_ids, take
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass
@@ -43,7 +42,7 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
         if field == timeline_fields.PHASE and timeline_fields.SCOPE in fields:
             column = _no_marks(column, partition, projection)
         if field == mapping.REMAINDER:
-            column = _as_written(column, projection)
+            column = _as_written(column)
         if field.role is Role.ID and field.name in _IDENTITIES:
             parts.append(_numbered(field, column, partition, projection))
         elif field in _THREAD_TIMES:
@@ -79,20 +78,13 @@ def as_parts(partition: Partition, projection: Projection) -> Partition:
     return partition.rewritten(event_class, [column for _, column in parts])
 
 
-def _as_written(column: Any, projection: Projection) -> Any:
+def _as_written(column: Any) -> Any:
     """Return fields without an argument as recorders write them."""
 
     def written() -> Any:
         held = column() if callable(column) else column
-        whole = np.asarray(held.values, np.uint8).tobytes()
-        spans = pairwise(np.asarray(held.offsets).tolist())
-        made: dict[bytes, bytes] = {}
-        values = [whole[start:end] for start, end in spans]
-        for one in values:
-            if one not in made:
-                made[one] = as_written(one)
-        texts = [made[one] for one in values]
-        return column_from_values(mapping.REMAINDER.type, texts, projection.source.strings)
+        distinct, which = distinct_bytes(held)
+        return take(list_of_bytes([as_written(one) for one in distinct]), which)
 
     return written
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
-from converter.formats.perfetto.annotations import JSON_VALUE, nested_value, proto_class
+from converter.formats.perfetto.annotations import nested_value, proto_class
 from converter.formats.perfetto.json_sidecar import has_extension
 from converter.formats.perfetto.layout import InternedField, LegacyField, TrackEventType
+from converter.formats.perfetto.mapping import JSON_VALUE
 from converter.formats.perfetto.reading.assembly import EventsOfClass, Part
 from converter.formats.perfetto.reading.callstacks import CallStacks
 from converter.formats.perfetto.reading.kernels.scan_timeline import Timeline, TrackEvents
@@ -33,7 +34,7 @@ from converter.formats.perfetto.reading.track_event_columns import (
     names,
 )
 from converter.formats.perfetto.reading.tracks import TrackTables
-from converter.formats.perfetto.typed_arguments import with_locations
+from converter.formats.perfetto.typed_arguments import distinct_spans, with_locations
 from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
@@ -226,26 +227,29 @@ class TrackEventClasses:
         if not words or not len(events.remainder):
             return
         at = np.flatnonzero(np.isin(events.signature, list(words)))
-        data = events.remainder.tobytes()
+        if not len(at):
+            return
         spans = np.zeros((len(events.packet), 2), np.int64)
-        known: dict[tuple[int, bytes], tuple[int, int]] = {}
+        numbers, places = map(np.array, zip(*sorted(words.items()), strict=True))
+        word = events.first_word[at] + places[np.searchsorted(numbers, events.signature[at])]
+        starts = events.words[word].astype(np.int64)
+        sizes = events.words[word + 1].astype(np.int64)
+        owners = np.asarray(scope, np.int64)[events.packet[at]]
+        _, content = distinct_spans(events.remainder, starts, sizes)
+        # The same bytes of another sequence name other locations.
+        pairs = np.stack((owners, content), 1)
+        _, first, which = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         parts: list[bytes] = []
-        size = 0
-        for position in at.tolist():
-            first = int(events.first_word[position]) + words[int(events.signature[position])]
-            start, length = int(events.words[first]), int(events.words[first + 1])
-            owner = int(scope[events.packet[position]])
-            key = (owner, data[start : start + length])
-            span = known.get(key)
-            if span is None:
+        for one in first.tolist():
 
-                def location(iid: int, owner: int = owner) -> bytes | None:
-                    return callstacks.message(owner, InternedField.SOURCE_LOCATIONS, iid)
+            def location(iid: int, owner: int = int(owners[one])) -> bytes | None:
+                return callstacks.message(owner, InternedField.SOURCE_LOCATIONS, iid)
 
-                parts.append(with_locations(key[1], location))
-                span = known[key] = size, len(parts[-1])
-                size += len(parts[-1])
-            spans[position] = span
+            data = events.remainder[starts[one] : starts[one] + sizes[one]].tobytes()
+            parts.append(with_locations(data, location))
+        lengths = np.array([len(part) for part in parts], np.int64)
+        ends = np.cumsum(lengths)
+        spans[at] = np.stack((ends - lengths, lengths), 1)[which.reshape(-1)]
         read.located = np.frombuffer(b"".join(parts), np.uint8), spans
 
     def _forget_shown_names(self, read: ReadEvents) -> None:

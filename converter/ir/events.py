@@ -244,10 +244,6 @@ class Batch:
             self._union = DenseUnion(self.class_id, self.row, lengths)
         return self._union
 
-    def first_position(self, class_id: int) -> int:
-        """Return the position in the batch of the first row of a class, which must have one."""
-        return self.union.first(class_id)
-
     def positions(self, class_id: int) -> NDArray[np.int32]:
         """Return the positions in the batch of the events of a class: entry r is the position of row r."""
         return self.union.positions(class_id)

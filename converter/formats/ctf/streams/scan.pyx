@@ -48,6 +48,7 @@ from converter.formats.ctf.streams.scan_positions cimport (
 from converter.formats.ctf.streams.scan_programs cimport (
     BAD_LENGTH, Code, Machine, MIXED_ORDERS, NO_MEMORY, NO_OPTION, OUT_OF_BOUNDS, Program, run, TOO_WIDE,
 )
+from converter.formats.ctf.streams.scan_times cimport scaled, shifted
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS
 from converter.kernels.tables.strings cimport StringTable
 
@@ -124,31 +125,6 @@ FIRST_FREE = R_FREE
 cdef enum:
     # Elements without bits that a window may have besides one for each bit.
     IDLE = 1 << 16
-
-
-cdef extern from *:
-    """
-    #include <stdint.h>
-    static inline int shifted(uint64_t value, int64_t shift, int64_t* result) {
-        __int128 sum = (__int128)value + shift;
-        *result = (int64_t)sum;
-        return sum == *result;
-    }
-    /* floor((value + shift) * numerator / denominator) */
-    static inline int scaled(
-        uint64_t value, int64_t shift, int64_t numerator, int64_t denominator, int64_t* result
-    ) {
-        __int128 sum = (__int128)value + shift;
-        __int128 whole = sum / denominator, rest = sum % denominator;
-        if (rest < 0) { rest += denominator; whole -= 1; }
-        if (whole > ((__int128)1 << 63) || whole < -((__int128)1 << 63)) return 0;
-        sum = whole * numerator + rest * numerator / denominator;
-        *result = (int64_t)sum;
-        return sum == *result;
-    }
-    """
-    bint shifted(uint64_t, int64_t, int64_t*) noexcept nogil
-    bint scaled(uint64_t, int64_t, int64_t, int64_t, int64_t*) noexcept nogil
 
 
 cdef struct RecordClass:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from converter.formats.uftrace.arguments.shown_values import SymbolNames, texts
 from converter.formats.uftrace.reading.functions import ClassColumns, Place
-from converter.formats.uftrace.reading.kernels.scan import gather_words
+from converter.formats.uftrace.reading.kernels.scan_values import gather_words
 from converter.formats.uftrace.task_records import CallTable, TaskTable, located
 from converter.ir.columns import Column, ListColumn, NullColumn
 from converter.ir.events import EventClass, Table

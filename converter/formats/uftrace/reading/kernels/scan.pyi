@@ -1,4 +1,4 @@
-from numpy import int32, int64, uint64
+from numpy import int32, uint64
 from numpy.typing import NDArray
 
 from converter.formats.uftrace.reading.kernels.scan_functions import FunctionTable, Streams
@@ -53,7 +53,3 @@ class Scanner(Streams):
         *,
         keeps_records: bool = False,
     ) -> tuple[int, int, int]: ...
-
-def gather_words(
-    values: NDArray[uint64], first: NDArray[int64], columns: NDArray[uint64]
-) -> None: ...

@@ -4,8 +4,6 @@
 A record is two 64-bit words: a time, and type:2, more:1, magic:3, depth:10, addr:48 (uftrace.h, struct
 uftrace_record). Values follow where `more` is set; what they are only the function's specifications tell, which are
 compiled to programs. One pass fills the columns; a task's stack tells which exits belong to which entries.
-
-Columns of the values of scanned uftrace records.
 """
 
 # Stub:
@@ -40,6 +38,7 @@ from converter.formats.uftrace.reading.kernels.scan_estimates cimport (
 from converter.formats.uftrace.reading.kernels.scan_frames cimport depth_of, DEPTHS, follow, is_top_alone, UNKNOWN
 from converter.formats.uftrace.reading.kernels.scan_functions cimport FunctionTable, grown, SITE_MISSING
 from converter.formats.uftrace.reading.kernels.scan_functions cimport Streams
+from converter.formats.uftrace.reading.kernels.scan_lookup cimport Event, event_at, stream_of
 from converter.formats.uftrace.reading.kernels.scan_streams cimport (
     Columns, copy_ready, emit, ENTRY, Estimates, EXIT, limit_of, LOST, note_record, pop, RECORD_SIZE, replace, sink,
     Stream, SWITCHED, SWITCHES, TASK_EXITS, TURN_OVER,
@@ -47,10 +46,6 @@ from converter.formats.uftrace.reading.kernels.scan_streams cimport (
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load16, load32, load64
 from converter.kernels.tables.strings cimport StringTable
-
-cdef extern from *:
-    void __builtin_prefetch(const void*) noexcept nogil
-
 
 cpdef enum:
     DONE = 0
@@ -70,9 +65,6 @@ cdef enum:
     ENDED = 6
     NO_MEMORY = 7
 
-    # The number of events ahead for which words are prefetched.
-    AHEAD = 16
-
     MAGIC = 5
     WATCH_VAR = 100012
 
@@ -86,15 +78,6 @@ cdef enum:
     CLASS_WATCH = 6
     CLASS_ENTRY_WITH_SOURCE = 10
     CLASSES = 11
-
-
-cdef struct Event:
-    uint64_t id
-    int32_t class_id
-    int32_t name
-    int32_t category
-    int32_t words
-    int32_t width
 
 
 cdef class Scanner(Streams):
@@ -516,21 +499,10 @@ cdef class Scanner(Streams):
         cdef int32_t number
         if stream.start[at] + <int64_t>SWITCH_END > stream.data_size:
             return NULL
-        number = self._task_of(<int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap))
+        number = stream_of(
+            self._tids, self._stream_of_tid, <int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap)
+        )
         return NULL if number < 0 else &self._streams[number]
-
-    # The stream of a task, -1 of one that has none.
-    cdef inline int32_t _task_of(self, int32_t tid) noexcept nogil:
-        cdef int64_t low = 0
-        cdef int64_t high = self._tids.shape[0]
-        cdef int64_t middle
-        while low < high:
-            middle = (low + high) >> 1
-            if self._tids[middle] < tid:
-                low = middle + 1
-            else:
-                high = middle
-        return self._stream_of_tid[low] if low < self._tids.shape[0] and self._tids[low] == tid else -1
 
     # A task exits, of which the next event of a stream tells: nothing leaves the functions that it is still in. Whether
     # there was room for all their ends.
@@ -572,7 +544,7 @@ cdef class Scanner(Streams):
             length += padded(2 + size, 8)
             if left < length:
                 return self._at_end(stream, left)
-        at = self._event_at(id)
+        at = event_at(self._events, self._event_count, id)
         if at >= 0:
             event = &self._events[at]
         if event is not NULL and event.class_id < 0:
@@ -608,41 +580,3 @@ cdef class Scanner(Streams):
         out.values[out.value_count] = <uint64_t>(stream.segment << 32 | (stream.at + offset))
         out.values[out.value_count + 1] = <uint64_t>size
         out.value_count += 2
-
-    cdef inline int64_t _event_at(self, uint64_t id) noexcept nogil:
-        cdef int64_t low = 0
-        cdef int64_t high = self._event_count
-        cdef int64_t middle
-        while low < high:
-            middle = (low + high) >> 1
-            if self._events[middle].id < id:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < self._event_count and self._events[low].id == id else -1
-
-
-def gather_words(const uint64_t[::1] values, const int64_t[::1] first, uint64_t[:, ::1] columns) -> None:
-    """Copy the words from ``values[first[i]]`` on to place i of each of `columns` (words x n).
-
-    Raises ValueError for words outside `values`. Releases the GIL.
-    """
-    cdef int64_t count = first.shape[0]
-    cdef int64_t words = columns.shape[0]
-    cdef int64_t i, k
-    cdef int64_t failed = -1
-    if columns.shape[1] != count:
-        raise ValueError("first and columns differ in length")
-    with nogil:
-        for i in range(count):
-            if first[i] < 0 or first[i] > values.shape[0] - words:
-                failed = i
-                break
-            if i + AHEAD < count:
-                # Words of a class lie far apart. Where they are is not known to be right yet: it is only fetched.
-                __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>first[i + AHEAD]))
-                __builtin_prefetch(<const void*>(<uint64_t>&values[0] + 8 * <uint64_t>(first[i + AHEAD] + words - 1)))
-            for k in range(words):
-                columns[k, i] = values[first[i] + k]
-    if failed >= 0:
-        raise ValueError(f"event {failed} lies outside the values")

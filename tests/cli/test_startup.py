@@ -186,6 +186,34 @@ def test_a_conversion_loads_what_it_uses(source, target, rooms, packages, slow, 
     }
 
 
+#: Of a conversion from trace.dat to Perfetto: modules of ours, and calls of functions in them.
+MOST_MODULES = 214
+MOST_CALLS = 12_000
+
+
+def test_a_small_conversion_imports_and_calls_little(tmp_path):
+    arguments = [str(RECORDINGS / "trace_cmd/small.dat"), "-o", str(tmp_path / "out.pftrace"), "-q"]
+    program = f"""
+import sys, threading
+calls = 0
+def count(frame, event, argument):
+    global calls
+    calls += event == "call" and frame.f_code.co_filename.startswith({str(ROOT / "converter")!r})
+sys.setprofile(count)
+threading.setprofile(count)
+from converter.cli import main
+main({arguments!r})
+sys.setprofile(None)
+print(calls, sum(name.partition(".")[0] == "converter" for name in sys.modules))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True, text=True, cwd=ROOT
+    )
+    calls, modules = map(int, result.stdout.split())
+    assert modules <= MOST_MODULES
+    assert calls <= MOST_CALLS
+
+
 def test_a_part_loads_little_more(tmp_path):
     modules = modules_of(
         RECORDINGS / "trace_cmd/small.dat", tmp_path / "out.fxt", "-q", "--from", "+1ms"

@@ -2,13 +2,20 @@
 
 import random
 
+import numpy as np
 import pytest
 from support.losses import line_of
 from support.perfetto_files import BEGIN, END, File
 from support.trace_processor import answer, errors, needs_trace_processor
 
 import converter
-from converter.formats.perfetto.typed_arguments import arguments_of, as_written, with_locations
+from converter.formats.perfetto.typed_arguments import (
+    arguments_of,
+    as_written,
+    distinct_bytes,
+    with_locations,
+)
+from converter.ir.columns import list_of_bytes
 from converter.ir.field_classes import StringClass
 
 ARGUMENTS = """select s.name, replace(a.key, 'args.', ''), a.display_value from slice s
@@ -119,3 +126,13 @@ def test_any_bytes_are_read():
         arguments_of(with_locations(data, lambda iid: b"\x12\x01f" if iid == 3 else None))
     nested = arguments_of(b"\x2a" + b"\x04\xc2\x3e\x01" * 2)
     assert all(not isinstance(one.type, StringClass) for one in nested.fields)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 300])
+def test_equal_fields_are_read_once_in_their_order(size):
+    rng = random.Random(size)
+    texts = [rng.choice([b"", b"a", b"ab", b"b", b"\0", b"a\0"]) for _ in range(size)]
+    distinct, which = distinct_bytes(list_of_bytes(texts))
+    assert distinct == list(dict.fromkeys(texts))
+    assert [distinct[one] for one in which.tolist()] == texts
+    assert which.dtype == np.intp

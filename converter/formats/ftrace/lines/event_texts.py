@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -15,7 +17,17 @@ from converter.formats.ftrace.event_format.syntax import (
     parse_event_format,
 )
 from converter.formats.ftrace.kernel_formats import kernel_format, kernel_formats_by_name
-from converter.formats.ftrace.lines.inverse import PLACE_TAIL, STEP_FRAMES, Inverses
+from converter.formats.ftrace.lines.inverse import (
+    PLACE_TAIL,
+    STEP_CALL,
+    STEP_CHOICE,
+    STEP_FRAMES,
+    STEP_INDENT,
+    STEP_NUMBER,
+    STEP_RETURN,
+    STEP_SYMBOL,
+    Inverses,
+)
 from converter.formats.ftrace.lines.programs import (
     NotInvertibleError,
     Program,
@@ -45,6 +57,11 @@ _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{1,16}")
 _PROBE: Final = re.compile(r"\(([^()<>\s]+)(?: <- ([^()<>\s]+))?\)(?= |$)")
 #: Markers of programs by the function that writes them, and those of the kernel's own code.
 _MARKS: Final = frozenset({"tracing_mark_write", "0"})
+_GRAPH: Final = frozenset({"funcgraph_entry", "funcgraph_exit"})
+#: trace-cmd's marks of calls that take long.
+_LONG: Final = (*tuple((f"{mark} ".encode(), 0) for mark in "!#$+*@"), (b"", 0))
+#: The offset of the duration of a call whose end is on its line.
+DURATION_OFFSET: Final = 24
 #: How texts of stacks start.
 _STACKS: Final = {
     "kernel_stack": ("<stack trace>", "<stack trace >"),
@@ -99,6 +116,19 @@ class EventTexts:
         self._candidates: list[list[int]] = []
         self._loaded = False
 
+    def number_of(self, program: Program) -> int:
+        """Return the number of a program, -1 if no event has it."""
+        return self.programs.index(program) if program in self.programs else -1
+
+    def add_program(self, program: Program) -> int:
+        """Return the number of a program that inverts no text, adding it if it is new."""
+        number = self.number_of(program)
+        if number < 0:
+            number = len(self.programs)
+            self.programs.append(program)
+            self.whole.append(False)
+        return number
+
     def is_declared(self, program: int) -> bool:
         """Return True if a program is of an event that the text itself declares."""
         return self.programs[program] in self.declared.values()
@@ -152,6 +182,8 @@ class EventTexts:
             return [_mark(name)]
         if name in _PRINTS:
             return _prints(name)
+        if name in _GRAPH:
+            return _graph(name)
         if name in _STACKS:
             return [_stack(name, head) for head in _STACKS[name]]
         formats = [] if self._known is None else self._known(name)
@@ -293,6 +325,74 @@ def _stack(event: str, head: str) -> Program:
     maker = ProgramMaker(layout)
     maker.literal(head)
     return Program(layout, (*maker.steps, Step(STEP_FRAMES, PLACE_TAIL, 16, 0)), 24)
+
+
+def _graph(name: str) -> list[Program]:
+    """Return the programs of trace-cmd's function graph, and of the kernel's print formats."""
+    event = kernel_format("ftrace", name)
+    found = []
+    if event is not None:
+        with suppress(NotInvertibleError):
+            found.append(ProgramMaker(event).print_format())
+    if name == "funcgraph_exit":
+        return [*found, _end_of_call()]
+    return [*found, leaf_program(), _call()]
+
+
+def _graph_maker(name: str, *, timed: bool) -> ProgramMaker:
+    fields = [("unsigned long", "func", 8, 8), ("unsigned int", "depth", 16, 4)]
+    if timed:
+        fields.append(("u64", "duration", DURATION_OFFSET, 8))
+    maker = ProgramMaker(made_format("ftrace", name, fields))
+    maker.spaces()
+    if timed:
+        maker.steps.append(Step(STEP_CHOICE, 0, 32, 8, c=1, choices=_LONG))
+        maker.spaces()
+        # Microseconds with three decimals.
+        maker.steps.append(Step(STEP_NUMBER, 0, DURATION_OFFSET, 8, 10, 1000, 1))
+        maker.literal(".")
+        maker.steps.append(Step(STEP_NUMBER, 0, DURATION_OFFSET, 8, 10, 1, 0))
+        maker.literal(" us")
+        maker.spaces()
+    maker.literal("|")
+    maker.steps.append(Step(STEP_INDENT, 0, 16, 4, c=1))
+    return maker
+
+
+@cache
+def leaf_program() -> Program:
+    """Return the program of a call that returns on the same line."""
+    maker = _graph_maker("funcgraph_entry", timed=True)
+    maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
+    maker.steps.append(Step(STEP_CALL, 0, 8, 8))
+    maker.literal("();")
+    return _of_graph(maker)
+
+
+@cache
+def leaf_end_program() -> Program:
+    """Return the program whose events are the ends of such calls: it has the same records, and inverts no text."""
+    return Program(_of_graph(_graph_maker("funcgraph_exit", timed=True)).format, (), 40)
+
+
+def _call() -> Program:
+    maker = _graph_maker("funcgraph_entry", timed=False)
+    maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
+    maker.steps.append(Step(STEP_CALL, 0, 8, 8))
+    maker.literal("() {")
+    return _of_graph(maker)
+
+
+def _end_of_call() -> Program:
+    maker = _graph_maker("funcgraph_exit", timed=True)
+    maker.steps.append(Step(STEP_RETURN, 0, 8, 8))
+    maker.literal("}")
+    return _of_graph(maker)
+
+
+def _of_graph(maker: ProgramMaker) -> Program:
+    fields = tuple(item for item in maker.format.fields if item.name != "duration")
+    return Program(replace(maker.format, fields=fields), tuple(maker.steps), 40)
 
 
 def _mark(name: str) -> Program:

@@ -23,6 +23,12 @@ STEP_SYMBOL: int
 STEP_FRAMES: int
 #: Also (nil) and (null).
 NUMBER_POINTER: int
+#: INDENT: two spaces and two more for each function around: the depth of a call.
+STEP_INDENT: int
+#: CALL: notes the function of the field as the one that its task has called at the depth in the next field.
+STEP_CALL: int
+#: RETURN: the function that the task has called at the depth in the next field, into the field.
+STEP_RETURN: int
 #: Where a field is: at its offset, at a data location (from the record, or from the location), or to the end.
 PLACE_INLINE: int
 PLACE_DATA: int

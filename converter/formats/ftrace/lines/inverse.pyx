@@ -28,6 +28,12 @@ values it says where to store in the record.
 # STEP_FRAMES: int
 # #: Also (nil) and (null).
 # NUMBER_POINTER: int
+# #: INDENT: two spaces and two more for each function around: the depth of a call.
+# STEP_INDENT: int
+# #: CALL: notes the function of the field as the one that its task has called at the depth in the next field.
+# STEP_CALL: int
+# #: RETURN: the function that the task has called at the depth in the next field, into the field.
+# STEP_RETURN: int
 # #: Where a field is: at its offset, at a data location (from the record, or from the location), or to the end.
 # PLACE_INLINE: int
 # PLACE_DATA: int
@@ -40,10 +46,11 @@ values it says where to store in the record.
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
 from converter.formats.ftrace.lines.line_scan cimport Lines
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16, store32, store64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64, store16, store32, store64
 from converter.kernels.io.output cimport Blocks, Output, ensure
 from converter.kernels.tables.strings cimport StringTable
 
@@ -56,6 +63,12 @@ cdef enum:
     FLAGS = 6
     SYMBOL = 7
     FRAMES = 8
+    INDENT = 9
+    CALL = 10
+    RETURN = 11
+    # Tasks whose calls are remembered, by the last bits of their number, and how deep.
+    CALLERS = 1024
+    MOST_DEPTH = 64
     POINTER = 2
     INLINE = 0
     DATA = 1
@@ -76,6 +89,9 @@ STEP_CHOICE = CHOICE
 STEP_FLAGS = FLAGS
 STEP_SYMBOL = SYMBOL
 STEP_FRAMES = FRAMES
+STEP_INDENT = INDENT
+STEP_CALL = CALL
+STEP_RETURN = RETURN
 NUMBER_POINTER = POINTER
 PLACE_INLINE = INLINE
 PLACE_DATA = DATA
@@ -94,7 +110,14 @@ cdef struct Cursor:
     const uint8_t* end
     # Where the record is in the output.
     int64_t record
+    int32_t pid
     bint no_memory
+
+
+# The functions that a task has called, by depth.
+cdef struct Calls:
+    int32_t pid
+    uint64_t[MOST_DEPTH] functions
 
 
 cdef class Inverses:
@@ -112,6 +135,7 @@ cdef class Inverses:
     cdef StringTable _symbols
     cdef Blocks _blocks
     cdef bint _escaped
+    cdef Calls* _calls
     cdef const int64_t[:, ::1] _steps
     cdef const int64_t[:, ::1] _choices
     cdef const int64_t[:, ::1] _programs
@@ -123,6 +147,12 @@ cdef class Inverses:
         self._symbols = symbols
         self._escaped = escaped
         self._blocks = Blocks()
+        self._calls = <Calls*>calloc(CALLERS, sizeof(Calls))
+        if self._calls is NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self._calls)
 
     def load(
         self,
@@ -176,13 +206,17 @@ cdef class Inverses:
             return False
         if self._steps[i, 1] in (DATA, RELATIVE) and size != 4:
             return False
+        if step in (INDENT, CALL, RETURN) and not (self._steps[i, 1] == INLINE and size == (4 if step == INDENT else 8)):
+            return False
+        if step in (CALL, RETURN):
+            return offset + 12 <= fixed
         if step in (NUMBER, CHOICE, FLAGS, SYMBOL) and (size not in (1, 2, 4, 8) or self._steps[i, 1] != INLINE):
             return False
         if step == NUMBER:
             return a in (8, 10, 16)
         if step in (CHOICE, FLAGS):
             return 0 <= a <= choices and 0 <= b <= choices - a
-        return step in (TEXT, SYMBOL, FRAMES)
+        return step in (TEXT, SYMBOL, FRAMES, INDENT)
 
     def run(
         self,
@@ -237,6 +271,7 @@ cdef class Inverses:
             cursor.at = data + lines._text[row]
             cursor.end = data + lines._end[row]
             cursor.record = before
+            cursor.pid = lines._pid[row]
             if self._match(program, &cursor, out):
                 self._head(out.data + before, lines._flags[row], lines._pid[row])
                 return program
@@ -383,7 +418,32 @@ cdef class Inverses:
             return self._flags(step, cursor, &value) and self._store(step, value, cursor, out)
         if code == SYMBOL:
             return self._symbol(cursor, &value, cursor.end) and self._store(step, value, cursor, out)
+        if code == INDENT:
+            size = 0
+            while cursor.at < cursor.end and cursor.at[0] == c" ":
+                cursor.at += 1
+                size += 1
+            return size >= 2 and self._store(step, <uint64_t>(size // 2 - 1), cursor, out)
+        if code == CALL or code == RETURN:
+            return self._call(step, cursor, out)
         return self._frames(step, cursor, out)
+
+    # The function of a call, or of the one that returns.
+    cdef bint _call(self, int64_t step, Cursor* cursor, Output* out) noexcept nogil:
+        cdef uint8_t* record = out.data + cursor.record
+        cdef int64_t offset = self._steps[step, 2]
+        cdef uint32_t depth = load32(record + offset + 8, HOST_IS_BIG)
+        cdef Calls* calls = &self._calls[cursor.pid & (CALLERS - 1)]
+        if calls.pid != cursor.pid:
+            memset(calls, 0, sizeof(Calls))
+            calls.pid = cursor.pid
+        if depth >= MOST_DEPTH:
+            return True
+        if self._steps[step, 0] == CALL:
+            calls.functions[depth] = load64(record + offset, HOST_IS_BIG)
+        else:
+            store64(record + offset, calls.functions[depth], HOST_IS_BIG)
+        return True
 
     # A value into its field, or added to what is there of it.
     cdef bint _store(self, int64_t step, uint64_t value, Cursor* cursor, Output* out) noexcept nogil:
@@ -480,11 +540,11 @@ cdef class Inverses:
             cursor.at = at
             return True
         while at < end and at[0] not in (32, 9, 10, 43, 44, 41, 93, 62, 61, 59):
-            if at[0] == c"(" and not (end - at >= 2 and at[1] == c")"):
+            if at[0] == c"(":
                 break
             if at[0] == c":" and (end - at < 2 or at[1] == c" "):
                 break
-            at += 2 if at[0] == c"(" else 1
+            at += 1
         stop = at
         if stop == name or stop - name > 512:
             return False

@@ -179,7 +179,7 @@ cdef class Lines:
         self._comm_size[i] = 0
         while start < end and (base[start] == c" " or base[start] == c"\t"):
             start += 1
-        if start < end and base[start] == c"#":
+        if start == end or base[start] == c"#":
             self._kind[i] = COMMENT
             return True
         if self._prefix(base, start, end, &prefix):

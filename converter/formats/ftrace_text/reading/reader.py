@@ -16,7 +16,12 @@ from converter.formats.ftrace.event_format.syntax import (
     FormatSyntaxError,
     parse_event_format,
 )
-from converter.formats.ftrace.lines.event_texts import EventTexts
+from converter.formats.ftrace.lines.event_texts import (
+    DURATION_OFFSET,
+    EventTexts,
+    leaf_end_program,
+    leaf_program,
+)
 from converter.formats.ftrace.lines.line_scan import (
     LINE_COMMENT,
     LINE_EVENT,
@@ -47,6 +52,8 @@ from converter.storage.source import Source
 WINDOW: Final = 4 << 20
 #: Enough for the header of any tracer, and the first events.
 _HEAD: Final = 1 << 16
+_LAST: Final = (1 << 63) - 1
+_LONGEST_CALL: Final = 1 << 60
 _FRAME: Final = re.compile(rb"[ \t]*=>")
 #: A kernel's address space does not have more memory for a line than this.
 _LONGEST_LINE: Final = 16 << 20
@@ -84,6 +91,8 @@ class _Reader:
         self.own = OWN in head
         self.texts = EventTexts(_known_formats(formats), escaped=self.own)
         self.done = 0
+        #: Of the events of the current block, calls that return on their line, if there are any.
+        self._leaves: NDArray[np.bool_] | None = None
         self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
         self.trace = Trace(
             "ftrace_text",
@@ -174,17 +183,51 @@ class _Reader:
             if segment is not None:
                 location[here] += len(segments) << 32
                 segments.append(segment)
-        return self._of_columns(block, lines, rows, (class_id, location, size), segments)
+        found = class_id, location, size, lines.ts[rows]
+        if self._leaves is not None:
+            events = np.flatnonzero(kind == LINE_EVENT)
+            rows, found = self._with_ends(lines, rows, found, (events[self._leaves], segments))
+        return self._of_columns(block, lines, rows, found, segments)
+
+    def _with_ends(
+        self,
+        lines: Lines,
+        rows: NDArray[np.int64],
+        found: _Columns,
+        leaves: tuple[NDArray[np.intp], list[memoryview | NDArray[np.uint8]]],
+    ) -> tuple[NDArray[np.int64], _Columns]:
+        """Add the ends of calls that return on the line of the call, right after it."""
+        class_id, location, size, ts = found
+        at, segments = leaves
+        duration: NDArray[np.int64] = np.empty(len(at), np.int64)
+        Segments(segments).integers(
+            location[at], size[at], DURATION_OFFSET, 8, False, duration.view(np.uint8)
+        )
+        end = self.texts.add_program(leaf_end_program())
+        has_flags = lines.flags[rows[at]] >= 0
+        ids: NDArray[np.int32] = np.empty(len(at), np.int32)
+        for flags in (False, True):
+            if (has_flags == flags).any():
+                ids[has_flags == flags] = self.classes.of_program(end, flags=flags)
+        # What takes longer than any trace is damage.
+        times = np.minimum(ts[at], _LAST - _LONGEST_CALL) + np.clip(duration, 0, _LONGEST_CALL)
+        after = at + 1
+        return np.insert(rows, after, rows[at]), (
+            np.insert(class_id, after, ids),
+            np.insert(location, after, location[at]),
+            np.insert(size, after, size[at]),
+            np.insert(ts, after, times),
+        )
 
     def _of_columns(
         self,
         block: memoryview,
         lines: Lines,
         rows: NDArray[np.int64],
-        found: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint32]],
+        found: _Columns,
         segments: list[memoryview | NDArray[np.uint8]],
     ) -> Batch:
-        class_id, location, size = found
+        class_id, location, size, ts = found
         row: NDArray[np.int32] = np.empty(len(rows), np.int32)
         counts: NDArray[np.int32] = np.zeros(len(self.trace.event_classes), np.int32)
         number_rows(class_id, row, counts)
@@ -199,7 +242,7 @@ class _Reader:
         starts, ends = lines.start[rows], lines.end[rows]
         self._described = block, lines.text[rows], ends
         return Batch(
-            ts=lines.ts[rows],
+            ts=ts,
             class_id=class_id,
             row=row,
             tables=tables,
@@ -232,6 +275,9 @@ class _Reader:
                 first = int(left[0])
                 text = bytes(block[int(lines.text[first]) : int(lines.end[first])])
                 self.texts.add_for(int(lines.name[first]), text)
+        leaf = self.texts.number_of(leaf_program())
+        leaves = program[rows] == leaf
+        self._leaves = leaves if leaf >= 0 and leaves.any() else None
         flags = lines.flags[rows] >= 0
         key = program[rows].astype(np.int64) * 2 + flags
         ids: NDArray[np.int32] = np.zeros(2 * len(self.texts.programs), np.int32)
@@ -268,6 +314,8 @@ class _Reader:
         return text
 
 
+#: Class, location, size and time of events.
+_Columns = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]
 _Found = tuple[
     NDArray[np.int32],
     NDArray[np.int64],

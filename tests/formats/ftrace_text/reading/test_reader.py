@@ -173,6 +173,37 @@ def test_functions_and_stacks_by_name():
     ]
 
 
+def test_the_function_graph_of_a_report():
+    """Calls that return on their line have an end of their own; a later end has the function of its call."""
+    text = "cpus=1\n" + "".join(
+        f"  ls-144   [000] ..... {second}.000000: {text}\n"
+        for second, text in enumerate(
+            (
+                "funcgraph_entry:                   |  do_sys_openat2() {",
+                "funcgraph_entry:                   |    getname() {",
+                "funcgraph_entry:      ! 139.024 us |      rcu_all_qs();",
+                "funcgraph_exit:       + 24.064 us  |    }",
+                "funcgraph_exit:         0.500 us   |  }",
+            )
+        )
+    )
+    trace = read(text)
+    assert trace.symbols is not None
+    found = [
+        (ts, name, trace.symbols.lookup(fields["func"])[0].decode(), fields["depth"])
+        for ts, _, _, name, fields in rows(trace)
+    ]
+    assert found == [
+        (0, "funcgraph_entry", "do_sys_openat2", 0),
+        (10**9, "funcgraph_entry", "getname", 1),
+        (2 * 10**9, "funcgraph_entry", "rcu_all_qs", 2),
+        (2 * 10**9 + 139024, "funcgraph_exit", "rcu_all_qs", 2),
+        (3 * 10**9, "funcgraph_exit", "getname", 1),
+        (4 * 10**9, "funcgraph_exit", "do_sys_openat2", 0),
+    ]
+    assert {one.kind for one in trace.event_classes} == {Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT}
+
+
 def test_lost_events_and_other_lines():
     text = HEADER + (
         "CPU:1 [LOST 12 EVENTS]\n"

@@ -54,7 +54,7 @@ def queries(known: str) -> dict[str, tuple[str, str]]:
             left join process_track pt on pt.id = k.id left join process q on q.upid = pt.upid""",
         ),
         "flows": (
-            "a.name, a.ts, b.name, b.ts",
+            "nullif(nullif(a.name, '[No name]'), ''), a.ts, nullif(nullif(b.name, '[No name]'), ''), b.ts",
             "flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in",
         ),
         "counters": (

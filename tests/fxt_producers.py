@@ -80,6 +80,8 @@ GRAMMAR = replace(
     excused=_excused,
     comparable=_comparable,
     faults=("fuchsia_", CROSSING),
+    # A thread that loses its name keeps it elsewhere.
+    beside=frozenset({"threads"}),
 )
 
 

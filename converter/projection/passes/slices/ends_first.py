@@ -82,7 +82,7 @@ class _EndsFirst:
 
     def _fitted(self, batch: Batch) -> Batch:
         present = {self._steps[number] for number, table in batch.tables.items() if len(table)}
-        if not present & {_END, _POINT} or len(present) == 1:
+        if not present & {_END, _POINT} or (len(present) == 1 and not self._has_complete(batch)):
             return in_classes(batch, self._numbers)
         at = at_shared_times(batch.ts)
         step = self._steps_of(batch, at)
@@ -101,6 +101,11 @@ class _EndsFirst:
         if not fate.any():
             return in_classes(batch, self._numbers)
         return self._changed(batch, at, fate)
+
+    def _has_complete(self, batch: Batch) -> bool:
+        """Return True for complete slices, of which some may take no time."""
+        kinds = [self._source.event_classes[number].kind for number in batch.tables]
+        return Kind.SLICE_COMPLETE in kinds
 
     def _steps_of(self, batch: Batch, at: NDArray[np.intp]) -> NDArray[np.int32]:
         """Return what the events at these positions are."""

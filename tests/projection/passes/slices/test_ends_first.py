@@ -113,3 +113,12 @@ def test_an_end_with_arguments_is_part_of_a_slice_that_takes_no_time():
         {"n": 2, "m": 3, "n#2": 4, "k": None},
         {"n": None, "m": None, "n#2": None, "k": 5},
     ]
+
+
+def test_a_slice_without_duration_before_a_longer_one_is_reported():
+    writer = Writer()
+    writer.slice(10, 10, FROM, b"point")
+    writer.slice(10, 15, FROM, b"longer")
+    target, losses = project(opened(writer.bytes()), capabilities(""), "chrome")
+    collect(target)
+    assert [one.count for one in losses if one.code == "depth-at-shared-time"] == [1]

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from json import JSONDecoder
 from typing import Final
 
+from converter.errors import TraceError
 from converter.formats.ftrace_text.layout import EVENT_LINE, HEADER_LINE
-from converter.storage.source import Source, View
+from converter.limits import allowed, limit
+from converter.storage.source import MemorySource, Source, View
 
 _PAGE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _START: Final = re.compile(
@@ -19,6 +22,9 @@ _START: Final = re.compile(
     rb"""|\blinuxPerfData\s{0,9}=\s{0,9}["'](?:\\\r?\n)?"""
 )
 _END: Final = re.compile(rb"""</script|\n["'];?\s""", re.IGNORECASE)
+_NAME: Final = "systemTraceEvents"
+_MEMBER: Final = re.compile(rb'"systemTraceEvents"\s{0,99}:\s{0,99}"')
+_LIMIT: Final = "trace_cmd.section"
 _WINDOW: Final = 1 << 20
 #: What a match may be cut by at the end of a window.
 _OVERLAP: Final = 1 << 10
@@ -39,6 +45,24 @@ def text_of_page(source: Source, head: bytes) -> Source | None:
         text = source.read(start, min(_HEAD, end - start))
         if HEADER_LINE.match(text) or EVENT_LINE.search(text):
             return View(source.name, source, start, end - start)
+    return None
+
+
+def text_of_json(source: Source, head: bytes) -> Source | None:
+    """Return the text in a JSON trace (``"systemTraceEvents":"..."``), None for a file that has none."""
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return None
+    for _, start in _found(source, _MEMBER, 0):
+        # A text of JSON cannot be larger in memory than what is left of the file.
+        rest = source.read(start - 1, limit(_LIMIT)).decode("utf-8", "surrogateescape")
+        try:
+            text, _ = JSONDecoder(strict=False).raw_decode(rest)
+        except ValueError as error:
+            expected = allowed(_LIMIT)
+            raise TraceError(
+                offset=start, field=_NAME, expected=expected, found=str(error)
+            ) from None
+        return MemorySource(source.name, text.encode("utf-8", "surrogatepass"))
     return None
 
 

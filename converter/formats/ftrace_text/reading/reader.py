@@ -37,7 +37,7 @@ from converter.formats.ftrace_text.mapping import EVENT_REMARK, OWN, TABLES_REMA
 from converter.formats.ftrace_text.reading.classes import TextClasses
 from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
-from converter.formats.ftrace_text.search import text_of_page
+from converter.formats.ftrace_text.search import text_of_json, text_of_page
 from converter.formats.ftrace_text.side_table import parsed, read_tables
 from converter.formats.table import formats as all_formats
 from converter.ir.events import Batch, NativeRecords
@@ -80,7 +80,7 @@ def read(source: Source, *, clock: str | None = None, formats: str | None = None
 class _Reader:
     def __init__(self, source: Source, clock: str | None, formats: str | None) -> None:
         head = source.read(0, _HEAD)
-        page = text_of_page(source, head)
+        page = text_of_page(source, head) or text_of_json(source, head)
         if page is not None:
             source, head = page, page.read(0, _HEAD)
         if not sniff(head):

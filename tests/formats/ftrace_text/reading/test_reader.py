@@ -1,5 +1,6 @@
 """Ftrace text as a trace: events with their fields, tasks, clocks, and lines that are no events."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -280,6 +281,19 @@ def test_pages_of_systrace(page, tmp_path):
         (10**9, "B|1|x<y"),
         (2 * 10**9, "E|1"),
     ]
+
+
+def test_the_text_in_a_json_trace_is_read_on_request(tmp_path):
+    text = '# tracer: nop\n a "b"-1 [000] ...1 1.000000: tracing_mark_write: B|1|x\\y\n'
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"traceEvents": [], "systemTraceEvents": text, "z": 1}))
+    assert detect(path).name == "chrome"
+    trace = converter.read(path, "ftrace_text")
+    assert [one[4]["buf"] for one in rows(trace)] == ["B|1|x\\y"]
+    assert trace.threads[0].name == 'a "b"'
+    path.write_text(path.read_text().replace(', "z": 1}', "")[:-1])
+    with pytest.raises(TraceError):
+        converter.read(path, "ftrace_text")
 
 
 def test_other_pages_are_not_recognised(tmp_path):

@@ -43,6 +43,8 @@ NO_LIMITS = {
         perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH
         perfetto/protobuf/event_schemas._MAX_NUMBER perfetto/thread_states._MAX_CPU
         storage/source._MAX_OFFSET trace_cmd/writing/native_contents._MOST_CPUS
+        ftrace/lines/programs._MOST_FIXED ftrace_text/embedding._LONGEST
+        ftrace_text/reading/reader._LONGEST_CALL
         uftrace/arguments/specifications._MOST_VALUES uftrace/capabilities._MAX_FIELD_NAME
         uftrace/layout.MOST_LOST uftrace/reading/reader._MOST_OFFSET
         uftrace/reading/seeking._MOST_TIME uftrace/side_table.MAX_SYMBOLS
@@ -53,7 +55,7 @@ NO_LIMITS = {
         chrome/reading/resync.LONGEST chrome/search._LONGEST
         chrome/writing/scheduling._MOST_IN_MEMORY chrome/writing/writer._MOST_AT_ONCE
         ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
-        ftrace/ring_buffer/pages._MOST_ODD ir/values._MOST_NESTED
+        ftrace/ring_buffer/pages._MOST_ODD ftrace_text/reading/reader._LONGEST_LINE ir/values._MOST_NESTED
         lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
         perfetto/typed_arguments._MOST_KNOWN
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
@@ -69,7 +71,9 @@ NO_LIMITS = {
         aix/reading/report_text._MAX_PREAMBLE aix/report/template_programs._MOST_CALLS
         aix/report/template_programs._MOST_DEPTH aix/report/template_programs._MOST_ITEMS
         aix/trcfmt/columns._MAX_CALLS aix/trcfmt/columns._MAX_ITEMS aix/trcfmt/names._MOST
-        aix/trcfmt/output.MAX_FIELDS ftrace/plugins/function_graph._MOST_NESTED
+        aix/trcfmt/output.MAX_FIELDS ftrace/lines/event_texts._LONGEST_INFERRED
+        ftrace/lines/event_texts._MOST_KEYS ftrace/lines/event_texts._MOST_VARIATIONS
+        ftrace/plugins/function_graph._MOST_NESTED
         ftrace/plugins/function_texts._MOST_NESTED ftrace/print_format/print_format._MAX_TEXT
         ftrace/print_format/printf._MAX_WIDTH ftrace/text_buffers._LONGEST_LINE
         lossless/travelling.MOST perfetto/reading/ftrace_classes._MAX_PARTIAL

@@ -24,7 +24,7 @@ _START: Final = re.compile(
 _END: Final = re.compile(rb"""</script|\n["'];?\s""", re.IGNORECASE)
 _NAME: Final = "systemTraceEvents"
 _MEMBER: Final = re.compile(rb'"systemTraceEvents"\s{0,99}:\s{0,99}"')
-_LIMIT: Final = "trace_cmd.section"
+_SECTION: Final = "trace_cmd.section"
 _WINDOW: Final = 1 << 20
 #: What a match may be cut by at the end of a window.
 _OVERLAP: Final = 1 << 10
@@ -54,11 +54,11 @@ def text_of_json(source: Source, head: bytes) -> Source | None:
         return None
     for _, start in _found(source, _MEMBER, 0):
         # A text of JSON cannot be larger in memory than what is left of the file.
-        rest = source.read(start - 1, limit(_LIMIT)).decode("utf-8", "surrogateescape")
+        rest = source.read(start - 1, limit(_SECTION)).decode("utf-8", "surrogateescape")
         try:
             text, _ = JSONDecoder(strict=False).raw_decode(rest)
         except ValueError as error:
-            expected = allowed(_LIMIT)
+            expected = allowed(_SECTION)
             raise TraceError(
                 offset=start, field=_NAME, expected=expected, found=str(error)
             ) from None

@@ -304,12 +304,15 @@ class Child:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + RESERVED, used + RESERVED))
 
-    def run(self, first: int, end: int) -> None:
-        """Read mutants."""
+    def run(self, first: int, end: int, until: float) -> None:
+        """Read mutants until it is late."""
         failed = usable = 0
         slowest = 0.0
         with self._told.open("r+") as told:
             for number in range(first, end):
+                if time.monotonic() > until:
+                    end = number
+                    break
                 name, data, as_trace = mutant(number)
                 told.seek(0)
                 told.write(f"{number} {usable} {failed} {slowest:.2f} {most_memory() >> 20:<20}\n")
@@ -347,12 +350,13 @@ def read_mutants(first: int, count: int, told: Path, seconds: float = float("inf
     originals()
     while number < end and time.monotonic() < until:
         told.write_text(f"{number} 0 0 0 0\n")
-        status = forked(lambda: Child(told).run(number, min(number + ROUND, end)))  # noqa: B023 - it has ended then
+        status = forked(lambda: Child(told).run(number, min(number + ROUND, end), until))  # noqa: B023 - it has ended then
         at, read, bad, took, memory = told.read_text().split()[:5]
         number, usable, failed = int(at), usable + int(read), failed + int(bad)
         slowest, most = max(slowest, float(took)), max(most, int(memory))
         if status:
             sys.stdout.write(f"archive {number}: ended the process with {status}\n")
+            sys.stdout.flush()
             number, failed = number + 1, failed + 1
     sys.stdout.write(
         f"archives: {number - first} mutants, {usable} usable, {failed} failed;"

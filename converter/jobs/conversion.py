@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, cast, get_args
@@ -113,7 +112,9 @@ def _write_to_file_object(
             "this format is a directory: write it to a path that ends in .tar, and pass on that file",
             format=target.name,
         )
-    with tempfile.TemporaryDirectory(prefix="traceconv-") as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="traceconv-") as folder:
         path = os.path.join(folder, "output")
         report = write(trace, path, format, strict=strict, lossless=lossless, source=source)
         try:

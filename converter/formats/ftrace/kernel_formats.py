@@ -10,7 +10,6 @@ import pkgutil
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from converter.formats.ftrace.event_format.formats import EventFormats
@@ -127,6 +126,8 @@ def kernel_format(
 
 @cache
 def _systems_by_name() -> dict[str, list[str]]:
+    from importlib.resources import files
+
     events = files("converter.schemas").joinpath("ftrace/events")
     found: dict[str, list[str]] = {}
     for system in sorted(entry.name for entry in events.iterdir() if entry.is_dir()):

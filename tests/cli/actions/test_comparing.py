@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,21 @@ def test_lossless_says_nothing_of_losses(capfd, tmp_path):
     assert (code, out, err) == (0, "", "")
     code, _, _ = run(capfd, "diff", TRACE, tmp_path / "x.fxt")
     assert code == 0
+
+
+@pytest.mark.parametrize("other", ["chrome/features.json", "uftrace/rich", "ctf/ctf_small"])
+def test_differences_are_described_in_words(capfd, other):
+    code, out, _ = run(capfd, "diff", TRACE, FIXTURES / other)
+    assert code == 1
+    assert "the clock is called local in the first, " in out
+    assert not re.search(
+        r"Fraction|ClockDomain|None|\[\]|\{|<\w+\.", out.partition("first differences")[0]
+    )
+    assert re.search(r"^  only in the first: 827\.282959756 cpu 0 thread 23217 ", out, re.MULTILINE)
+
+
+def test_fields_of_a_class_are_compared(capfd, tmp_path):
+    run(capfd, TRACE, "-o", tmp_path / "x.json", "-q")
+    _, out, _ = run(capfd, "diff", TRACE, tmp_path / "x.json")
+    assert "fields of sched:sched_waking differ: pid (i32, i64), prio (i32, i64)" in out
+    assert "process only in the first: 23264 true, parent 23263" in out

@@ -114,7 +114,7 @@ class Document:
             elif name is None or text is None:
                 return
             elif name == TRACE_EVENTS:
-                found_instead = f"{bytes(text[:_SHOWN])!r}"
+                found_instead = bytes(text[:_SHOWN])
                 self.damage.append(
                     TraceError(
                         field=TRACE_EVENTS, expected="an array of events", found=found_instead

@@ -20,10 +20,9 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_before
-from converter.projection.passes.slices.complete_slices import ticks
 from converter.projection.passes.slices.inner_ends import InnerEnds
 from converter.projection.passes.slices.slice_columns import steps_of, texts_of
-from converter.projection.passes.time_order import order_of
+from converter.projection.passes.time_order import order_of, ticks
 
 #: The class of ends that the source leaves unstated.
 END: Final = EventClass(

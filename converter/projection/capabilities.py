@@ -236,6 +236,7 @@ class Projection(Protocol):
         count: int | None = None,
         *,
         rows: NDArray[np.bool_] | None = None,
+        first_row: int | None = None,
         loss_class: LossClass | None = None,
         **parameters: Value,
     ) -> None:
@@ -246,6 +247,7 @@ class Projection(Protocol):
             partition: the events.
             count: the number of those with the loss.
             rows: the events with the loss, which gives the report a better example than their number.
+            first_row: the first event with the loss, if only their number is known.
             loss_class: the users that it affects; by default, as the table says.
             parameters: of the code's sentence. The name of the event in the source need not be given.
         """

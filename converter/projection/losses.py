@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from threading import Lock
 from typing import Any, Final
 
@@ -253,8 +254,10 @@ class LossReport:
             repeated[0].add(count, first_ts)
             return
         named = losses_at(losses, event)
+        # All of them have the same first event.
+        once = None if example is None else cache(example)
         for one in named:
-            self._add(one, count, first_ts, event_kinds, example)
+            self._add(one, count, first_ts, event_kinds, once)
         if repeated is None:
             self._repeated[id(losses), event] = LossTally(named, event_kinds), losses
 

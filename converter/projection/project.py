@@ -168,6 +168,7 @@ class Projector:
         count: int | None = None,
         *,
         rows: NDArray[np.bool_] | None = None,
+        first_row: int | None = None,
         loss_class: LossClass | None = None,
         **parameters: Value,
     ) -> None:
@@ -183,7 +184,10 @@ class Projector:
             own = self.own_class(partition)
             if LOSS_CODES[code].has_event:
                 parameters["event"] = event_name(own)
-            row = 0 if rows is None else int(rows.argmax())
+            if rows is not None:
+                first_row = int(rows.argmax())
+            elif count == len(partition):
+                first_row = 0
             self.report.add(
                 code,
                 count,
@@ -191,9 +195,7 @@ class Projector:
                 loss_class=loss_class,
                 event_kinds=frozenset((own.kind, partition.event_class.kind)),
                 # Of some rows that the caller does not name, the first is not known.
-                example=None
-                if rows is None and count < len(partition)
-                else partial(self._example, partition, row),
+                example=None if first_row is None else partial(self._example, partition, first_row),
                 **parameters,
             )
 

@@ -21,7 +21,7 @@ TABLES = PACKAGE / "projection/loss_codes"
 #: Methods that count losses, with the position of the code among their arguments.
 METHODS = {"lose": 0, "add_at": 0, "add": 0}
 #: Parameters of these methods that are none of a sentence.
-OWN = {"loss_class", "event_kinds", "example", "rows", "count", "first_ts"}
+OWN = {"loss_class", "event_kinds", "example", "rows", "first_row", "count", "first_ts"}
 #: Names of the representation, which a user does not know.
 REPRESENTATION = re.compile(
     "|".join(
@@ -139,6 +139,14 @@ def test_begin_and_end_are_one_event():
     assert group.sentence() == (
         "40 events do not say on which CPU they were: irq:irq_handler_entry (20), slice begin (20)"
     )
+
+
+def test_each_event_has_one_other_type():
+    report = LossReport()
+    for event, shown in (("print", "slice begin"), ("print", "slice end"), ("x_exit", "instant")):
+        report.add("event-as", 20, 1, event=event, shown=shown)
+    (group,) = grouped(report)
+    assert group.count == 60
 
 
 def test_changed_values_say_from_what_to_what():

@@ -144,6 +144,9 @@ class PartitionProjection:
             if unread:
                 lose_native("native-unshown", part, self._projection)
                 continue
+            if not self._has_required(part.event_class):
+                # It is lowered further, which says what it becomes.
+                continue
             shown = kind_name(part.event_class.kind)
             if part.event_class.kind is partition.event_class.kind:
                 self._projection.lose("value-on-its-own", part)

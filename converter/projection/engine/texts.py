@@ -88,9 +88,17 @@ def fit_strings(column: Column, name: str, partition: Partition, projection: Pro
         rows = np.flatnonzero(np.isin(column, bad))
         which, inverse = distinct(column[rows])
         counts = np.bincount(inverse)
+        _, firsts = np.unique(inverse, return_index=True)
+        found = zip(which.tolist(), counts.tolist(), rows[firsts].tolist(), strict=True)
+        # The elements of lists are more than the rows.
+        is_of_rows = len(column) == len(partition)
         fitted = [
-            strings.intern(_clean(strings[id], name, partition, projection, count))
-            for id, count in zip(which.tolist(), counts.tolist(), strict=True)
+            strings.intern(
+                _clean(
+                    strings[id], name, partition, projection, count, first if is_of_rows else None
+                )
+            )
+            for id, count, first in found
         ]
         result = column.copy()
         result[rows] = np.array(fitted, np.int32)[inverse]
@@ -107,25 +115,32 @@ def fit_strings(column: Column, name: str, partition: Partition, projection: Pro
         return column
     texts = column_texts(column, projection)
     for row in unfit.tolist():
-        texts[row] = _clean(texts[row], name, partition, projection, 1)
+        first = row if len(column) == len(partition) else None
+        texts[row] = _clean(texts[row], name, partition, projection, 1, first)
     return list_of_bytes(texts)
 
 
 def _clean(
-    text: bytes, name: str, partition: Partition, projection: Projection, count: int
+    text: bytes,
+    name: str,
+    partition: Partition,
+    projection: Projection,
+    count: int,
+    first: int | None,
 ) -> bytes:
+    """Return a text as the format holds it, which `count` rows have, the first of these at `first`."""
     capabilities = projection.capabilities
     if capabilities.nul_ends_strings and b"\0" in text:
-        projection.lose("text-cut-at-nul", partition, count, field=name)
+        projection.lose("text-cut-at-nul", partition, count, first_row=first, field=name)
         text = text.partition(b"\0")[0]
     if capabilities.utf8_only:
         cleaned = text.decode("utf-8", "replace").encode()
         if cleaned != text:
-            projection.lose("text-not-utf8", partition, count, field=name)
+            projection.lose("text-not-utf8", partition, count, first_row=first, field=name)
             text = cleaned
     limit = capabilities.max_string_bytes
     if limit is not None and len(text) > limit:
-        projection.lose("text-cut", partition, count, field=name, limit=limit)
+        projection.lose("text-cut", partition, count, first_row=first, field=name, limit=limit)
         text = cut_utf8(text, limit)
     return text
 

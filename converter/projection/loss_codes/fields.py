@@ -23,7 +23,7 @@ FIELDS: Final[Mapping[str, LossCode]] = {
     ),
     "value-on-its-own": LossCode(
         LossKind.LOWERED,
-        "{count} {event is|events are} an event for each value: {items}",
+        "{count} {event|events} with several values {is|are} one event for each value: {items}",
         "{event}",
         extent=Extent.FIELDS,
     ),

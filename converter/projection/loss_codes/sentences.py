@@ -41,15 +41,17 @@ def sentence_of(entry: LossCode, losses: Sequence[Item], most: int = 3) -> str:
 
 def count_of(losses: Iterable[Item]) -> int:
     """Return the number of events with losses, each once: fields of one event are several losses of it."""
-    most: Counter[Value] = Counter()
+    most: Counter[tuple[Value, ...]] = Counter()
     others = 0
     for parameters, count in losses:
         event = parameters.get("event")
         if event is None:
             others += count
         else:
-            # Each begin and each end has a type and a name of its own.
-            one = event if "shown" in parameters else begin_name(str(event))
+            one: tuple[Value, ...] = (begin_name(str(event)),)
+            if "shown" in parameters and "field" not in parameters:
+                # Each event has one other type or name, also each end.
+                one = event, parameters["shown"]
             most[one] = max(most[one], count)
     return others + most.total()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.babeltrace_text import assert_says_all, lines_of
 from support.ctf2_fragments import CLOCK, STREAM, TEXT, U8, Json, at, event, sequence, structure
@@ -227,3 +228,35 @@ def test_threads_of_packets_are_named_as_usual(tmp_path: Path) -> None:
     for version in ("2.0", "2.1"):
         # A range has its name as a field.
         assert_says_all(source, lines_of(tmp_path / "out", version), "name = .*")
+
+
+@pytest.mark.parametrize("variant", ["1.8", "2"])
+@pytest.mark.parametrize("timed", [True, False], ids=["times", "no times"])
+def test_nothing_is_said_of_threads_and_times_that_a_trace_has_not(
+    variant: str, timed: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "in"
+    if timed:
+        records = b"".join(struct.pack("<QB", 1001 + one, one) for one in range(3))
+        in_ctf2(path, {"frequency": 10**9}, records, x=U8)
+    else:
+        path.mkdir()
+        plain = {**STREAM, "packet-context-field-class": structure()}
+        named = {**event(x=U8), "name": "e"}
+        (path / "metadata").write_bytes(sequence(plain, named))
+        (path / "stream").write_bytes(b"\1\2\3")
+    source = lines_of(path, "2.1")
+    assert len(source) == 3 and source[0].startswith("e: {") is not timed
+    assert not selected(path, tmp_path / "out", variant)
+    assert lines_of(tmp_path / "out", "2.1") == source
+    if variant == "1.8":
+        assert lines_of(tmp_path / "out", "2.0") == source
+    # Written again, and read, it is the same.
+    assert not selected(tmp_path / "out", tmp_path / "again", variant)
+    assert lines_of(tmp_path / "again", "2.1") == source
+    back = open_trace(tmp_path / "again")
+    (batch,) = back.batches()
+    (table,) = batch.tables.values()
+    assert np.asarray(table.column(0)).tolist() == ([0, 1, 2] if timed else [1, 2, 3])
+    assert not back.threads
+    assert [one.timed for one in back.event_classes] == [timed]

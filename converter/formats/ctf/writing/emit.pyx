@@ -102,8 +102,11 @@ cdef class Emitter(ProgramSet):
             one.name = &view[0] if view.shape[0] else NULL
             self._thread_count += 1
 
-    def add_stream(self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked) -> int:
-        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track."""
+    def add_stream(
+        self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked, bint threaded, bint timed
+    ) -> int:
+        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track; `threaded`: the
+        thread; `timed`: events have times."""
         cdef Stream* grown = <Stream*>realloc(self._streams, (self._stream_count + 1) * sizeof(Stream))
         if grown is NULL:
             raise MemoryError
@@ -114,6 +117,8 @@ cdef class Emitter(ProgramSet):
         grown[self._stream_count].instance = instance
         grown[self._stream_count].cpu = cpu
         grown[self._stream_count].tracked = tracked
+        grown[self._stream_count].threaded = threaded
+        grown[self._stream_count].timed = timed
         grown[self._stream_count].start = -1
         self._stream_count += 1
         return self._stream_count - 1

@@ -11,6 +11,8 @@ cdef enum:
     MAGIC = 0xC1FC1FC1
     HEADER = 32
     CONTEXT = 48
+    # Of the context: its two times.
+    TIMES = 16
     # LTTng's packets are whole pages.
     PAGE = 4096
     # The id of the large event header that says that a larger one follows.
@@ -38,6 +40,9 @@ cdef struct Stream:
     # -1 where the class of the stream has none.
     int32_t cpu
     bint tracked
+    # Events have the context of their thread, and a time.
+    bint threaded
+    bint timed
     uint64_t begin
     uint64_t last
     uint64_t discarded
@@ -57,7 +62,7 @@ cdef struct ThreadContext:
 # Begin a packet at a time; there is no open one.
 cdef inline int open_packet(Stream* to, uint64_t ts) noexcept nogil:
     cdef uint8_t* at
-    cdef int64_t size = HEADER + CONTEXT + (4 if to.cpu >= 0 else 0)
+    cdef int64_t size = HEADER + CONTEXT - (0 if to.timed else TIMES) + (4 if to.cpu >= 0 else 0)
     if not ensure(&to.out, size, MARGIN):
         return OUT_OF_MEMORY
     at = to.out.data + to.out.used
@@ -91,14 +96,16 @@ cdef inline int close_packet(Stream* to) noexcept nogil:
         to.packet_room = 2 * to.packet_room + 8
     put_zeros(&to.out, size - content)
     at = to.out.data + to.start + HEADER
-    store64(at, to.begin, HOST_IS_BIG)
-    store64(at + 8, to.last, HOST_IS_BIG)
-    store64(at + 16, 8 * <uint64_t>content, HOST_IS_BIG)
-    store64(at + 24, 8 * <uint64_t>size, HOST_IS_BIG)
-    store64(at + 32, to.number, HOST_IS_BIG)
-    store64(at + 40, to.discarded, HOST_IS_BIG)
+    if to.timed:
+        store64(at, to.begin, HOST_IS_BIG)
+        store64(at + 8, to.last, HOST_IS_BIG)
+        at += TIMES
+    store64(at, 8 * <uint64_t>content, HOST_IS_BIG)
+    store64(at + 8, 8 * <uint64_t>size, HOST_IS_BIG)
+    store64(at + 16, to.number, HOST_IS_BIG)
+    store64(at + 24, to.discarded, HOST_IS_BIG)
     if to.cpu >= 0:
-        store32(at + 48, <uint32_t>to.cpu, HOST_IS_BIG)
+        store32(at + 32, <uint32_t>to.cpu, HOST_IS_BIG)
     to.packets[to.packet_count] = Packet(size, content, to.begin, to.last, to.discarded, to.number)
     to.packet_count += 1
     to.number += 1
@@ -106,7 +113,7 @@ cdef inline int close_packet(Stream* to) noexcept nogil:
     return DONE
 
 
-# The large header of an event record, and its common context.
+# The header of an event record, LTTng's large one where it has a time, and its common context.
 cdef inline int put_header(
     Stream* to, uint32_t id, uint64_t ts, const ThreadContext* context, int32_t track
 ) noexcept nogil:
@@ -115,7 +122,10 @@ cdef inline int put_header(
         return OUT_OF_MEMORY
     at = to.out.data + to.out.used
     # The short time is that since the event before, modulo 2^32.
-    if id < EXTENDED and ts - to.last < <uint64_t>1 << 32:
+    if not to.timed:
+        store32(at, id, HOST_IS_BIG)
+        at += 4
+    elif id < EXTENDED and ts - to.last < <uint64_t>1 << 32:
         store16(at, <uint16_t>id, HOST_IS_BIG)
         store32(at + 2, <uint32_t>ts, HOST_IS_BIG)
         at += 6
@@ -124,13 +134,14 @@ cdef inline int put_header(
         store32(at + 2, id, HOST_IS_BIG)
         store64(at + 6, ts, HOST_IS_BIG)
         at += 14
-    store64(at, <uint64_t>context.pid, HOST_IS_BIG)
-    store64(at + 8, <uint64_t>context.tid, HOST_IS_BIG)
-    at += 16
-    if context.name_size:
-        memcpy(at, context.name, context.name_size)
-    at[context.name_size] = 0
-    at += context.name_size + 1
+    if to.threaded:
+        store64(at, <uint64_t>context.pid, HOST_IS_BIG)
+        store64(at + 8, <uint64_t>context.tid, HOST_IS_BIG)
+        at += 16
+        if context.name_size:
+            memcpy(at, context.name, context.name_size)
+        at[context.name_size] = 0
+        at += context.name_size + 1
     if to.tracked:
         store32(at, <uint32_t>track, HOST_IS_BIG)
         at += 4

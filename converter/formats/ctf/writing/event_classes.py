@@ -108,20 +108,29 @@ class Metadata:
             id="" if self._plain else CLOCK,
         )
 
-    def add_stream(self, id: int, *, cpu: bool, tracked: bool, kernel: bool) -> StreamClass:
-        """Add a stream class."""
-        stream = StreamClass(id, clock=CLOCK)
-        stream.packet_context = self._packet_context(cpu=cpu)
-        stream.event_header = self._event_header()
+    def add_stream(
+        self, id: int, *, cpu: bool, tracked: bool, threaded: bool, kernel: bool
+    ) -> StreamClass:
+        """Add a stream class. Its events have times if there is a clock."""
+        timed = CLOCK in self.trace.clocks
+        stream = StreamClass(id, clock=CLOCK if timed else "")
+        stream.packet_context = self._packet_context(cpu=cpu, timed=timed)
+        if timed:
+            stream.event_header = self._event_header()
+        else:
+            stream.event_header = self._structure([("id", _integer(32, FieldRole.EVENT_CLASS_ID))])
         process, thread = ("pid", "tid") if kernel else ("vpid", "vtid")
-        context: list[tuple[str, FieldDeclaration]] = [
-            (process, FixedInteger(64, True, alignment=8)),
-            (thread, FixedInteger(64, True, alignment=8)),
-            ("procname", Text()),
-        ]
+        context: list[tuple[str, FieldDeclaration]] = []
+        if threaded:
+            context += [
+                (process, FixedInteger(64, True, alignment=8)),
+                (thread, FixedInteger(64, True, alignment=8)),
+                ("procname", Text()),
+            ]
         if tracked:
             context.append(("track", FixedInteger(32, True, alignment=8)))
-        stream.common_context = self._structure(context, prefix="_")
+        if context:
+            stream.common_context = self._structure(context, prefix="_")
         self.trace.streams[id] = stream
         return stream
 
@@ -160,10 +169,13 @@ class Metadata:
             ]
         )
 
-    def _packet_context(self, *, cpu: bool) -> Structure:
-        members: list[tuple[str, FieldDeclaration]] = [
+    def _packet_context(self, *, cpu: bool, timed: bool) -> Structure:
+        times: list[tuple[str, FieldDeclaration]] = [
             ("timestamp_begin", self._time(64, FieldRole.TIMESTAMP)),
             ("timestamp_end", self._time(64, FieldRole.PACKET_END_TIMESTAMP)),
+        ]
+        members: list[tuple[str, FieldDeclaration]] = [
+            *(times if timed else []),
             ("content_size", _integer(64, FieldRole.CONTENT_LENGTH)),
             ("packet_size", _integer(64, FieldRole.PACKET_LENGTH)),
             ("packet_seq_num", _integer(64, FieldRole.SEQUENCE_NUMBER)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,10 @@ from converter.formats.ctf.layout import IndexEntry
 from converter.formats.ctf.writing.emit import Emitter
 from converter.ir.distinct_values import distinct
 from converter.storage.sink import Sink
+
+#: Bits of the IDs of stream classes.
+TRACKED: Final = 2
+THREADLESS: Final = 4
 
 
 @dataclass(slots=True)
@@ -31,15 +36,24 @@ class Streams:
 
     There is one for each CPU and one for events without a CPU, and another for those on tracks. Times rise in a stream
     (readers reject others), so that events that come late go to a further stream of the same kind. Classes of
-    streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well.
+    streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well; 4 to 7 are the same, whose events have no threads.
+    Without `timed` events have no times.
     """
 
-    def __init__(self, emitter: Emitter) -> None:
+    def __init__(self, emitter: Emitter, *, threaded: bool, timed: bool) -> None:
         self._emitter = emitter
+        self._threaded = threaded
+        self.timed = timed
         self._by_key: dict[int, list[OutputStream]] = {}
         self.all: list[OutputStream] = []
-        #: The programs whose events are in each class of streams; 1 always exists.
-        self.programs: dict[int, set[int]] = {1: set()}
+        #: The programs whose events are in each class of streams; one always exists.
+        self.programs: dict[int, set[int]] = {self._class_of(1): set()}
+
+    def with_threads(self) -> None:
+        """Put events from here on into streams with threads."""
+        if not self._threaded:
+            self._threaded = True
+            self._by_key.clear()
 
     def assign(
         self,
@@ -69,7 +83,7 @@ class Streams:
         return result
 
     def _note(self, key: int, program: NDArray[np.int32]) -> None:
-        stream_class = _class_of(key)
+        stream_class = self._class_of(key)
         present = np.flatnonzero(np.bincount(program)).tolist()
         self.programs.setdefault(stream_class, set()).update(present)
 
@@ -77,18 +91,20 @@ class Streams:
         """Add a further stream of a CPU."""
         cpu, tracked = key // 2 - 1, key % 2 == 1
         streams = self._by_key.setdefault(key, [])
-        class_id = _class_of(key)
+        class_id = self._class_of(key)
         name = f"channel{class_id}_{max(cpu, 0)}"
         if streams:
             name += f"_late{len(streams)}"
         instance = len(self.all)
-        number = self._emitter.add_stream(class_id, instance, cpu, tracked)
+        number = self._emitter.add_stream(
+            class_id, instance, cpu, tracked, self._threaded, self.timed
+        )
         stream = OutputStream(number, class_id, instance, name)
         streams.append(stream)
         self.all.append(stream)
         return stream
 
-
-def _class_of(key: int) -> int:
-    """Return the stream class of a key: twice the CPU's number and 2, and 1 for events on tracks."""
-    return (0 if key >= 2 else 1) + 2 * (key % 2)
+    def _class_of(self, key: int) -> int:
+        """Return the stream class of a key: twice the CPU's number and 2, and 1 for events on tracks."""
+        which = (0 if key >= 2 else 1) + TRACKED * (key % 2)
+        return which if self._threaded else which | THREADLESS

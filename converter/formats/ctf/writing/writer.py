@@ -32,7 +32,7 @@ from converter.formats.ctf.writing.event_classes import Metadata, shift_for, usu
 from converter.formats.ctf.writing.field_types import Binder, FieldWriter, Written
 from converter.formats.ctf.writing.programs import SYSCALL_KINDS, Program, is_numbered
 from converter.formats.ctf.writing.replay import losses_of_rewriting, replay
-from converter.formats.ctf.writing.streams import OutputStream, Streams
+from converter.formats.ctf.writing.streams import THREADLESS, TRACKED, OutputStream, Streams
 from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Table
 from converter.ir.kinds import Role
@@ -130,7 +130,10 @@ class _TraceWriter:
         digest = blake2b(seed.encode("utf-8", "surrogateescape"), digest_size=16).digest()
         self._uuid = UUID(bytes=digest, version=4)
         self._emitter = Emitter(trace.strings, self._uuid.bytes, _PACKET_SIZE)
-        self._streams = Streams(self._emitter)
+        # Events of CTF without threads or times are written as such. All classes are known before the first event.
+        is_own = trace.format == "ctf"
+        timed = not is_own or any(one.timed for one in trace.event_classes)
+        self._streams = Streams(self._emitter, threaded=not is_own, timed=timed)
         if first is not None:
             self._batch(first)
         for batch in batches:
@@ -141,15 +144,18 @@ class _TraceWriter:
             self._flush(stream)
             if stream.sink is not None:
                 stream.sink.close()
-            index = self._sink.create(f"index/{stream.name}.idx")
-            index.write(build_index(stream.index))
-            index.close()
+            if self._streams.timed:
+                index = self._sink.create(f"index/{stream.name}.idx")
+                index.write(build_index(stream.index))
+                index.close()
         self._metadata()
 
     def _batch(self, batch: Batch) -> None:
         """Write the events of a batch."""
         emitter = self._emitter
         self._follow_threads()
+        if self._threads:
+            self._streams.with_threads()
         programs = self._bound(batch)
         ts, order = self._times(batch)
         columns = [programs, batch.row, batch.thread, batch.cpu, batch.track]
@@ -287,15 +293,26 @@ class _TraceWriter:
         programs = self._programs
         kernel = any(one.known_name is not None for one in programs)
         metadata = Metadata(self._version, self._uuid)
-        metadata.add_clock(trace.clock, self._shift)
+        if self._streams.timed:
+            metadata.add_clock(trace.clock, self._shift)
         classes = {one.number: one.event_class for one in programs}
         usual = usual_environment(trace, kernel=kernel)
         metadata.trace.environment = dict(
             side_table_environment(trace, classes, self._shift, usual)
         )
         for class_id, used in sorted(self._streams.programs.items()):
-            cpu, tracked = class_id in (0, 2), class_id >= 2
-            stream = metadata.add_stream(class_id, cpu=cpu, tracked=tracked, kernel=kernel)
+            cpu, tracked, threaded = (
+                class_id % 2 == 0,
+                class_id & TRACKED,
+                not class_id & THREADLESS,
+            )
+            stream = metadata.add_stream(
+                class_id,
+                cpu=cpu,
+                tracked=bool(tracked),
+                threaded=threaded,
+                kernel=kernel,
+            )
             for number in sorted(used):
                 program = programs[number]
                 if program.event_class not in _DISCARDS:

@@ -28,7 +28,7 @@ from converter.kernels.tables.strings import StringTable
 
 def emitter_of(operations: list[tuple[int, int, int]]) -> tuple[Emitter, int]:
     emitter = Emitter(StringTable(), bytes(16), 1 << 12)
-    emitter.add_stream(0, 0, 0, False)
+    emitter.add_stream(0, 0, 0, False, True, True)
     return emitter, emitter.add_program(0, operations, False)
 
 

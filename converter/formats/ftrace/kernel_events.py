@@ -48,6 +48,8 @@ class KernelEvents:
         #: Addresses of code in the events.
         self.addresses: set[int] = set()
         self._has_marks = False
+        #: True if events other than marks print 0 as a function.
+        self._has_null_functions = False
         #: The string ids of names that events give to tasks, by tid.
         self._names: dict[int, int] = {}
         self._no_names = frozenset(
@@ -98,20 +100,23 @@ class KernelEvents:
     def _note_addresses(self, event_class: EventClass, table: Table) -> None:
         functions = self._functions.get(id(event_class), frozenset())
         symbols = self._trace.symbols
-        self._has_marks |= event_class.kind is Kind.MARK
+        is_mark = event_class.kind is Kind.MARK
+        self._has_marks |= is_mark
         for index, field in enumerate(event_class.fields):
             if _holds_addresses(field.type):
                 column = table.column(index)
                 assert isinstance(column, ListColumn) and isinstance(column.values, np.ndarray)
                 self.addresses.update(values_of(column.values).tolist())
-            if symbols is None or not isinstance(field.type, IntegerClass):
+            if not isinstance(field.type, IntegerClass):
                 continue
             column = table.column(index)
             if field.role in SYMBOL_ROLES or field.name in functions:
                 assert isinstance(column, np.ndarray)
-                unsigned = column.view(f"u{column.itemsize}")
-                self.addresses.update(values_of(unsigned).tolist())
-            elif field.type.style is Style.POINTER:
+                self._has_null_functions |= not is_mark and not column.all()
+                if symbols is not None:
+                    unsigned = column.view(f"u{column.itemsize}")
+                    self.addresses.update(values_of(unsigned).tolist())
+            elif symbols is not None and field.type.style is Style.POINTER:
                 # An address of data, or the start of a function that the event names.
                 assert isinstance(column, np.ndarray)
                 self.addresses.update(symbols.starts(column).tolist())
@@ -162,8 +167,9 @@ class KernelEvents:
             # The last symbol has its address alone, unless another one follows.
             found.setdefault(end, b"_end")
         # trace_marker events have the address of the kernel's function. It is 0 for other sources, where tools expect
-        # this name. Otherwise tools would use the name for each address below the first function.
-        if self._has_marks and not any(address < first for address in unnamed):
+        # this name. But they use it for each address below the first function, and for null pointers of others, too.
+        is_free = not self._has_null_functions and not any(one < first for one in unnamed)
+        if self._has_marks and is_free:
             found.setdefault(0, b"tracing_mark_write")
         # A name ends at a space.
         return b"".join(

@@ -129,6 +129,29 @@ def no_values():
     return File(K, {0: K.page(10, record)}, formats={"ftrace": [end]}, kallsyms=SYMBOLS)
 
 
+def calls():
+    """A system call with arguments, and one without."""
+    arguments = "dfd", "filename", "flags", "mode"
+    fields = "int __syscall_nr 8 4 1\n" + "\n".join(
+        f"unsigned long {name} {16 + 8 * i} 8 0" for i, name in enumerate(arguments)
+    )
+    shown = ", ".join(f"{name}: 0x%08lx" for name in arguments)
+    values = ", ".join(f"((unsigned long)(REC->{name}))" for name in arguments)
+    ret = "int __syscall_nr 8 4 1\nlong ret 16 8 1"
+    texts = [
+        format_text("sys_enter_openat", 800, fields, f'"{shown}", {values}'),
+        format_text("sys_exit_openat", 801, ret, '"0x%lx", REC->ret'),
+        format_text("sys_enter_getpid", 802, "int __syscall_nr 8 4 1", '""'),
+    ]
+    records = [
+        K.common(800, 42) + K.pack("i4xQQQQ", 257, 0xFFFFFF9C, 0x7F1200000000, 0xA00C2, 0),
+        K.common(801, 42) + K.pack("i4xq", 257, -2),
+        K.common(802, 42) + K.pack("i", 39),
+    ]
+    page = K.page(10, *(K.record(1, one) for one in records))
+    return File(K, {0: page}, formats={"syscalls": texts})
+
+
 def work():
     text = format_text(
         "workqueue_execute_end", 320, "void * work 8 8 0", '"work struct %p", REC->work'
@@ -145,9 +168,14 @@ FILES = {
     "functions": graph(),
     "functions without values": no_values(),
     "work": work(),
+    "system calls": calls(),
 }
-#: Texts that CTF's readers would need symbols for, and events that LTTng has under other names: losses name them.
-NOT_BY_CTF = {"functions", "functions without values", "interrupt vectors", "work"}
+#: Texts that CTF's readers would need symbols for, and events that a format has under other names: losses name them.
+NOT_BY = {
+    "a.pftrace": {"system calls"},
+    "a.ctf": {"functions", "functions without values", "interrupt vectors", "work"},
+    "a.uftrace": set(),
+}
 
 
 def lines(data):
@@ -168,7 +196,7 @@ def through(data, tmp_path, *names):
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("between", ["a.pftrace", "a.ctf", "a.uftrace"])
 def test_events_come_back_with_their_texts(tmp_path, name, between):
-    if between == "a.ctf" and name in NOT_BY_CTF:
+    if name in NOT_BY[between]:
         pytest.skip("its losses say so")
     data = FILES[name].version_7()
     assert lines(through(data, tmp_path, between, "back.dat")) == lines(data)

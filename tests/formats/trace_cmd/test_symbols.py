@@ -1,6 +1,7 @@
 """Symbols that travel name the addresses that they cover, and no others."""
 
 import re
+from pathlib import Path
 
 import pytest
 from support.trace_cmd_files import File, Kernel, format_text
@@ -8,6 +9,7 @@ from support.trace_cmd_reports import ours
 
 import converter
 
+SCHEMAS = Path(__file__).parents[3] / "schemas" / "ftrace" / "events"
 #: As of Linux 6.18.
 FREED = format_text(
     "kmem_cache_free",
@@ -15,6 +17,9 @@ FREED = format_text(
     "unsigned long call_site 8 8 0\nconst void * ptr 16 8 0\n__data_loc char[] name 24 4 0",
     '"call_site=%pS ptr=%p name=%s", (void *)REC->call_site, REC->ptr, __get_str(name)',
 )
+#: Its format is longer than uftrace reads: flags have many names.
+LONG = (SCHEMAS / "kmem" / "kmem_cache_alloc" / "format").read_bytes()
+LONG_ID = int(re.search(rb"ID: (\d+)", LONG)[1])
 BASE = 0xFFFF_FFFF_8100_0000
 SYMBOLS = b"".join(
     b"%016x T %b\n" % (BASE + at, name)
@@ -81,3 +86,40 @@ def test_an_address_without_a_name_does_not_get_the_name_of_another(tmp_path):
     assert [loss.count for loss in lost if loss.code == "function-names"] == [2]
     converter.convert(between, back)
     assert sites(back.read_bytes()) == [b"0xffffffff81000439", b"0xffffffff81000800"]
+
+
+def test_formats_that_uftrace_cannot_hold_whole_have_their_functions(tmp_path):
+    k = Kernel()
+    addresses = BASE + 0x439, BASE + 0x8F0, BASE + 0x10
+    end = 1, 61 | 2 << 16, 8, 8, 1, -1, 0, b"n"
+    records = [
+        k.record(1, k.common(LONG_ID, 42) + k.pack("QQI4xQQQib3s", one, *end)) for one in addresses
+    ]
+    file = File(k, {0: k.page(10, *records)}, formats={"kmem": [LONG]}, kallsyms=SYMBOLS)
+    source, between, back = (tmp_path / name for name in ("a.dat", "a.uftrace", "b.dat"))
+    source.write_bytes(file.version_7())
+    assert len(LONG) > 4096
+    converter.convert(source, between)
+    header = (between / "kernel_header").read_bytes()
+    assert b'"call_site=%pS ptr=%llu name=%s' in header
+    converter.convert(between, back)
+    names = [b"between+0x39", b"second+0xf0", b"_text+0x10"]
+    assert sites(back.read_bytes()) == sites(source.read_bytes()) == names
+
+
+@pytest.mark.parametrize(
+    ("address", "mark", "site"),
+    [(0, b"0x0", b"0x0"), (5, b"tracing_mark_write", b"0x5")],
+)
+def test_no_null_pointer_is_called_as_marks_are(tmp_path, address, mark, site):
+    """Marks of other formats have the address 0."""
+    k = Kernel()
+    call = k.record(1, k.common(700, 42) + k.pack("QQI4s", address, 7, 28 | 2 << 16, b"n"))
+    text = k.record(1, k.common(5, 42) + k.pack("Q", 0) + b"B|42|x\n\0")
+    file = File(k, {0: k.page(10, text, call)}, formats={"kmem": [FREED]}, kallsyms=b"")
+    source, between, back = (tmp_path / name for name in ("a.dat", "a.lttng", "b.dat"))
+    source.write_bytes(file.version_7())
+    converter.convert(source, between)
+    converter.convert(between, back)
+    assert sites(back.read_bytes()) == [site]
+    assert re.findall(rb"print: +(\S+): B", ours(back.read_bytes())) == [mark]

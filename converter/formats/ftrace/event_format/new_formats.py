@@ -63,6 +63,7 @@ _RELEASE: Final = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
 
 _SWITCH: Final = ("sched", "sched_switch")
+_SYSCALL_NUMBER: Final = "__syscall_nr"
 
 
 def printed_states(release: str) -> StateBits:
@@ -149,12 +150,34 @@ class FormatMaker:
     def _text(self, event_class: EventClass) -> str:
         fields = event_class.fields[: -len(COMMON_FIELDS)]
         lines, _ = field_lines(fields, COMMON_SIZE)
-        directives, values = _print_fmt(fields)
-        print_fmt = f'"{directives}", {values}' if fields else '""'
+        directives, values = _system_call(event_class) or _print_fmt(fields)
+        print_fmt = f'"{directives}", {values}' if values else f'"{directives}"'
         return (
             f"name: {event_class.name}\nID: {self._id(None)}\nformat:\n{COMMON_LINES}\n{lines}\n"
             f"print fmt: {print_fmt}\n"
         )
+
+
+def _system_call(event_class: EventClass) -> tuple[str, str] | None:
+    """Return the format string and arguments of one system call's entry or exit, as the kernel makes them for each.
+
+    None for other events, and for arguments that are not the kernel's longs (kernel/trace/trace_syscalls.c).
+    """
+    fields = event_class.fields[: -len(COMMON_FIELDS)]
+    arguments = fields[1:]
+    if event_class.category != "syscalls" or not fields or fields[0].name != _SYSCALL_NUMBER:
+        return None
+    if not all(isinstance(one.type, IntegerClass) and one.type.bits == 64 for one in arguments):
+        return None
+    if event_class.name.startswith("sys_exit_"):
+        named = [one.name for one in arguments] == ["ret"]
+        return ("0x%lx", "REC->ret") if named else None
+    if not event_class.name.startswith("sys_enter_"):
+        return None
+    return (
+        ", ".join(f"{one.name}: 0x%08lx" for one in arguments),
+        ", ".join(f"((unsigned long)(REC->{one.name}))" for one in arguments),
+    )
 
 
 def _has_fields_of(event_class: EventClass, format: EventFormat) -> bool:

@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.ftrace.event_format.addresses import function_fields
 from converter.formats.ftrace.event_format.event_classes import DISCARDED as MISSED
 from converter.formats.ftrace.event_format.event_classes import unknown_type
 from converter.formats.ftrace.event_format.new_formats import COMMON_FIELDS, NewFormat
-from converter.formats.ftrace.event_format.syntax import FormatField, Location, parse_event_format
+from converter.formats.ftrace.event_format.syntax import EventFormat, Location, parse_event_format
 from converter.formats.ftrace.kernel_events import KernelEvents
 from converter.formats.ftrace.kernel_formats import header_texts
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
@@ -185,23 +186,26 @@ class _Events(KernelEvents):
                 b"name: %b\n" % new_format.format.name.encode(), b"name: %b\n" % name.encode(), 1
             )
         if len(text) > _FORMAT_SIZE:
-            text = _with_short_print_fmt(text, new_format.format.fields)
+            text = _with_short_print_fmt(text, new_format.format)
         return NewFormat(text, parse_event_format(text, system))
 
 
-def _with_short_print_fmt(text: bytes, fields: tuple[FormatField, ...]) -> bytes:
-    """Return a format whose text shows as many of its numbers and texts as fit."""
+def _with_short_print_fmt(text: bytes, format: EventFormat) -> bytes:
+    """Return a format whose text shows as many of its numbers, functions and texts as fit."""
+    functions = function_fields(format)
     head = text.partition(b"\nprint fmt:")[0]
     limit = _FORMAT_SIZE - len(head) - len('\nprint fmt: "",\n')
     directives: list[str] = []
     values: list[str] = []
-    for field in fields:
+    for field in format.fields:
         if field.is_string:
             inline = field.location is Location.INLINE
             directive = "%s"
             value = f"REC->{field.name}" if inline else f"__get_str({field.name})"
         elif field.is_array or field.location is not Location.INLINE:
             continue
+        elif field.name in functions:
+            directive, value = "%pS", f"(void *)REC->{field.name}"
         else:
             directive, value = f"%ll{'d' if field.signed else 'u'}", f"REC->{field.name}"
         limit -= len(field.name) + len(directive) + len(value) + len("= , ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from converter.formats.descriptor import Format
-from converter.formats.ftrace_text.layout import EVENT_LINE, HEADER_LINE
+from converter.formats.ftrace_text.recognition import EVENT_LINE, HEADER_LINE
 
 if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities

@@ -12,7 +12,7 @@ from json import JSONDecoder
 from typing import Final
 
 from converter.errors import TraceError
-from converter.formats.ftrace_text.layout import EVENT_LINE, HEADER_LINE
+from converter.formats.ftrace_text.recognition import EVENT_LINE, HEADER_LINE
 from converter.limits import allowed, limit
 from converter.storage.source import MemorySource, Source, View
 

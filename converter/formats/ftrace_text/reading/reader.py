@@ -32,11 +32,12 @@ from converter.formats.ftrace.lines.line_scan import (
 from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
 from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace_text import sniff
-from converter.formats.ftrace_text.layout import EVENT_LINE, OF_TOOLS, Heading, heading
+from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
 from converter.formats.ftrace_text.mapping import EVENT_REMARK, OWN, TABLES_REMARK
 from converter.formats.ftrace_text.reading.classes import TextClasses
 from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
+from converter.formats.ftrace_text.recognition import EVENT_LINE
 from converter.formats.ftrace_text.search import text_of_json, text_of_page
 from converter.formats.ftrace_text.side_table import parsed, read_tables
 from converter.formats.table import formats as all_formats

@@ -1,0 +1,20 @@
+"""Lines by which texts of ftrace are recognised. This imports nothing else: it is loaded to recognise any input."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_TASK: Final = rb"[ \t]*\S[^\n]{0,100}-[0-9]{1,10}[ ]+(?:\([ \d-]{1,9}\)[ ]+)?"
+_NUMBER: Final = rb"[0-9]{1,18}(?:\.[0-9]{1,9})?"
+#: A line with an event: with a CPU in brackets, or in the latency format.
+EVENT_LINE: Final = re.compile(
+    rb"^"
+    + _TASK
+    + rb"(?:\[[0-9]{1,5}\][ ]+(?:[^\s0-9:]\S{1,11}[ ]+)?(?P<time>"
+    + _NUMBER
+    + rb")|[0-9]{1,5}[^\s0-9:]\S{1,11}[ ]+[0-9]{1,15}us.?[ ]*): ?",
+    re.MULTILINE,
+)
+#: The first line of the kernel's file, and of trace-cmd's report.
+HEADER_LINE: Final = re.compile(rb"\s*(?:# tracer: |TRACE:\r?\n# tracer: |cpus=[0-9]{1,5}\r?\n)")

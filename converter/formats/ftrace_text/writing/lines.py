@@ -206,7 +206,8 @@ class EventLines:
                 name = b"<...>"
             if not number and thread.name in ("", IDLE_NAME):
                 name = b"<idle>"
-        return name.rjust(_NAME_WIDTH) + b"-%-7d " % number, 0
+        width = 5 if self._aligned else 7
+        return name.rjust(_NAME_WIDTH) + b"-%-*d " % (width, number), 0
 
 
 def _column(of_batch: dict[str, Any], columns: list[Column], key: str | tuple[str, int]) -> Any:

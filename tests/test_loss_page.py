@@ -22,7 +22,7 @@ def test_a_conversion_loses_what_the_page_says(recording, target):
 def test_the_page_has_all_conversions_and_codes():
     text = PAGE.read_text()
     assert text.count("\n**To ") == len(RECORDINGS) * len(TARGETS) == 80
-    assert "\n".join(codes()) in text
+    assert "\n".join(codes()) in text, "python -m tests.loss_page --write"
 
 
 def test_the_report_is_as_the_schema_says(tmp_path):

@@ -381,6 +381,7 @@ UNCALLED = {
     "converter.formats.lttng_legacy.reading.scan_records": "the base of scan, which is called",
     "converter.formats.uftrace.writing.emit_programs": "the base of emit, which is called",
     "converter.ir.locations": "its objects are held by batches",
+    "converter.kernels.batches.columns": "its buffers are parts of programs that are compiled once",
     "converter.kernels.batches.gather": "its objects are held by batches",
     "converter.kernels.batches.programs": "the base of emitters, which are called",
     "converter.kernels.io.output": "the memory of emitters, which are called",

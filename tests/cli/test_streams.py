@@ -61,18 +61,18 @@ def test_a_conversion_needs_no_standard_output(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["info", ""], 1, "'': No such file or directory"),
-        ([SMALL, "-o", "", "-t", "json"], 2, "the name of the output is empty"),
+        (["info", ""], 2, "the name is empty"),
+        ([SMALL, "-o", "", "-t", "json"], 2, "the name is empty"),
         ([SMALL, "-o", "/dev/null/a.json"], 1, "/dev/null/a.json: Not a directory"),
         ([SMALL, "-o", "/dev/full", "-t", "json"], 1, "/dev/full: No space left on device"),
-        ([SMALL, "-o", "none/a.json"], 1, "none/a.json: No such file or directory"),
+        ([SMALL, "-o", "none/a.json"], 1, "none/a.json: there is no folder none"),
         (["info", "/dev/null"], 1, "/dev/null: the file is empty"),
     ],
 )
 def test_what_is_no_file_is_said_in_a_line(arguments, status, said, capfd):
     assert main(arguments) == status
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"traceconv: {said}")
+    assert line.startswith("traceconv") and said in line
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[::2], ids=" ".join)

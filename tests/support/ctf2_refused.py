@@ -38,7 +38,7 @@ REFUSED: dict[str, tuple[tuple[Json, ...], str, str]] = {
     "unknown fragment": (({"type": "comment"},), "fragment 1.type", "found comment"),
     "fragment without a type": (({},), "fragment 1.type", "a string"),
     "two traces": (({"type": "trace-class"},) * 2, "fragment 2", "two trace classes"),
-    "a late trace": ((STREAM, {"type": "trace-class"}), "fragment 2", "behind a data stream"),
+    "a late trace": ((STREAM, {"type": "trace-class"}), "fragment 2", "after a data stream"),
     "an environment of floats": (
         ({"type": "trace-class", "environment": {"a": 1.5}},),
         "fragment 1.environment.a",

@@ -212,6 +212,11 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "{count} {field of flags is a number|fields of flags are numbers}, as CTF 1.8 has no names of "
         "flags",
     ),
+    "ctf-plain-fields": LossCode(
+        LossKind.CHANGED,
+        "{count} {field is|fields are} declared by plainer ones in CTF 1.8: booleans by numbers, optional fields by "
+        "variants, blobs by arrays",
+    ),
     # Merging
     "merge-parent-differs": LossCode(
         LossKind.CHANGED,

@@ -260,3 +260,13 @@ def test_nothing_is_said_of_threads_and_times_that_a_trace_has_not(
     assert np.asarray(table.column(0)).tolist() == ([0, 1, 2] if timed else [1, 2, 3])
     assert not back.threads
     assert [one.timed for one in back.event_classes] == [timed]
+
+
+def test_fields_that_ctf_1_8_has_in_a_plainer_form_are_named(tmp_path: Path) -> None:
+    flag = {**U8, "type": "fixed-length-boolean"}
+    blob = {"type": "static-length-blob", "length": 2}
+    optional = {"type": "optional", "selector-field-location": at("b"), "field-class": TEXT}
+    data = struct.pack("<QB", 1001, 1) + b"hi\0ab"
+    path = in_ctf2(tmp_path / "in", {"frequency": 10**9}, data, b=flag, o=optional, l=blob)
+    assert selected(path, tmp_path / "one", "1.8") == ["ctf-plain-fields (3)"]
+    assert not selected(path, tmp_path / "two", "2")

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from converter.formats.ctf.metadata.field_classes import (
+    Blob,
     FieldDeclaration,
     FieldRole,
     FixedBits,
+    FixedBoolean,
     FixedInteger,
+    Optional,
     Text,
     Variant,
 )
@@ -136,6 +139,10 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:
                 report.add("ctf-flag-names")
+            case FixedBoolean() | Optional() if version == 1:
+                report.add("ctf-plain-fields")
+            case Blob(roles=roles) if version == 1 and not roles:
+                report.add("ctf-plain-fields")
 
 
 def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:

@@ -363,12 +363,13 @@ def _named_batches(make_batches: Callable[[], Iterator[Batch]], source: Source) 
         yield from make_batches()
 
 
-def _check_name(source: Source, named: Format) -> None:
+def _check_name(source: Source, named: Format, error: TraceError) -> None:
     """Raise an error if an input that cannot be read in the named format is recognised as another."""
     detected = registry.detected(source)
     if detected is not None and detected is not named:
         raise ArgumentError(
-            f"this is a trace in the format {detected.name}, not {named.name}: leave the format out"
+            f"cannot be read as {named.name} ({error.detail}), but is recognised as "
+            f"{detected.name}: leave the format out"
         )
 
 
@@ -400,11 +401,11 @@ def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | Non
         trace = found.open(source, reader_options) if embedded is None else embedded
     except TruncatedError as error:
         if name is not None:
-            _check_name(source, found)
+            _check_name(source, found, error)
         raise _as_nothing_left(error.within(format=found.name)) from error.__cause__
     except TraceError as error:
         if name is not None:
-            _check_name(source, found)
+            _check_name(source, found, error)
         raise error.within(format=found.name)  # noqa: B904 - it is the same error
     note(trace.warnings, *source.warnings)
     if stale is not None:

@@ -81,7 +81,7 @@ trace.dat x.fxt --limit hole=3                 | 2 | did you mean 'holes'?
 trace.dat x.fxt --limit holes=0                | 2 | expected at least 1
 trace.dat x.fxt -O foo=bar                     | 2 | there is no option 'foo': trace_cmd is read without options
 trace.dat x.fxt -O foo                         | 2 | 'foo' is not NAME=VALUE
-trace.dat x.fxt -f fxt                         | 2 | in the format trace_cmd, not fxt: leave the format out
+trace.dat x.fxt -f fxt                         | 2 | but is recognised as trace_cmd: leave the format out
 trace.dat x.fxt -f nosuch                      | 2 | unknown format 'nosuch'
 trace.dat x.fxt -f trace_cmd+v6                | 2 | the variant of an input is detected; use 'trace_cmd'
 trace.dat x.fxt --offset 1s                    | 2 | is not NAME=TIME, such as app.json=+1.5s

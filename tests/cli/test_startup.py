@@ -37,6 +37,7 @@ BASIC = HELP | {
 DESCRIPTORS = {
     *(f"converter.formats.{format.name}" for format in FORMATS),
     "converter.formats.aix.layout",
+    "converter.formats.ftrace_text.recognition",
     "converter.formats.fxt.record_types",
 }
 TABLE = {

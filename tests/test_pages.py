@@ -20,8 +20,8 @@ MOST_IN_A_SENTENCE = 25
 #: Pages that are looked things up in.
 REFERENCES = {"api.md", "changelog_details.md", "losses.md", "perfetto_messages.md"}
 #: Pages of formats that are to be cut, and whose words are to be mended.
-LONG = {"ctf.md", "fxt.md", "trace_cmd.md", "uftrace.md"}
-UNMENDED = LONG | {"chrome.md", "chrome_details.md", "perfetto.md", "perfetto_messages.md"}
+LONG: set[str] = set()
+UNMENDED: set[str] = set()
 
 CODE = re.compile(r"^```.*?^```$|^    .*?$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 

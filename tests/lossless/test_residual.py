@@ -112,6 +112,35 @@ def test_damage_to_what_travels_leaves_what_the_file_says(target, part, tmp_path
     assert difference(converter.read(plain), again) is None
 
 
+@pytest.mark.parametrize(
+    ("position", "is_harmless"),
+    [(0, True), (5, True), (21, False), (200, False), (-2, False), (-1, False)],
+)
+def test_damage_to_remarks_of_a_text_leaves_what_it_says(position, is_harmless, tmp_path):
+    """In what a remark is known by, which the payload survives; in the payload, and in the newline."""
+    plain = tmp_path / "plain"
+    converter.convert(TIMELINE, plain, target_format="ftrace_text")
+    out = lossless(TIMELINE, "ftrace_text", tmp_path)
+    data = bytearray(out.read_bytes())
+    start = plain.stat().st_size
+    end = data.index(b"\n", start) + 1
+    data[(start if position >= 0 else end) + position] ^= 0xA5
+    out.write_bytes(data)
+    again = converter.read(out)
+    assert ["changed" in str(one) for one in again.warnings] == [True] * (not is_harmless)
+    assert difference(converter.read(TIMELINE if is_harmless else plain), again) is None
+
+
+def test_lines_after_the_remarks_of_a_text_are_read(tmp_path):
+    plain, out = tmp_path / "plain", lossless(TRACE, "ftrace_text", tmp_path)
+    converter.convert(TRACE, plain, target_format="ftrace_text")
+    with out.open("ab") as file:
+        file.write(b"bash-7 [000] ..... 9999999.5: softirq_raise: vec=1 [action=TIMER]\n")
+    again = converter.read(out)
+    assert "changed" in str(again.warnings[-1])
+    assert sum(map(len, again.batches())) == sum(map(len, converter.read(plain).batches())) + 1
+
+
 def test_a_changed_value_wins(tmp_path):
     out = lossless(TRACE, "chrome", tmp_path)
     text = out.read_bytes()

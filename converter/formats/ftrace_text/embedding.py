@@ -25,23 +25,27 @@ class _Frames(Embedding):
         return _REMARK + (data if data.startswith(_PLAIN) else b64encode(data)) + b"\n"
 
     def frames(self, source: Source, start: int) -> Iterator[bytes]:
-        """Yield the payloads of the remarks from `start` on."""
+        """Yield the payloads of the remarks from `start` on. Of a damaged remark, they are what is there."""
         at = start
         while at < source.size:
             line, newline, _ = source.read(at, _LONGEST).partition(b"\n")
-            if not line.startswith(_REMARK) or not newline:
+            # A line that is no remark was added: an event, perhaps.
+            if not line[1:].startswith(_REMARK[1:]) and not line.startswith(b"#"):
                 found = line[:40]
                 raise TraceError(
                     format="ftrace_text", offset=at, expected="a remark with a payload", found=found
                 )
             text = line[len(_REMARK) :]
-            try:
-                yield text if text.startswith(_PLAIN) else b64decode(text, validate=True)
-            except Error as error:
-                raise TraceError(
-                    format="ftrace_text", offset=at, expected="base64", found=str(error)
-                ) from error
-            at += len(line) + 1
+            yield text if text.startswith(_PLAIN) else _decoded(text)
+            at += len(line) + len(newline)
+
+
+def _decoded(text: bytes) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except Error:
+        # Unchanged: the checksum of the records shows that it is not one of them.
+        return text
 
 
 EMBEDDING: Final = _Frames()

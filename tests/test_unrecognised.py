@@ -103,8 +103,6 @@ HINTS = {
     b'[{"name2": 1, "trace": "x.pftrace", "query": "select 1 from slice where name = 2;"}]': "elements",
     b"<!DOCTYPE html>\n<html>": "web page",
     b"packet { timestamp: 5 }\n": "protoc",
-    b"# tracer: nop\n#\n": "printed report",
-    b"cpus=2\n   git-217 [000] d..3.   827.282959756: sched_waking: comm=grep\n": "printed report",
     b"name: sched_waking\nID: 5\nformat:\n": "format file",
     b'101 1.0 L=SVC "svc" $SVC $PRI\n': "trcfmt",
     bytes(100): "zeros",

@@ -71,10 +71,6 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it is the text form of a Perfetto trace: `protoc --encode perfetto.protos.Trace` makes the trace of it",
         ),
         (
-            rb"\A# tracer:|\Acpus=\d+$|^ *\S.*-\d+ +(\(.{7}\) +)?\[\d{3,}\].* \d+\.\d+: ",
-            "it is a printed report of kernel events: convert the recording that it was printed from (trace.dat)",
-        ),
-        (
             rb"\Aname: \w+$.*^ID: \d+$",
             "it is a format file of kernel events, which describes events and holds none",
         ),

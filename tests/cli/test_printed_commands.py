@@ -88,6 +88,7 @@ INPUTS = {
     "trace.fxt": lambda path: made(path, SMALL),
     "kernel.dat": lambda path: shutil.copy(SMALL, path),
     "app.json": lambda path: made(path, SMALL),
+    "boot.ftrace": lambda path: made(path, SMALL),
     "after.pftrace": lambda path: made(path, SMALL),
     "damaged.dat": lambda path: cut(path, SMALL),
     "damaged.pftrace.gz": lambda path: cut(path, SMALL),

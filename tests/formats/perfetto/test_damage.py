@@ -110,7 +110,7 @@ def test_nothing_usable_is_an_error(data):
 
 
 @pytest.mark.parametrize("hole", [bytes(100), b"\xff" * 100, b"\x0a\xff\x7f"])
-def test_packets_go_on_behind_a_hole(hole):
+def test_packets_go_on_after_damage(hole):
     def packets(first):
         file = File()
         for ts in range(first, first + 6):
@@ -122,7 +122,7 @@ def test_packets_go_on_behind_a_hole(hole):
     trace = opened(before + hole + packets(7))
     assert [ts for ts, *_ in events(trace)] == list(range(1, 13))
     assert [one.offset for one in trace.warnings] == [len(before), len(before) + len(hole)]
-    assert "go on behind" in str(trace.warnings[1])
+    assert "go on after the damage" in str(trace.warnings[1])
 
 
 def test_a_file_of_nothing_but_damage_is_given_up():

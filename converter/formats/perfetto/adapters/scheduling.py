@@ -10,6 +10,7 @@ import numpy as np
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.adapters.positions import off_tracks, on_threads_by_tid
 from converter.formats.perfetto.tracepoints import COMPACT_SCHED
+from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -59,13 +60,15 @@ def _with_thread_states(partition: Partition, projection: Projection) -> Partiti
 
     def states() -> Any:
         numbers = np.asarray(partition.table.column(index))
-        found = thread_state(numbers, own_class)
-        was = labelled(numbers, own_class)
+        values, which = distinct(numbers)
+        found = thread_state(values, own_class)
+        texts = labelled(values, own_class)
         # The viewer shows letters; a state of the same letter, or of the same name, looks the same.
         letters, names = _STATES[:, found]
-        lost = (was != letters) & (was != names)
-        lose_states("state-shown-as", partition, was, letters, lost, projection)
-        return found
+        lost = (texts != letters) & (texts != names)
+        was, shown = (which, texts.__getitem__), (which, letters.__getitem__)
+        lose_states("state-shown-as", partition, was, shown, lost[which], projection)
+        return found[which]
 
     projection.lose("field-type", partition, field=own.name)
     columns: list[Any] = partition.lazy_columns()

@@ -26,7 +26,6 @@ from converter.projection.domain.scheduling.state_bits import (
     converted_states,
     lose_states,
     source_bits,
-    state_texts,
 )
 from converter.projection.domain.scheduling.thread_states import (
     THREAD_STATES,
@@ -234,9 +233,8 @@ def _lose_states(
 ) -> None:
     """Count Linux's states that the format's vocabulary shows as others."""
     changed = shown != numbers
-    if changed.any():
-        before, after = (state_texts(column, SINCE_4_14) for column in (numbers, shown))
-        lose_states("state-shown-as", partition, before, after, changed, projection)
+    was, becomes = ((column, SINCE_4_14.text) for column in (numbers, shown))
+    lose_states("state-shown-as", partition, was, becomes, changed, projection)
 
 
 def with_linux_state(partition: Partition) -> Partition:

@@ -7,13 +7,14 @@ Perfetto's importer decodes them by the kernel's release, as `bits_of_release` s
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.distinct_values import distinct
+from converter.ir.distinct_values import distinct, values_of
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -143,26 +144,35 @@ def converted_states(
     return np.array(results, np.int64)[inverse], np.array(lacks, np.bool_)[inverse]
 
 
-def state_texts(numbers: NDArray[Any], bits: StateBits) -> NDArray[Any]:
-    """Return a column of states as tools print them."""
-    values, inverse = distinct(numbers)
-    return np.array([bits.text(value) for value in values.tolist()], np.object_)[inverse]
-
-
 def lose_states(
     code: str,
     partition: Partition,
-    was: NDArray[Any],
-    shown: NDArray[Any],
+    was: tuple[NDArray[Any], Callable[[int], str]],
+    shown: tuple[NDArray[Any], Callable[[int], str]],
     rows: NDArray[np.bool_],
     projection: Projection,
 ) -> None:
-    """Count the states at some rows that are shown as others, by what they were."""
+    """Count the states at some rows that are shown as others, by what they were.
+
+    `was` and `shown` are columns of numbers, and the text of each number.
+    """
     at = np.flatnonzero(rows)
-    for before, after in sorted(set(zip(was[at].tolist(), shown[at].tolist(), strict=True))):
-        these = rows & (was == before) & (shown == after)
-        text = f"{before} with other bits" if before == after else before
-        projection.lose(code, partition, rows=these, was=text, shown=after)
+    if not len(at):
+        return
+    (before, number), (after, other) = (distinct(column[at]) for column, _ in (was, shown))
+    pair = number * np.int32(len(after)) + other
+    numbers_of: dict[tuple[str, str], list[int]] = {}
+    for one in values_of(pair).tolist():
+        texts = was[1](int(before[one // len(after)])), shown[1](int(after[one % len(after)]))
+        numbers_of.setdefault(texts, []).append(one)
+    is_one = np.zeros(len(before) * len(after), np.bool_)
+    for (text, becomes), numbers in sorted(numbers_of.items()):
+        is_one[:] = False
+        is_one[numbers] = True
+        these = at[is_one[pair]]
+        state = f"{text} with other bits" if text == becomes else text
+        first = int(these[0])
+        projection.lose(code, partition, len(these), first_row=first, was=state, shown=becomes)
 
 
 def with_state_bits(
@@ -188,8 +198,7 @@ def with_state_bits(
         result, lacks = converted_states(column, source, target)
         changed = (result != column) & ~lacks
         projection.lose("state-bits-converted", partition, rows=changed)
-        was = state_texts(column, source)
-        shown = state_texts(result, target)
+        was, shown = (column, source.text), (result, target.text)
         lose_states("state-of-other-kernel", partition, was, shown, lacks, projection)
         return result.astype(dtype)
 

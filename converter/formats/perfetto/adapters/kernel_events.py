@@ -21,6 +21,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     distinct,
     fits_list,
     flags_field,
+    has_required_roles,
     has_text,
     place_described,
     place_typed,
@@ -166,8 +167,11 @@ def kernel_support(event_class: EventClass) -> KindSupport | None:
         return _described_support(event_class)
     point = point_of(event_class)
     if point is not None:
-        support = support_of(point)
-        return replace(support, fields=_fields(_placed(event_class, point)))
+        placed = _placed(event_class, point)
+        if not has_required_roles(event_class.kind, placed):
+            # A field that the kind needs is of another type than its message can have.
+            return None
+        return replace(support_of(point), fields=_fields(placed))
     if event_class.kind is not Kind.TYPED:
         return None
     support = _described_support(event_class)

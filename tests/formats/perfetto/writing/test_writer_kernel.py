@@ -77,6 +77,24 @@ def test_typed_events_are_what_protobuf_writes(data):
     assert found.SerializeToString() == expected.SerializeToString()
 
 
+@pytest.mark.parametrize(
+    ("field_class", "held", "kind"),
+    [
+        (IntegerClass(64), 12, Kind.SCHED_WAKING),
+        (StringClass(), b"12", Kind.SCHED_WAKING),
+        (BytesClass(), b"12", Kind.TYPED),
+        (ArrayClass(IntegerClass(32)), [12], Kind.TYPED),
+    ],
+)
+def test_an_id_that_its_message_cannot_have_makes_a_generic_event(field_class, held, kind):
+    fields = (Field("tid", field_class, Role.TID), Field("blob", BytesClass()))
+    source = trace_of(EventClass(Kind.SCHED_WAKING, "wakes", "mine", fields), (held, b"ab"), cpu=1)
+    target = projected(source)
+    (event_class,) = target.event_classes
+    assert event_class.kind is kind
+    assert difference(target, opened(written(target))) is None
+
+
 def test_events_begin_as_the_importer_reads_them_fast():
     row = (0, b"a", 1, 120, 0, b"b", 2, 120)
     out = written(trace_of(SWITCH, row, cpu=0))

@@ -114,6 +114,17 @@ def test_what_is_projected_fits(capabilities, trace):
     assert all(0 < loss.count <= 64 * (events + 64) for loss in report)
 
 
+@pytest.mark.parametrize("kind", [Kind.SCHED_WAKING, Kind.SCHED_WAKEUP])
+@pytest.mark.parametrize("thread", [-1, 0])
+def test_wakeups_of_a_format_with_weights_are_counted_once(kind, thread):
+    trace = trace_of([event_class(kind, tid=(U8, Role.TID))], [(0, 0, 0, thread, (1,))])
+    target, losses = projected(trace, PROFILER)
+    assert any(line.startswith("waiting-shown-waking") for line in losses)
+    again, losses = projected(target, PROFILER)
+    assert difference(target, again) is None
+    assert losses == []
+
+
 @TARGET
 @given(data=st.data())
 def test_what_fits_is_left_alone(capabilities, data):

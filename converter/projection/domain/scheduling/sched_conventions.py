@@ -119,9 +119,9 @@ def adapt_sched_wakeup(partition: Partition, projection: Projection) -> Partitio
     """Add the weight of the woken thread, and its waker, which is the thread of the event.
 
     A partition has wakers in all rows or in none (`wakeups.of_sleepers`). Viewers have a state of its own for a thread
-    that was woken.
+    that was woken. Records with a weight are already of such a format.
     """
-    if not projection.is_own:
+    if not projection.is_own and WEIGHT not in partition.event_class.fields:
         projection.lose("waiting-shown-waking", partition)
     if not _has_field(partition, WAKER) and _has_wakers(partition, projection):
 

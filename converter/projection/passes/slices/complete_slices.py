@@ -517,7 +517,7 @@ def _before_begins(
     own = ends.begin - before
     # The end of a slice without duration stays after its begin.
     moves = np.flatnonzero((own < 0) | (ts[np.maximum(own, 0)] < ends.ts))
-    if not np.isin(ends.ts[moves], ts).any():
+    if not _have_common(ends.ts[moves], ts):
         return at
     of_ends = ends.take(moves)
     keys = (
@@ -535,6 +535,13 @@ def _before_begins(
     result = at.copy()
     result[moves] = np.minimum(at[moves], first[group[: len(moves)]])
     return result
+
+
+def _have_common(times: NDArray[Any], ts: NDArray[Any]) -> bool:
+    """Return True if any of the times is among those of events; `np.isin` would import `numpy.ma`, which is slow."""
+    ordered = np.sort(ts)
+    first = np.searchsorted(ordered, times, "left")
+    return bool((first < np.searchsorted(ordered, times, "right")).any())
 
 
 def _at_positions(column: NDArray[Any], new_position: NDArray[np.intp] | None) -> NDArray[Any]:

@@ -23,6 +23,8 @@ settings.register_profile(
 )
 # What tests write is not worth waiting for the disk; those of durability switch it on again.
 os.environ.setdefault("TRACECONV_NO_SYNC", "1")
+# What is printed is as wide as where there is no terminal, whatever the terminal is that tests are started from.
+os.environ.pop("COLUMNS", None)
 settings.load_profile(os.environ.get("TRACECONV_HYPOTHESIS_PROFILE", "ci"))
 
 

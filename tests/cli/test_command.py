@@ -104,7 +104,18 @@ def test_verbose_lists_every_loss_and_quiet_none(capfd):
     assert run(capfd, "in.whole", "-o", "c.narrow", "-q") == (0, "", "")
 
 
-def test_the_summary_names_the_most_frequent_and_counts_the_rest(capfd):
+@pytest.mark.parametrize(
+    ("columns", "named"),
+    [
+        ("80", "'category' of s:e (1), 'f0' of s:e (1), 5 more"),
+        ("120", "'category' of s:e (1), 'f0' of s:e (1), 'f1' of s:e (1), 4 more"),
+    ],
+)
+def test_the_summary_names_the_most_frequent_and_counts_the_rest(
+    columns, named, capfd, monkeypatch
+):
+    """Of fields that are as frequent, in the order of their names; as many as fit into a line, and three at most."""
+    monkeypatch.setenv("COLUMNS", columns)
     fields = tuple(Field(f"f{i}", IntegerClass(32)) for i in range(6))
     trace = Trace(format="whole", event_classes=[EventClass(Kind.TYPED, "e", "s", fields)])
     trace = with_batches(trace, [batch_of(trace, [(0, 1, -1, -1, -1, (0,) * 6)])])
@@ -113,7 +124,7 @@ def test_the_summary_names_the_most_frequent_and_counts_the_rest(capfd):
     (line,) = [
         line for line in err.splitlines() if "lack a field" in line or "lacks a field" in line
     ]
-    assert line.endswith(" of s:e (1), 4 more")
+    assert line.strip() == f"1 event lacks a field: {named}"
 
 
 def test_the_same_format_loses_nothing(capfd):

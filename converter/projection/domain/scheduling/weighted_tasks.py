@@ -156,8 +156,12 @@ class _Rewriter:
     def _report_ready(self, batch: Batch) -> None:
         """Report wakeups that importers of such records show as another wait."""
         classes = self._source.event_classes
-        of_tasks = [number for number, table in batch.tables.items() if len(table)]
-        of_tasks = [number for number in of_tasks if _step_of(classes[number])]
+        # Records without weights are not of such a format.
+        of_tasks = [
+            number
+            for number, table in batch.tables.items()
+            if len(table) and classes[number] is not self._result.event_classes[number]
+        ]
         if not of_tasks:
             return
         count = max(batch.tables) + 1

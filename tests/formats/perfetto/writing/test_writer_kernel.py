@@ -39,6 +39,7 @@ from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
     BytesClass,
+    FloatClass,
     IntegerClass,
     StringClass,
     Style,
@@ -92,6 +93,24 @@ def test_an_id_that_its_message_cannot_have_makes_a_generic_event(field_class, h
     target = projected(source)
     (event_class,) = target.event_classes
     assert event_class.kind is kind
+    assert difference(target, opened(written(target))) is None
+
+
+@pytest.mark.parametrize(
+    ("field_class", "held"),
+    [
+        (FloatClass(32), float("nan")),
+        (FloatClass(64), float("inf")),
+        (FloatClass(32), 1.5),
+        (IntegerClass(64), 2**64 - 1),
+        (BooleanClass(), True),
+        (BytesClass(), b"E"),
+        (ArrayClass(IntegerClass(32)), [1, 2]),
+    ],
+)
+def test_markers_whose_message_is_no_text_are_written(field_class, held):
+    fields = (Field("buf", field_class, Role.MESSAGE),)
+    target = projected(trace_of(EventClass(Kind.MARK, "", "", fields), (held,), cpu=1))
     assert difference(target, opened(written(target))) is None
 
 

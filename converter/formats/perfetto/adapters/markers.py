@@ -17,7 +17,7 @@ from converter.formats.perfetto import tracepoints
 from converter.ir.columns import ListColumn
 from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass
-from converter.ir.field_classes import BytesClass, StringClass
+from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import plain_marker_ids, plain_marker_texts
@@ -33,8 +33,8 @@ def by_syntax(partition: Partition, projection: Projection) -> list[Partition]:
     index = event_class.index_of(Role.MESSAGE)
     if index is None or event_class.native == tracepoints.DESCRIBED_EVENT:
         return [partition]
-    if not isinstance(event_class.fields[index].type, StringClass | BytesClass):
-        # A number becomes a text of digits, which ends nothing.
+    if not isinstance(event_class.fields[index].type, StringClass):
+        # Numbers and bytes become texts of digits, which end nothing.
         return [partition]
     understood, other = partition.split(_is_understood(partition.table.column(index), projection))
     parts = [] if understood is None else [understood]

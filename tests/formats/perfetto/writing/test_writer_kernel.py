@@ -105,6 +105,8 @@ def test_an_id_that_its_message_cannot_have_makes_a_generic_event(field_class, h
         (IntegerClass(64), 2**64 - 1),
         (BooleanClass(), True),
         (BytesClass(), b"E"),
+        (BytesClass(), b"hello"),
+        (BytesClass(), b"B|1|x"),
         (ArrayClass(IntegerClass(32)), [1, 2]),
     ],
 )

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.samples import sampled
 
 import converter
 from converter.cli import main
@@ -100,11 +101,20 @@ def test_fixtures_are_recognised_and_sound(fixture):
         check(trace)
 
 
-@pytest.mark.parametrize("target", WRITABLE)
-@pytest.mark.parametrize("fixture", SMALLEST, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    ("fixture", "target"),
+    sampled(
+        (
+            (fixture.relative_to(ROOT).as_posix(), target)
+            for fixture in SMALLEST
+            for target in WRITABLE
+        ),
+        4,
+    ),
+)
 def test_the_command_converts_everything_to_everything(fixture, target, tmp_path, capfd):
     output = tmp_path / "output"
-    code = main([str(fixture), "-o", str(output), "-t", target])
+    code = main([str(ROOT / fixture), "-o", str(output), "-t", target])
     out, err = capfd.readouterr()
     assert (code, out) == (0, ""), err
     # What is said goes on in lines that are indented.

@@ -49,7 +49,7 @@ Shown = tuple[Conversion, dict[str, list[Row]]]
             for source in SOURCES
             if format_of(source) != target
         ),
-        4,
+        8,
     ),
     ids="-to-".join,
 )

@@ -34,6 +34,8 @@ cdef enum:
 cdef struct Span:
     int64_t start
     int64_t end
+    # The earliest end of it and of those around it.
+    int64_t earliest
     bint split
 
 
@@ -115,7 +117,7 @@ cdef class LateFlows:
                 else:
                     take_off(stack, columns.ts[i], step != BEGIN and end[i] == columns.ts[i])
                     if stack.size < MOST_OPEN and not push(
-                        stack, Span(columns.ts[i], INT64_MAX if step == BEGIN else end[i], step == SPLIT)
+                        stack, columns.ts[i], INT64_MAX if step == BEGIN else end[i], step == SPLIT
                     ):
                         failed = True
                         break
@@ -141,6 +143,9 @@ cdef inline void take_off(Stack* stack, int64_t ts, bint takes_no_time) noexcept
     cdef int32_t i
     cdef bint inner_is_open = False
     for i in range(stack.size - 1, -1, -1):
+        if stack.spans[i].earliest > ts:
+            # Nothing from here on has ended.
+            return
         if stack.spans[i].end == INT64_MAX:
             inner_is_open = True
         elif stack.spans[i].end < ts or stack.spans[i].end == ts and not inner_is_open and not (
@@ -152,16 +157,20 @@ cdef inline void take_off(Stack* stack, int64_t ts, bint takes_no_time) noexcept
 
 # Close the innermost slice that is open, which stays where others are inside.
 cdef inline void close_open(Stack* stack, int64_t ts) noexcept nogil:
-    cdef int32_t i
+    cdef int32_t i, inner
     for i in range(stack.size - 1, -1, -1):
         if stack.spans[i].end == INT64_MAX:
             stack.spans[i].end = ts
             if i == stack.size - 1:
                 stack.size = i
+                return
+            for inner in range(i, stack.size):
+                stack.spans[inner].earliest = min(stack.spans[inner].earliest, ts)
             return
 
 
-cdef inline bint push(Stack* stack, Span span) noexcept nogil:
+cdef inline bint push(Stack* stack, int64_t start, int64_t end, bint split) noexcept nogil:
+    cdef int64_t around = stack.spans[stack.size - 1].earliest if stack.size else INT64_MAX
     cdef int32_t room = max(8, 2 * stack.room)
     cdef void* moved
     if stack.size == stack.room:
@@ -170,6 +179,6 @@ cdef inline bint push(Stack* stack, Span span) noexcept nogil:
             return False
         stack.spans = <Span*>moved
         stack.room = room
-    stack.spans[stack.size] = span
+    stack.spans[stack.size] = Span(start, end, min(around, end), split)
     stack.size += 1
     return True

@@ -500,7 +500,10 @@ cdef class Scanner(Streams):
         if stream.start[at] + <int64_t>SWITCH_END > stream.data_size:
             return NULL
         number = stream_of(
-            self._tids, self._stream_of_tid, <int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap)
+            &self._tids[0],
+            &self._stream_of_tid[0],
+            self._tids.shape[0],
+            <int32_t>load32(stream.data + stream.start[at] + TID_AT, self._swap),
         )
         return NULL if number < 0 else &self._streams[number]
 

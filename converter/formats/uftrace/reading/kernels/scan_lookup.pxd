@@ -26,12 +26,12 @@ cdef inline int64_t event_at(const Event* events, int64_t count, uint64_t id) no
     return low if low < count and events[low].id == id else -1
 
 
-# The stream of a task, -1 of one that has none.
+# The stream of a task, of `count` in ascending order, -1 of one that has none.
 cdef inline int32_t stream_of(
-    const int32_t[::1] tids, const int32_t[::1] streams, int32_t tid
+    const int32_t* tids, const int32_t* streams, int64_t count, int32_t tid
 ) noexcept nogil:
     cdef int64_t low = 0
-    cdef int64_t high = tids.shape[0]
+    cdef int64_t high = count
     cdef int64_t middle
     while low < high:
         middle = (low + high) >> 1
@@ -39,4 +39,4 @@ cdef inline int32_t stream_of(
             low = middle + 1
         else:
             high = middle
-    return streams[low] if low < tids.shape[0] and tids[low] == tid else -1
+    return streams[low] if low < count and tids[low] == tid else -1

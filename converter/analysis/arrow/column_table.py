@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from converter.analysis.columns.resolved import plain
 from converter.ir.event_columns import EventColumns
 
 
@@ -23,26 +24,12 @@ def _array(column: NDArray[Any]) -> pa.Array:
     if column.dtype != object:
         absent = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else None
         return pa.array(np.ma.getdata(column), mask=absent)
-    values = [_listed(value) for value in column]
+    # Arrow takes no arrays of NumPy inside other values.
+    values = [plain(value) for value in column]
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         return pa.array([_as_text(value) for value in values], pa.string())
-
-
-def _listed(value: Any) -> Any:
-    """Return a value without arrays of NumPy, of which Arrow takes none inside others."""
-    match value:
-        case np.ma.MaskedArray() | np.ndarray():
-            return [_listed(one) for one in value.tolist()]
-        case dict():
-            return {name: _listed(one) for name, one in value.items()}
-        case tuple():
-            # The option of a variant, and its value.
-            return [_listed(one) for one in value]
-        case np.generic():
-            return value.item()
-    return value
 
 
 def _as_text(value: Any) -> str | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import repeat
-from typing import Any
-
-import numpy as np
+from typing import Any, Final
 
 from converter.analysis.columns.collecting import masked_column
 from converter.analysis.columns.named import named
-from converter.analysis.columns.resolved import resolved
+from converter.analysis.columns.resolved import plain, resolved
 from converter.ir.display.text import utf8_text
 from converter.ir.display.trace_event import ClassNames, Place, TraceEvent
 from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import ArrayClass, OptionalClass, StructureClass, VariantClass
 from converter.ir.trace import Trace
 
 
@@ -25,6 +24,10 @@ def iter_events(
     reader = _Reader(part, fields)
     for batch in part.batches():
         yield from reader.events(batch)
+
+
+#: Field classes whose values hold others.
+_NESTED: Final = (ArrayClass, StructureClass, VariantClass, OptionalClass)
 
 
 class _Reader:
@@ -65,11 +68,9 @@ class _Reader:
 
     def _values(self, event_class: EventClass, table: Table, index: int) -> list[Any]:
         """Return the values of a field as Python's own."""
-        column = resolved(event_class.fields[index].type, table.column(index), self._trace.strings)
-        values: list[Any] = column.tolist()
-        if column.dtype == object:
-            return [_plain(one) if isinstance(one, _NESTED) else one for one in values]
-        return values
+        held = event_class.fields[index].type
+        values: list[Any] = resolved(held, table.column(index), self._trace.strings).tolist()
+        return [plain(one) for one in values] if isinstance(held, _NESTED) else values
 
     def _places(self) -> list[Place]:
         """Return the numbers and names of all threads, and of none."""
@@ -83,22 +84,6 @@ class _Reader:
     def _tracks(self) -> list[str | None]:
         """Return the names of all tracks, and of none."""
         return [*(_text(track.name) for track in self._trace.tracks), None]
-
-
-#: Values that hold others.
-_NESTED = (np.ndarray, dict, tuple)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with lists in place of arrays."""
-    match value:
-        case np.ndarray():
-            return [_plain(one) for one in value.tolist()]
-        case dict():
-            return {name: _plain(one) for name, one in value.items()}
-        case tuple():
-            return tuple(_plain(one) for one in value)
-    return value
 
 
 def _text(text: str) -> str | None:

@@ -45,14 +45,14 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
         case (_, NullColumn(length)):
             return np.full(length, None, object)
         case (StringClass(), ListColumn()):
-            return _objects((utf8_text(item) for item in _spans(column)), len(column))
+            return objects((utf8_text(item) for item in _spans(column)), len(column))
         case (BytesClass(), ListColumn()):
-            return _objects(_spans(column), len(column))
+            return objects(_spans(column), len(column))
         case (ArrayClass(element), ListColumn(offsets, values)):
             flat = resolved(element, values, strings)
             bounds = offsets.tolist()
             spans = (flat[a:b] for a, b in pairwise(bounds))
-            return _objects(spans, len(column))
+            return objects(spans, len(column))
         case (StructureClass(members), StructColumn(length, columns)):
             names = unique_names([member.name for member in members])
             parts = [
@@ -60,7 +60,7 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
                 for member, inner in zip(members, columns, strict=True)
             ]
             rows = zip(*parts, strict=True) if parts else ((),) * length
-            return _objects((dict(zip(names, row, strict=True)) for row in rows), length)
+            return objects((dict(zip(names, row, strict=True)) for row in rows), length)
         case (VariantClass(options), UnionColumn(tags, rows_of, columns)):
             held = [
                 resolved(option.type, inner, strings)
@@ -68,7 +68,7 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
             ]
             chosen = zip(tags.tolist(), rows_of.tolist(), strict=True)
             pairs = ((options[tag].name, held[tag][row]) for tag, row in chosen)
-            return _objects(pairs, len(column))
+            return objects(pairs, len(column))
         case (OptionalClass(element), OptionalColumn(valid, values)):
             found = resolved(element, values, strings)
             if found.dtype == object:
@@ -81,7 +81,7 @@ def resolved(field_class: FieldClass, column: Column, strings: StringTable) -> N
 def texts(ids: NDArray[np.int32], strings: StringTable) -> NDArray[Any]:
     """Return texts by their ids in `strings` (-1: None)."""
     used, indices = distinct(ids)
-    found = _objects((None if i < 0 else utf8_text(strings[i]) for i in used.tolist()), len(used))
+    found = objects((None if i < 0 else utf8_text(strings[i]) for i in used.tolist()), len(used))
     return found[indices]
 
 
@@ -89,7 +89,21 @@ def labels_of(field_class: IntegerClass, column: NDArray[Any]) -> NDArray[Any]:
     """Return the labels of the values of a column, by an enumeration or its flags; None where there is none."""
     used, indices = distinct(column)
     found = (label_of(field_class, value) or None for value in used.tolist())
-    return _objects(found, len(used))[indices]
+    return objects(found, len(used))[indices]
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a column as Python's own: lists in place of arrays, within dicts and tuples as well."""
+    match value:
+        case np.ndarray():
+            return [plain(one) for one in value.tolist()]
+        case dict():
+            return {name: plain(one) for name, one in value.items()}
+        case tuple():
+            return tuple(plain(one) for one in value)
+        case np.generic():
+            return value.item()
+    return value
 
 
 def _spans(column: ListColumn) -> Iterable[bytes]:
@@ -99,7 +113,7 @@ def _spans(column: ListColumn) -> Iterable[bytes]:
     return (data[a:b] for a, b in pairwise(bounds))
 
 
-def _objects(items: Iterable[Any], count: int) -> NDArray[Any]:
+def objects(items: Iterable[Any], count: int) -> NDArray[Any]:
     """Return an array of objects, none of which is mistaken for an array itself."""
     result = np.empty(count, object)
     for i, item in enumerate(items):

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.analysis.columns.resolved import resolved
+from converter.analysis.columns.resolved import objects, resolved, texts
 from converter.analysis.tables.locations import location_columns
-from converter.analysis.viewing.gather import OPEN, Gathered, Item
+from converter.analysis.viewing.gather import OPEN, Gathered, Item, track_groups
 from converter.analysis.viewing.layout import rows_of
 from converter.analysis.viewing.shown import COUNTERS, SLICES
 from converter.ir.columns import ListColumn, StructColumn
@@ -22,7 +22,6 @@ from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, St
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.passes.clock_rates import in_nanoseconds
-from converter.selection.steps import mixed
 
 #: Slices that are nested more deeply have no depth of their own.
 _DEEPEST: Final = 1 << 16
@@ -56,13 +55,14 @@ def slices(trace: Trace) -> EventColumns:
     order = np.lexsort((depth, items["ts"]))
     ts, end = items["ts"][order], items["end"][order]
     strings = shown.strings
+    empty = strings.intern("")
     return EventColumns(
         len(order),
         {
             "ts": ts,
             "dur": np.where(end == OPEN, UNFINISHED, end - ts),
-            "name": partial(_texts, shown, items["name"][order]),
-            "category": partial(_texts, shown, category[order], absent=strings.intern("")),
+            "name": partial(texts, items["name"][order], strings),
+            "category": partial(texts, np.where(category == empty, -1, category)[order], strings),
             "depth": depth[order],
             **location_columns(shown, items["location"][order]),
         },
@@ -73,14 +73,10 @@ def _depths(items: dict[str, NDArray[Any]]) -> NDArray[np.int32]:
     """Return the depth of each slice: that of nested slices, or the row of asynchronous ones among those of their name
     that overlap.
     """
-    is_async = items["kind"] == Item.ASYNC
-    key = mixed(
-        len(is_async), [items["location"], items["kind"], np.where(is_async, items["name"], 0)]
-    )
-    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    first, group = track_groups(items)
     # The longest of those that begin at one time is around the others.
     order = np.lexsort((-items["end"], items["ts"], group))
-    nests = ~is_async[first]
+    nests = items["kind"][first] == Item.SLICE
     rows = rows_of(
         group[order].astype(np.int32),
         items["ts"][order],
@@ -106,7 +102,7 @@ def counters(trace: Trace) -> EventColumns:
     values, shown = gathered.counters, gathered.trace
     location = np.array([one[0] for one in gathered.series], np.int64)
     names = np.array([one[1] for one in gathered.series], np.int32)
-    series = _objects([one[3] for one in gathered.series])
+    series = objects((one[3] for one in gathered.series), len(gathered.series))
     order = np.argsort(values["ts"], kind="stable")
     at = values["series"][order]
     places = location_columns(shown, location[at])
@@ -114,7 +110,7 @@ def counters(trace: Trace) -> EventColumns:
         len(order),
         {
             "ts": values["ts"][order],
-            "name": partial(_texts, shown, names[at]),
+            "name": partial(texts, names[at], shown.strings),
             "value": values["value"][order],
             "unit": partial(_units, shown, location[at]),
             "series": series[at],
@@ -124,7 +120,7 @@ def counters(trace: Trace) -> EventColumns:
 
 
 def _units(trace: Trace, location: NDArray[np.int64]) -> NDArray[Any]:
-    units = _objects([track.unit or None for track in trace.tracks] + [None])
+    units = objects((track.unit or None for track in trace.tracks), len(trace.tracks) + 1)
     is_track = (location >= 0) & (location < len(trace.tracks))
     return units[np.where(is_track, location, len(trace.tracks))]
 
@@ -216,17 +212,3 @@ def _frame_names(trace: Trace, element: Any, values: Any) -> list[str]:
                 for function, mapping, address in zip(functions, mappings, addresses, strict=True)
             ]
     return [str(one) for one in resolved(element, values, trace.strings)]
-
-
-def _texts(trace: Trace, ids: NDArray[np.int32], absent: int = -1) -> NDArray[Any]:
-    """Return the strings of ids as objects; None for the id that means no text."""
-    values, inverse = distinct(ids)
-    texts = [None if id == absent else utf8_text(trace.strings[id]) for id in values.tolist()]
-    return _objects(texts)[inverse]
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    result = np.empty(len(values), object)
-    for number, value in enumerate(values):
-        result[number] = value
-    return result

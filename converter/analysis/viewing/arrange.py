@@ -11,10 +11,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.analysis.viewing.gather import OPEN, Gathered, Item, split_location, thread_location
+from converter.analysis.viewing.gather import (
+    OPEN,
+    Gathered,
+    Item,
+    split_location,
+    thread_location,
+    track_groups,
+)
 from converter.analysis.viewing.layout import rows_of
 from converter.ir.trace import Thread, Trace, TrackScope
-from converter.selection.steps import mixed
 
 #: Further rows of a track are not shown.
 _MOST_ROWS: Final = 4096
@@ -76,11 +82,7 @@ def arranged(gathered: Gathered) -> Timeline:
     latest = [int(ts.max()) for ts in times] + ([int(ended.max())] if len(ended) else [])
     end = max(latest, default=0)
 
-    is_async = items["kind"] == Item.ASYNC
-    key = mixed(
-        len(is_async), [items["location"], items["kind"], np.where(is_async, items["name"], 0)]
-    )
-    _, first, unsorted = np.unique(key, return_index=True, return_inverse=True)
+    first, unsorted = track_groups(items)
     heads = [
         (int(items["kind"][i]), int(items["location"][i]), int(items["name"][i]))
         for i in first.tolist()

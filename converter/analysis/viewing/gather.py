@@ -316,6 +316,19 @@ def locations(batch: Batch, at: NDArray[np.int32]) -> NDArray[np.int64]:
     return np.where(track >= 0, track, np.where(thread >= 0, thread + _THREADS, -(cpu + 2)))
 
 
+def track_groups(items: dict[str, NDArray[Any]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first item of each group of items that share rows, and the group of each item.
+
+    Items of one kind at one location are a group; asynchronous slices are one for each of their names.
+    """
+    is_async = items["kind"] == Item.ASYNC
+    key = mixed(
+        len(is_async), [items["location"], items["kind"], np.where(is_async, items["name"], 0)]
+    )
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    return first, group
+
+
 #: The first number of a location that is a thread; lower ones are tracks. Negative ones are CPUs, -1 none.
 _THREADS: Final = 1 << 32
 

@@ -165,6 +165,32 @@ def _closed() -> Iterator[Batch]:
     raise ClosedError("the trace is closed")
 
 
+class _Opened:
+    """The input that is closed with a trace, and the contexts that hold in its ``with`` statement.
+
+    Only this has a finalizer, so that other traces cost nothing when they are collected.
+    """
+
+    def __init__(
+        self, trace: Trace, stack: ExitStack, contexts: tuple[AbstractContextManager[None], ...]
+    ) -> None:
+        self._trace = trace
+        self._contexts = contexts
+        self.stack = stack
+
+    def enter_contexts(self) -> None:
+        """Have the contexts hold until the stack is closed; once."""
+        contexts, self._contexts = self._contexts, ()
+        for context in contexts:
+            self.stack.enter_context(context)
+
+    def __del__(self) -> None:
+        trace = self._trace
+        if trace._opened is self:  # noqa: SLF001 - nobody has closed it
+            warnings.warn(f"{trace!r} was not closed", ResourceWarning, source=trace, stacklevel=2)
+            trace.close()
+
+
 @dataclass(slots=True, repr=False)
 class Trace:
     """A trace as it streams.
@@ -239,12 +265,8 @@ class Trace:
     #: Asks the reader to keep the records of events, which the same format's writer copies into parts of the trace.
     keep_records: Callable[[], None] | None = None
 
-    #: What is closed with the trace: the input that it was opened from.
-    _opened: ExitStack | None = field(default=None, init=False, repr=False, compare=False)
-    #: What holds in a ``with`` statement of the trace.
-    _contexts: tuple[AbstractContextManager[None], ...] = field(
-        default=(), init=False, repr=False, compare=False
-    )
+    #: The input that it was opened from, and is closed with it.
+    _opened: _Opened | None = field(default=None, init=False, repr=False, compare=False)
 
     def batches(self) -> Iterator[Batch]:
         """Decode batch after batch, in stream order.
@@ -453,19 +475,16 @@ class Trace:
         self.source_batches = self.describe = self.check = None
         self.progress = self.seeking = self.leave_out = self.keep_records = None
         if opened is not None:
-            opened.close()
+            opened.stack.close()
 
     def keep_open(self, opened: ExitStack, *contexts: AbstractContextManager[None]) -> None:
         """Close what was `opened` for the trace when the trace is closed; `contexts` hold in its ``with`` statement."""
-        self._opened = opened
-        self._contexts = contexts
+        self._opened = _Opened(self, opened, contexts)
 
     def __enter__(self) -> Self:
         """Close the trace, and the input that it was opened from, when the ``with`` statement ends."""
-        contexts, self._contexts = self._contexts, ()
         if self._opened is not None:
-            for context in contexts:
-                self._opened.enter_context(context)
+            self._opened.enter_contexts()
         return self
 
     def __exit__(
@@ -477,13 +496,7 @@ class Trace:
         opened, self._opened = self._opened, None
         self.close()
         if opened is not None:
-            opened.__exit__(kind, error, traceback)
-
-    def __del__(self) -> None:
-        # What __init__ has not come to is not there.
-        if getattr(self, "_opened", None) is not None:
-            warnings.warn(f"{self!r} was not closed", ResourceWarning, source=self, stacklevel=2)
-            self.close()
+            opened.stack.__exit__(kind, error, traceback)
 
     def watch(self, passed: Callable[[int], object]) -> None:
         """Call `passed`, from now on, with the number of events of a pass that have been written, starting with 0."""

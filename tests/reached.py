@@ -56,7 +56,7 @@ Lines = dict[str, dict[int, bool]]
 
 def readers(format: str) -> Iterator[Path]:
     """The modules of a format that its reader is made of."""
-    package = f"converter.formats.{format.partition('+')[0]}"
+    package = source_format(format)[0].modules
     waiting, found = [f"{package}.reading"], set()
     while waiting:
         module = waiting.pop()

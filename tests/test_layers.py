@@ -34,13 +34,13 @@ FLOORS = [
     ["converter.formats.unrecognised"],
     [
         "converter.formats.aix",
-        "converter.formats.arrow",
+        "converter.formats.columnar.arrow",
         "converter.formats.chrome",
         "converter.formats.ctf",
         "converter.formats.ftrace_text",
         "converter.formats.fxt",
         "converter.formats.lttng_legacy",
-        "converter.formats.parquet",
+        "converter.formats.columnar.parquet",
         "converter.formats.perfetto",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",
@@ -48,7 +48,8 @@ FLOORS = [
     # Linux ftrace, no format of its own: what trace.dat and uftrace store of it.
     ["converter.formats.ftrace"],
     # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
-    ["converter.formats.columnar"],
+    # Samples of call stacks, as formats of profiles have them. perf's names and numbers.
+    ["converter.formats.columnar", "converter.formats.perf", "converter.formats.profiles"],
     # What travels is encoded as a file of the representation is.
     ["converter.formats.lossless"],
     ["converter.formats.ir"],
@@ -293,7 +294,8 @@ FORMATS = sorted(
     room
     for room in FLOOR
     if room.startswith("converter.formats.")
-    and room.rpartition(".")[2] not in {"columnar", "ftrace", "lossless", "unrecognised"}
+    and room.rpartition(".")[2]
+    not in {"columnar", "ftrace", "lossless", "perf", "profiles", "unrecognised"}
 )
 
 

@@ -94,7 +94,7 @@ class Format:
     aliases: tuple[str, ...] = ()
     #: The variant of each byte order ("little", "big"), if a writer has a choice.
     byte_orders: tuple[tuple[str, str], ...] = ()
-    #: The package with its modules, for formats of other packages.
+    #: The package with its modules, if it is not that of its name in `converter.formats`.
     package: str = ""
     #: A library that its reader and writer need, and the extra of ours that installs it.
     needs: tuple[str, str] | None = None
@@ -107,6 +107,11 @@ class Format:
     def default_variant(self) -> str:
         """The variant that the format's own name refers to."""
         return self.variants[0] if self.variants else ""
+
+    @property
+    def modules(self) -> str:
+        """The package with the format's modules."""
+        return self.package or f"converter.formats.{self.name}"
 
     def is_directory(self, variant: str) -> bool:
         """Return True if an output of a `variant` is a directory."""
@@ -226,9 +231,8 @@ class Format:
         return guarded_function(self._function(module, name), self.name, writes=writes)
 
     def _function(self, module: str, name: str) -> Any:
-        package = self.package or f"converter.formats.{self.name}"
         try:
-            return getattr(import_module(f"{package}.{module}"), name)
+            return getattr(import_module(f"{self.modules}.{module}"), name)
         except ModuleNotFoundError as error:
             if self.needs is None or error.name != self.needs[0]:
                 raise

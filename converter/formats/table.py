@@ -16,28 +16,29 @@ if TYPE_CHECKING:
     from converter.ir.symbols import SymbolTable
     from converter.ir.trace import Trace
 
-#: The folders of `converter.formats`, in the order of detection.
-_NAMES = (
-    "ir",
-    "trace_cmd",
-    "fxt",
-    "uftrace",
-    "ctf",
-    "lttng_legacy",
-    "perfetto",
-    "chrome",
-    "aix",
-    "ftrace_text",
-    "parquet",
-    "arrow",
-)
+#: The formats in the order of detection, each with its package in `converter.formats`.
+_PACKAGES = {
+    "ir": "ir",
+    "trace_cmd": "trace_cmd",
+    "fxt": "fxt",
+    "uftrace": "uftrace",
+    "ctf": "ctf",
+    "lttng_legacy": "lttng_legacy",
+    "perfetto": "perfetto",
+    "chrome": "chrome",
+    "aix": "aix",
+    "ftrace_text": "ftrace_text",
+    "parquet": "columnar.parquet",
+    "arrow": "columnar.arrow",
+}
 
 
 @cache
 def format_of(name: str) -> Format | None:
-    """Return the format of a name: the descriptor in that folder of `converter.formats`, or in another package."""
-    if name in _NAMES:
-        return cast("Format", import_module(f"converter.formats.{name}").FORMAT)
+    """Return the format of a name: the descriptor in its package of `converter.formats`, or in one of others."""
+    package = _PACKAGES.get(name)
+    if package is not None:
+        return cast("Format", import_module(f"converter.formats.{package}").FORMAT)
     return _elsewhere().get(name)
 
 
@@ -46,12 +47,12 @@ def _elsewhere() -> dict[str, Format]:
     """Return the formats of other packages, which are searched only if none of ours matches."""
     from converter.formats.plugins import plugins
 
-    return plugins(_NAMES)
+    return plugins(_PACKAGES)
 
 
 def formats() -> Iterator[Format]:
     """Yield all formats; each is imported only when requested."""
-    for name in _NAMES:
+    for name in _PACKAGES:
         yield cast("Format", format_of(name))
     yield from _elsewhere().values()
 

@@ -1,6 +1,10 @@
 """Fields of timeline events that several formats have, each with one name, type and role.
 
 A format lists those that its record has a field for; the others become arguments.
+
+A sample is an event of kind SAMPLE: its thread, or its CPU, had this call stack at this time. Its class has the name of
+the event that was sampled ("cycles", "cpu-clock", "alloc_space"), or none. `FRAMES`, `FUNCTIONS` or `ADDRESSES` is its
+stack, `weight` its amount; further fields are arguments.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from converter.ir.field_classes import (
     BooleanClass,
     BytesClass,
     IntegerClass,
+    Member,
     StringClass,
+    StructureClass,
     Style,
 )
 from converter.ir.kinds import Kind, Role
@@ -53,6 +59,22 @@ CORRELATION_ID: Final = Field("correlation_id", IntegerClass(64), Role.CONTEXT)
 #: Members of a JSON event that are not standard, as the text of an object.
 MEMBERS: Final = Field("members", JSON_TEXT, Role.PAYLOAD)
 
+#: A frame: a function's name, the file that it was loaded from, the offset in it, the source file and the line. Empty
+#: texts and 0 are unknown.
+FRAME: Final = StructureClass(
+    (
+        Member("function", StringClass()),
+        Member("mapping", StringClass()),
+        Member("rel_pc", _HEXADECIMAL),
+        Member("source", StringClass()),
+        Member("line", IntegerClass(32)),
+    )
+)
+#: The call stack of a sample, innermost frame first: as frames, names of functions, or addresses.
+FRAMES: Final = Field("frames", ArrayClass(FRAME), Role.FRAMES)
+FUNCTIONS: Final = Field("frames", ArrayClass(StringClass()), Role.FRAMES)
+ADDRESSES: Final = Field("frames", ArrayClass(_HEXADECIMAL), Role.FRAMES)
+
 
 def number_id(name: str) -> Field:
     """Return the field of an id that is a number, or is written as one: ``0x1f``."""
@@ -62,3 +84,8 @@ def number_id(name: str) -> Field:
 def text_id(name: str) -> Field:
     """Return the field of an id that is any text."""
     return Field(name, StringClass(), Role.ID)
+
+
+def weight(unit: str) -> Field:
+    """Return the field of a sample's weight: the amount of what was sampled, in its unit ("ns", "bytes", "count")."""
+    return Field("weight", _TICKS, Role.COUNT, unit)

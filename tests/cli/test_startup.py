@@ -35,7 +35,8 @@ BASIC = HELP | {
 }
 #: The descriptors of formats, and the little that they need to recognise an input.
 DESCRIPTORS = {
-    *(f"converter.formats.{format.name}" for format in FORMATS),
+    *(format.modules for format in FORMATS),
+    "converter.formats.columnar",
     "converter.formats.aix.layout",
     "converter.formats.ftrace_text.recognition",
     "converter.formats.fxt.record_types",

@@ -48,8 +48,8 @@ def test_every_trace_survives(name, trace):
 @settings(max_examples=15)
 @given(trace=traces())
 def test_batches_that_are_more_than_a_group_survive_in_stretches(name, trace):
-    from converter.formats.arrow import writing as arrow
-    from converter.formats.parquet import writing as parquet
+    from converter.formats.columnar.arrow import writing as arrow
+    from converter.formats.columnar.parquet import writing as parquet
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet, "GROUP_ROWS", 3)
@@ -149,7 +149,7 @@ def test_one_class_reads_only_its_bytes(small, read):
 
 @pytest.mark.parametrize("name", ["small.parquet", "small"])
 def test_a_window_reads_only_groups_of_its_time(name, small, tmp_path, monkeypatch):
-    from converter.formats.parquet import writing
+    from converter.formats.columnar.parquet import writing
 
     monkeypatch.setattr(writing, "GROUP_ROWS", 100)
     path = tmp_path / name
@@ -170,8 +170,8 @@ def test_a_window_reads_only_groups_of_its_time(name, small, tmp_path, monkeypat
 
 @pytest.mark.parametrize("target", ["parquet", "parquet+dataset", "arrow"])
 def test_a_window_reads_a_few_hundredths_of_the_rows(target, tmp_path, monkeypatch, read):
-    from converter.formats.arrow import writing as arrow
-    from converter.formats.parquet import writing as parquet
+    from converter.formats.columnar.arrow import writing as arrow
+    from converter.formats.columnar.parquet import writing as parquet
 
     if target == "arrow" and not arrow.HAS_FOOTER:
         pytest.skip("this PyArrow writes no metadata into footers")
@@ -223,7 +223,7 @@ def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_pat
 
 def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monkeypatch):
     """However few they are: what has most of it is written first."""
-    from converter.formats.parquet import writing
+    from converter.formats.columnar.parquet import writing
 
     monkeypatch.setattr(writing, "_WAITING_BYTES", 20_000)
     numbers = np.arange(1000)
@@ -244,7 +244,7 @@ def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monke
 
 @pytest.mark.parametrize("spans", [b"", b"{}", b"[[1, 2]]", b'[["1", 2, 3]]', b"[[1, 2, 3]] * 9"])
 def test_spans_that_say_nothing_skip_nothing(tmp_path, spans):
-    from converter.formats.arrow import writing
+    from converter.formats.columnar.arrow import writing
     from converter.formats.columnar.layout import SPANS
 
     if not writing.HAS_FOOTER:
@@ -273,7 +273,7 @@ def test_a_file_that_is_missing_of_a_directory_is_a_warning(small, tmp_path):
 def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     for module in ("parquet.writing", "arrow.writing"):
-        monkeypatch.delitem(sys.modules, f"converter.formats.{module}", raising=False)
+        monkeypatch.delitem(sys.modules, f"converter.formats.columnar.{module}", raising=False)
     for name in ("parquet", "arrow"):
         with pytest.raises(UnsupportedError, match=r"pip install 'traceconv\[arrow\]'"):
             converter.convert(SMALL, tmp_path / "out", target_format=name)

@@ -106,7 +106,7 @@ def test_a_column_of_another_type_is_damage(number):
 
 @pytest.mark.parametrize("at", [1, 9, 60, 110])
 def test_a_footer_that_is_cut_is_damage(at, tmp_path):
-    from converter.formats.parquet.footer import row_groups
+    from converter.formats.columnar.parquet.footer import row_groups
 
     pq.write_table(pa.table({"ts": [1, 2, 3]}), tmp_path / "a.parquet", row_group_size=2)
     data = (tmp_path / "a.parquet").read_bytes()

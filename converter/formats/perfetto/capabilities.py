@@ -28,7 +28,7 @@ from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Capabilities, KindSupport, Lowering, Projection
 from converter.projection.domain.scheduling.task_names import NAMED_KINDS
 from converter.projection.engine.partitions import Partition
-from converter.projection.timeline_fields import FOLLOWED
+from converter.projection.timeline_fields import FOLLOWED, FRAME
 
 #: Values of debug annotations. `keep_lists` decides about arrays.
 _ARGUMENTS: Final = Capabilities(
@@ -99,10 +99,7 @@ def _sample_support(event_class: EventClass) -> KindSupport | None:
         frames = field.type if field.role is Role.FRAMES else None
         if not isinstance(frames, ArrayClass):
             return None
-        if (
-            not isinstance(frames.element, IntegerClass | StringClass)
-            and frames.element != mapping.FRAME
-        ):
+        if not isinstance(frames.element, IntegerClass | StringClass) and frames.element != FRAME:
             return None
     roles = [field.role for field in event_class.fields if field.role is not Role.NONE]
     return _SAMPLE if len(set(roles)) == len(roles) else None

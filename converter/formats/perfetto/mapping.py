@@ -17,10 +17,7 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
-    Member,
     StringClass,
-    StructureClass,
-    Style,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowBinding, Semantics
@@ -34,6 +31,8 @@ from converter.projection.timeline_fields import (
     FLOW_IDS,
     FLOW_IN,
     FLOW_OUT,
+    FRAME,
+    FRAMES,
     ID_NAMES,
     ID_SCOPE,
     MEMBERS,
@@ -66,17 +65,6 @@ COUNTER_VALUES: Final = {
 
 #: A value that is JSON text, which importers parse.
 JSON_VALUE: Final = BytesClass("application/json")
-
-#: A frame of a call stack.
-FRAME: Final = StructureClass(
-    (
-        Member("function", StringClass()),
-        Member("mapping", StringClass()),
-        Member("rel_pc", IntegerClass(64, style=Style.HEXADECIMAL)),
-        Member("source", StringClass()),
-        Member("line", IntegerClass(32)),
-    )
-)
 
 
 def _part(name: str, field_class: FieldClass) -> Field:
@@ -293,7 +281,7 @@ TASK_STATES: Final[dict[ThreadState, TaskState]] = {
 
 #: Fields of the event of a PerfSample.
 SAMPLE_FIELDS: Final = (
-    Field("frames", ArrayClass(FRAME), Role.FRAMES),
+    FRAMES,
     Field("cpu_mode", IntegerClass(32, signed=True)),
     Field("timebase_count", IntegerClass(64), Role.COUNT),
 )

@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import ListColumn
-from converter.ir.events import Batch, EventClass, Field, Table
-from converter.ir.field_classes import ArrayClass, StringClass
-from converter.ir.kinds import Kind, Role
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.kinds import Kind
+from converter.projection.timeline_fields import FUNCTIONS
 
 #: The maximum depth of a call stack; further frames are dropped.
 MAX_DEPTH: Final = 1 << 10
 _BATCH_SIZE: Final = 1 << 14
 #: A sample of function names, innermost first.
-SAMPLE: Final = EventClass(
-    Kind.SAMPLE, fields=(Field("frames", ArrayClass(StringClass()), Role.FRAMES),)
-)
+SAMPLE: Final = EventClass(Kind.SAMPLE, fields=(FUNCTIONS,))
 
 
 def sample_batches(

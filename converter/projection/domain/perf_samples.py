@@ -14,18 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, ListColumn
-from converter.ir.events import Batch, EventClass, Field, Table
-from converter.ir.field_classes import ArrayClass, IntegerClass, Style
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_behind
+from converter.projection.timeline_fields import ADDRESSES
 
 #: A sample of addresses, innermost first.
-SAMPLE: Final = EventClass(
-    Kind.SAMPLE,
-    fields=(Field("frames", ArrayClass(IntegerClass(64, style=Style.HEXADECIMAL)), Role.FRAMES),),
-)
+SAMPLE: Final = EventClass(Kind.SAMPLE, fields=(ADDRESSES,))
 _ADDRESS: Final = "perf_ip"
 _CALLERS: Final = "perf_callchain"
 _THREAD: Final = "perf_tid"

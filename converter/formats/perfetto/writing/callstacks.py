@@ -7,7 +7,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto import mapping
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
@@ -15,6 +14,7 @@ from converter.formats.perfetto.writing.metadata import new_packet
 from converter.ir.columns import ListColumn, StructColumn, string_ids
 from converter.ir.field_classes import StringClass
 from converter.kernels.tables.strings import StringTable
+from converter.projection.timeline_fields import FRAME
 
 #: The iid of the call stack without frames, above those of a table of strings.
 _EMPTY_STACK: Final = 1 << 31
@@ -25,7 +25,7 @@ class InternedStacks:
 
     def __init__(self, strings: StringTable) -> None:
         self._strings = strings
-        #: Frames as five numbers of 64 bits (`mapping.FRAME`), stacks as numbers of frames; ids are iids, except for
+        #: Frames as five numbers of 64 bits (`FRAME`), stacks as numbers of frames; ids are iids, except for
         #: the empty stack, whose id is 0.
         self._frames = StringTable()
         self._stacks = StringTable()
@@ -41,7 +41,7 @@ class InternedStacks:
         assert isinstance(column.values, StructColumn)
         members = column.values.members
         frames = np.empty((len(column.values), len(members)), np.uint64)
-        for index, (member, values) in enumerate(zip(mapping.FRAME.members, members, strict=True)):
+        for index, (member, values) in enumerate(zip(FRAME.members, members, strict=True)):
             is_text = isinstance(member.type, StringClass)
             frames[:, index] = string_ids(values, self._strings) if is_text else np.asarray(values)
         ids = np.empty(len(frames), np.int32)

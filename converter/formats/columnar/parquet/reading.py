@@ -5,8 +5,8 @@ from __future__ import annotations
 from converter.errors import TraceError
 from converter.formats.columnar.files import errors_of
 from converter.formats.columnar.opening import trace_of
-from converter.formats.parquet.dataset import read_dataset
-from converter.formats.parquet.stored import ParquetFile
+from converter.formats.columnar.parquet.dataset import read_dataset
+from converter.formats.columnar.parquet.stored import ParquetFile
 from converter.ir.trace import Trace
 from converter.storage.source import Source
 

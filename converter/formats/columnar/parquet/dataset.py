@@ -15,9 +15,9 @@ from converter.errors import TraceError
 from converter.formats.columnar.files import errors_of
 from converter.formats.columnar.layout import EVENT, About, about_of, unpacked_tables
 from converter.formats.columnar.own import GroupSeeking, OwnRows, check_columns, warn
+from converter.formats.columnar.parquet import ABOUT_FILE, TABLES_FILE
+from converter.formats.columnar.parquet.stored import Footer, ParquetFile
 from converter.formats.columnar.stored import Group
-from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
-from converter.formats.parquet.stored import Footer, ParquetFile
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.storage.source import Source

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from converter.formats.columnar.files import SourceFile
+from converter.formats.columnar.parquet.footer import Chunk, RowGroup, row_groups
 from converter.formats.columnar.stored import BATCH_ROWS, Group
-from converter.formats.parquet.footer import Chunk, RowGroup, row_groups
 from converter.storage.source import Source
 
 _MAGIC: Final = b"PAR1"

@@ -43,4 +43,5 @@ FORMAT = Format(
     reads_twice=True,
     options=("time", "unit", "event", "cpu", "tid", "pid"),
     needs=("pyarrow", "arrow"),
+    package="converter.formats.columnar.parquet",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.formats.arrow.stored import IpcFile
+from converter.formats.columnar.arrow.stored import IpcFile
 from converter.formats.columnar.files import errors_of
 from converter.formats.columnar.opening import trace_of
 from converter.ir.trace import Trace

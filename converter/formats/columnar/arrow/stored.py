@@ -9,7 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from converter.formats.arrow import MAGIC
+from converter.formats.columnar.arrow import MAGIC
 from converter.formats.columnar.files import SourceFile
 from converter.formats.columnar.layout import SPANS
 from converter.formats.columnar.stored import BATCH_ROWS, Group

@@ -19,8 +19,8 @@ from converter.formats.columnar.layout import (
     encoded_tables,
     packed_tables,
 )
+from converter.formats.columnar.parquet import ABOUT_FILE, TABLES_FILE
 from converter.formats.columnar.rows import Part, Rows
-from converter.formats.parquet import ABOUT_FILE, TABLES_FILE
 from converter.ir.events import EventClass
 from converter.ir.trace import Trace
 from converter.storage.sink import Sink

@@ -1,0 +1,1 @@
+"""Profiles: formats of samples of call stacks, and the parts that their readers and writers share."""

@@ -63,6 +63,11 @@ FLAG_DEPTH = DEPTH
 FLAG_LAZY_DEPTH = LAZY_DEPTH
 FLAG_MIGRATE = MIGRATE
 
+# The bytes of names of events.
+cdef uint8_t[256] OF_NAMES
+for _letter in range(256):
+    OF_NAMES[_letter] = _letter >= 0x80 or chr(_letter).isalnum() or chr(_letter) in "_.-"
+
 
 cdef class Lines:
     """The lines of a text. Columns have an entry for each line that is not empty.
@@ -208,7 +213,7 @@ cdef class Lines:
         cdef int64_t start = at
         cdef int64_t stop
         cdef int32_t name
-        while at < end and at - start < MOST_NAME and is_name(base[at]):
+        while at < end and at - start < MOST_NAME and OF_NAMES[base[at]]:
             at += 1
         self._text[i] = start
         if at == start or at >= end or base[at] != c":" or (at + 1 < end and base[at + 1] != c" "):
@@ -440,15 +445,27 @@ cdef class Lines:
         return CONTEXT if i == 2 else DEPTH if i == 3 else MIGRATE if i == 4 else 0
 
 
+def count_lines(const uint8_t[::1] data) -> int:
+    """Return the number of lines of a text, the last of which may have no end. Releases the GIL."""
+    cdef const uint8_t* at
+    cdef const uint8_t* end
+    cdef int64_t count = 0
+    if data.shape[0] == 0:
+        return 0
+    at = &data[0]
+    end = at + data.shape[0]
+    with nogil:
+        while at < end:
+            at = <const uint8_t*>memchr(at, c"\n", end - at)
+            count += 1
+            if at is NULL:
+                break
+            at += 1
+    return count
+
+
 cdef inline bint is_digit(uint8_t letter) noexcept nogil:
     return c"0" <= letter <= c"9"
-
-
-cdef inline bint is_name(uint8_t letter) noexcept nogil:
-    return (
-        c"a" <= letter <= c"z" or c"A" <= letter <= c"Z" or is_digit(letter)
-        or letter == c"_" or letter == c"." or letter == c"-" or letter >= 0x80
-    )
 
 
 cdef inline int hexadecimal(uint8_t letter) noexcept nogil:

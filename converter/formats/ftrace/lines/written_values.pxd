@@ -33,7 +33,8 @@ cdef inline bint read_number(const uint8_t** at, const uint8_t* end, uint64_t ba
             break
         if digit >= base:
             break
-        if found > (<uint64_t>0 - 1 - digit) // base:
+        # Only large values are divided: that takes as long as several digits.
+        if found >> 60 and found > (<uint64_t>0 - 1 - digit) // base:
             return False
         found = found * base + digit
         count += 1

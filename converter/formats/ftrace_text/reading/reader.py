@@ -28,6 +28,7 @@ from converter.formats.ftrace.lines.line_scan import (
     LINE_LOST,
     LINE_OTHER,
     Lines,
+    count_lines,
 )
 from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
 from converter.formats.ftrace.mapping import KINDS
@@ -48,6 +49,7 @@ from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.union import number_rows
 from converter.storage.source import Source
+from converter.storage.window_memory import WindowMemory
 
 #: Bytes of text of a batch: some 40,000 lines.
 WINDOW: Final = 4 << 20
@@ -141,9 +143,8 @@ class _Reader:
                 yield self._batch(block, lines, rows.astype(np.int64))
 
     def _scanned(self, block: memoryview, last_ts: int) -> Lines:
-        capacity = int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))) + 1
         lines = Lines(
-            capacity,
+            count_lines(block),
             self.texts.names,
             self.heading.flags,
             ticks=self.heading.ticks,
@@ -375,8 +376,11 @@ def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:
     """Yield the text in blocks of whole lines, with their offsets. The frames of a stack stay with their event."""
     offset = 0
     rest = b""
+    memory = WindowMemory()
     while True:
-        buffer = np.empty(window + len(rest), np.uint8).data
+        # What is left of the block before fits into the same memory, unless a line is longer.
+        size = window if len(rest) < window // 2 else window + len(rest)
+        buffer = memory.take(size).data
         buffer[: len(rest)] = rest
         count = source.read_into(offset + len(rest), buffer[len(rest) :])
         block = buffer[: len(rest) + count]

@@ -1,0 +1,1 @@
+"""Reading perf.data."""

@@ -17,7 +17,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.engine.partitions import Partition, Place, Thunk
 from converter.projection.loss_codes.entry import Value
-from converter.projection.losses import LossClass, PlannedLosses
+from converter.projection.losses import LossClass, LossReport, PlannedLosses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,6 +190,9 @@ class Capabilities:
     #: Rules that split partitions of a kind, before the adapters run: for formats whose event classes contain what the
     #: source stores elsewhere.
     splitters: Mapping[Kind, Splitter] = field(default_factory=dict)
+    #: Rewrites traces of other formats before all else, and counts what that loses: for formats of sums or of call
+    #: trees, whose events are not those of the source (`formats.profiles`).
+    rewrite: Callable[[Trace, LossReport], Trace] | None = None
     #: What the format keeps of the trace's tables.
     tracks: bool = False
     #: How many buffers that tracepoints are recorded in; formats with tracks have these instead.

@@ -36,6 +36,8 @@ def prepared(
                 "record-field", count, first, name=name, format=trace.format
             ),
         )
+    if capabilities.rewrite is not None and trace.format != format_name:
+        trace = capabilities.rewrite(trace, report)
     trace = _of_tasks(since_first_time(trace), capabilities, report)
     if not _holds_rate(trace, capabilities, format_name):
         from converter.projection.passes.clock_rates import in_nanoseconds

@@ -1,16 +1,20 @@
-"""Call stacks of samples, from tables with the innermost function of each stack and the stack around it."""
+"""Call stacks of samples: from tables with the innermost function of each stack and the stack around it, and as
+frames, whatever the source has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import ListColumn
+from converter.ir.columns import ListColumn, StructColumn, constant_column
 from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import FieldClass, StringClass
 from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
 from converter.projection.timeline_fields import FUNCTIONS
 
 #: The maximum depth of a call stack; further frames are dropped.
@@ -64,3 +68,36 @@ def call_stacks(
     offsets = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(every, minlength=count), out=offsets[1:])
     return ListColumn(offsets, np.concatenate([np.zeros(0, np.int32), *levels])[order])
+
+
+def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:
+    """Return call stacks of frames (`timeline_fields.FRAME`), from addresses, names of functions, or such stacks.
+
+    Addresses get the names that the trace's symbols have for them. `mapping_name` is the id of the text that all
+    frames have as mapping.
+    """
+    assert isinstance(column, ListColumn)
+    if isinstance(column.values, StructColumn):
+        return column
+    values = column.values
+    assert isinstance(values, np.ndarray)
+    none = constant_column(np.int32(0), len(values))
+    mappings = constant_column(np.int32(mapping_name), len(values))
+    functions, addresses = none, constant_column(np.uint64(0), len(values))
+    if isinstance(element, StringClass):
+        functions = values
+    else:
+        addresses = values.astype(np.uint64)
+        functions = _named(addresses, trace)
+    lines = constant_column(np.uint32(0), len(values))
+    members = (functions, mappings, addresses, none, lines)
+    return ListColumn(column.offsets, StructColumn(len(values), members))
+
+
+def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
+    """Return the names of functions at addresses, where there are any."""
+    unique, which = np.unique(addresses, return_inverse=True)
+    symbols, strings = trace.symbols, trace.strings
+    names = [None] * len(unique) if symbols is None else symbols.names(unique)
+    ids = [0 if name is None else strings.intern(name) for name in names]
+    return np.array(ids, np.int32)[which.reshape(-1)]

@@ -289,6 +289,25 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {sample|samples} before the first or after the last event {is|are} missing",
         loss_class=LossClass.DETAIL,
     ),
+    "sample-weight-added": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has no weight and counts|samples have no weight and count} as 1",
+        loss_class=LossClass.DETAIL,
+    ),
+    "frame-binary-as-source": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has|samples have} functions whose binary is in the place of the source file",
+        loss_class=LossClass.KEPT,
+    ),
+    "frame-address-dropped": LossCode(
+        LossKind.DROPPED,
+        "{count} {sample has|samples have} functions without {its|their} address or binary",
+        loss_class=LossClass.KEPT,
+    ),
+    "frame-place-dropped": LossCode(
+        LossKind.DROPPED,
+        "{count} {sample has|samples have} names of functions only, without files, lines or addresses",
+    ),
     "call-site": LossCode(
         LossKind.DROPPED,
         "{count} function {call does|calls do} not say where {it was|they were} called from",

@@ -8,17 +8,16 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
-from converter.ir.columns import ListColumn, StructColumn, string_ids
+from converter.ir.columns import string_ids
 from converter.ir.display.text import is_unicode
 from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field, class_label
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
-from converter.ir.trace import Trace
 from converter.projection.capabilities import Projection
+from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import fit_name
 
@@ -61,38 +60,6 @@ def with_frames(partition: Partition, projection: Projection) -> Partition:
     element = field.type.element
     columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
     return partition.rewritten(partition.derive(("frames",), new_class), columns)
-
-
-def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:
-    """Return call stacks as in `mapping.CALLSTACK`, from addresses, names of functions, or such stacks.
-
-    `mapping_name` is the id of the text that all their frames have as mapping.
-    """
-    assert isinstance(column, ListColumn)
-    if isinstance(column.values, StructColumn):
-        return column
-    values = column.values
-    assert isinstance(values, np.ndarray)
-    none = np.broadcast_to(np.int32(0), values.shape)
-    mappings = np.broadcast_to(np.int32(mapping_name), values.shape)
-    functions, addresses = none, np.broadcast_to(np.uint64(0), values.shape)
-    if isinstance(element, StringClass):
-        functions = values
-    else:
-        addresses = values.astype(np.uint64)
-        functions = _named(addresses, trace)
-    lines = np.broadcast_to(np.uint32(0), values.shape)
-    members = (functions, mappings, addresses, none, lines)
-    return ListColumn(column.offsets, StructColumn(len(values), members))
-
-
-def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:
-    """Return the names of functions at addresses, where there are any."""
-    unique, which = np.unique(addresses, return_inverse=True)
-    symbols, strings = trace.symbols, trace.strings
-    names = [None] * len(unique) if symbols is None else symbols.names(unique)
-    ids = [0 if name is None else strings.intern(name) for name in names]
-    return np.array(ids, np.int32)[which.reshape(-1)]
 
 
 def with_unicode_names(partition: Partition, projection: Projection) -> Partition:

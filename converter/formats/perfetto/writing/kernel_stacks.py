@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto.adapters.record_shapes import frames_of
 from converter.ir.columns import ListColumn
 from converter.ir.events import EventClass, Table
 from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.types import is_stack
 
 if TYPE_CHECKING:

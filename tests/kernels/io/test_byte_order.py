@@ -28,7 +28,7 @@ NUMBERS = {
         "values": "a column, allocated for its width",
     },
     "formats/ctf/streams/scan_programs.pyx": {"slot.data": "as in scan_fields.pxd"},
-    "formats/perfetto/protobuf/scan_fields.pyx": {"step.column": "a column of NumPy"},
+    "kernels/protobuf/decode.pyx": {"step.column": "a column of NumPy"},
     "formats/perfetto/protobuf/scan_vectors.pxd": {
         "vector.data": "allocated; a vector has elements of one width"
     },

@@ -20,14 +20,6 @@ from converter.formats.perfetto.protobuf.messages import (
     parse_field,
 )
 from converter.formats.perfetto.protobuf.scan import split_fields
-from converter.formats.perfetto.protobuf.scan_fields import (
-    BOOLEAN,
-    FIXED32,
-    FIXED64,
-    SPAN,
-    VARINT,
-    ZIGZAG,
-)
 from converter.ir.field_classes import (
     ArrayClass,
     BooleanClass,
@@ -37,6 +29,14 @@ from converter.ir.field_classes import (
     IntegerClass,
     Label,
     StringClass,
+)
+from converter.kernels.protobuf.decode import (
+    BOOLEAN,
+    FIXED32,
+    FIXED64,
+    SPAN,
+    VARINT,
+    ZIGZAG,
 )
 from converter.limits import limit
 

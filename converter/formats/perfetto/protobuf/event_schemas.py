@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from converter.formats.perfetto.protobuf.descriptors import ProgramField
-from converter.formats.perfetto.protobuf.scan_fields import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
 from converter.ir.display.text import is_unicode
 from converter.ir.events import Field
 from converter.ir.field_classes import (
@@ -28,6 +27,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import REQUIRED_ROLES, Kind, Role
+from converter.kernels.protobuf.decode import BOOLEAN, FIXED32, FIXED64, SPAN, VARINT
 from converter.projection.domain.linux_tracepoints import TEXT_ROLES
 from converter.projection.engine.types import converts
 

@@ -40,7 +40,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     PACKET_TIMESTAMP, PACKET_TIMESTAMP_CLOCK_ID, PACKET_TRACE_PACKET_DEFAULTS, PACKET_TRACK_EVENT,
     PACKET_TRUSTED_PACKET_SEQUENCE_ID, PACKET_TRUSTED_PID, PACKET_TRUSTED_UID,
 )
-from converter.formats.perfetto.protobuf.wire cimport (
+from converter.kernels.protobuf.wire cimport (
     WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint,
 )
 

@@ -1,5 +1,5 @@
 # Buffers that grow, and repeated fields as their words.
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WireField, read_varint
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WireField, read_varint
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport realloc

@@ -9,12 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.protobuf.descriptors import ProgramField
-from converter.formats.perfetto.protobuf.scan_fields import (
-    COUNTED,
-    decode_messages,
-    decode_repeated,
-    repeated_spans,
-)
 from converter.ir.columns import Column, ListColumn
 from converter.ir.field_classes import (
     ArrayClass,
@@ -24,6 +18,12 @@ from converter.ir.field_classes import (
     FloatClass,
     IntegerClass,
     StringClass,
+)
+from converter.kernels.protobuf.decode import (
+    COUNTED,
+    decode_messages,
+    decode_repeated,
+    repeated_spans,
 )
 from converter.kernels.tables.strings import StringTable
 

@@ -27,7 +27,6 @@ from converter.formats.perfetto.protobuf.scan import (
     FURTHER,
     SEQUENCE,
 )
-from converter.formats.perfetto.protobuf.scan_fields import repeated_spans
 from converter.formats.perfetto.reading.assembly import EventsOfClass, Part
 from converter.formats.perfetto.reading.ftrace_classes import KernelClasses
 from converter.formats.perfetto.reading.kernel_messages import KernelEvents
@@ -41,6 +40,7 @@ from converter.ir.field_classes import FieldClass, IntegerClass, Style
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import OutputArrays
 from converter.kernels.batches.union import looked_up
+from converter.kernels.protobuf.decode import repeated_spans
 from converter.projection.metadata import COMPACT_SWITCHES, EARLY_EVENTS
 
 

@@ -24,10 +24,6 @@ from converter.formats.perfetto.protobuf.event_schemas import (
     PlacedField,
     has_required_roles,
 )
-from converter.formats.perfetto.protobuf.scan_fields import (
-    VARINT,
-    lacking,
-)
 from converter.formats.perfetto.reading.assembly import EventsOfClass
 from converter.formats.perfetto.reading.columns import MessageColumns, string_column
 from converter.formats.perfetto.reading.kernel_messages import KernelEvents, has_length, has_lengths
@@ -43,6 +39,10 @@ from converter.ir.events import EventClass
 from converter.ir.field_classes import BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.kernels.protobuf.decode import (
+    VARINT,
+    lacking,
+)
 from converter.kernels.tables.strings import StringTable
 
 #: Types of the fields of GenericFtraceEvent, as `scan_generic.generic_signatures` names them.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.protobuf.event_schemas import PlacedField
-from converter.formats.perfetto.protobuf.scan_fields import SPAN, decode_repeated, repeated_spans
 from converter.formats.perfetto.reading.assembly import EventsOfClass
 from converter.ir.field_classes import ArrayClass
+from converter.kernels.protobuf.decode import SPAN, decode_repeated, repeated_spans
 
 
 @dataclass(slots=True)

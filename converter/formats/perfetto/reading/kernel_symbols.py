@@ -18,10 +18,10 @@ from converter.formats.perfetto.protobuf.scan import (
     SEQUENCE,
     split_fields,
 )
-from converter.formats.perfetto.protobuf.scan_fields import repeated_spans
 from converter.formats.perfetto.reading.packets import Window
 from converter.ir.distinct_values import values_of
 from converter.ir.symbols import SymbolTable
+from converter.kernels.protobuf.decode import repeated_spans
 from converter.limits import limit
 
 _LAST_ADDRESS: Final = (1 << 64) - 1

@@ -23,12 +23,6 @@ from converter.formats.perfetto.protobuf.scan import (
     START,
     TIMED,
 )
-from converter.formats.perfetto.protobuf.scan_fields import (
-    SPAN,
-    VARINT,
-    decode_repeated,
-    repeated_spans,
-)
 from converter.formats.perfetto.reading.assembly import UNTIMED, EventsOfClass, Part
 from converter.formats.perfetto.reading.callstacks import CallStacks, Frames
 from converter.formats.perfetto.reading.columns import MessageColumns, bytes_column
@@ -39,6 +33,12 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.kernels.protobuf.decode import (
+    SPAN,
+    VARINT,
+    decode_repeated,
+    repeated_spans,
+)
 
 _LOG = "AndroidLogPacket.LogEvent"
 

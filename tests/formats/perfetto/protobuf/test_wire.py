@@ -10,12 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.formats.perfetto.protobuf.scan_fields import (
-    COUNTED,
-    VARINT,
-    decode_messages,
-    decode_repeated,
-)
 from converter.formats.perfetto.reading.kernels import scan_ftrace
 from converter.formats.perfetto.writing.kernels.emit import (
     BAD_COLUMN,
@@ -31,6 +25,12 @@ from converter.formats.perfetto.writing.kernels.emit import (
     PacketSequence,
 )
 from converter.kernels.batches.event_arrays import EventArrays, OutputArrays
+from converter.kernels.protobuf.decode import (
+    COUNTED,
+    VARINT,
+    decode_messages,
+    decode_repeated,
+)
 from converter.kernels.tables.strings import StringTable
 
 

@@ -3,7 +3,7 @@
 from converter.formats.perfetto.protobuf.fields cimport (
     SCHED_FIELDS, SCHED_INTERN_TABLE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_TIMESTAMP,
 )
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WireField, next_field, read_varint
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WireField, next_field, read_varint
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

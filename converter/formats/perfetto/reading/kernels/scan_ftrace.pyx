@@ -39,7 +39,7 @@
 # #: The number of keys.
 # KEYS: int
 
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_short_varint, read_size, read_varint
 from converter.formats.perfetto.protobuf.fields cimport (
     BUNDLE_BOOT_TIMESTAMP, BUNDLE_COMPACT_SCHED, BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES,
     BUNDLE_FTRACE_CLOCK, BUNDLE_FTRACE_TIMESTAMP, BUNDLE_GENERIC_EVENT_DESCRIPTORS,

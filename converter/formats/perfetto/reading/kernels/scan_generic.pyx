@@ -8,7 +8,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     GENERIC_EVENT_NAME, GENERIC_FIELD, GENERIC_FIELD_INT_VALUE, GENERIC_FIELD_NAME,
     GENERIC_FIELD_STR_VALUE, GENERIC_FIELD_UINT_VALUE,
 )
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, check_spans, next_field
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, check_spans, next_field
 from converter.kernels.io.output cimport Output, append
 from converter.kernels.tables.strings cimport StringTable
 

@@ -8,7 +8,7 @@ from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, ad
 from converter.formats.perfetto.protobuf.fields cimport (
     FTRACE_EVENT_PID, FTRACE_EVENT_TIMESTAMP,
 )
-from converter.formats.perfetto.protobuf.wire cimport (
+from converter.kernels.protobuf.wire cimport (
     WIRE_BYTES, WIRE_VARINT, WireField, __builtin_ctzll, skip_varint, next_field, read_short_varint, read_varint,
 )
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, open_compact

@@ -15,7 +15,7 @@
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_word
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, skip_varint, next_field
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, skip_varint, next_field
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free

@@ -24,7 +24,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, TRACK_EVENT_DEFAULTS_TRACK_UUID,
 )
 from converter.formats.perfetto.protobuf.scan_vectors cimport push_repeated, reserve
-from converter.formats.perfetto.protobuf.wire cimport next_field, WIRE_BYTES, WIRE_VARINT, WireField
+from converter.kernels.protobuf.wire cimport next_field, WIRE_BYTES, WIRE_VARINT, WireField
 from converter.kernels.tables.strings cimport StringTable
 
 

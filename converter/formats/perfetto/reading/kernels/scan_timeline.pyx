@@ -23,7 +23,7 @@ from collections import namedtuple
 import numpy as np
 
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_id, push_word, reserve
-from converter.formats.perfetto.protobuf.wire cimport (
+from converter.kernels.protobuf.wire cimport (
     WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, __builtin_ctzll, next_field,
 )
 from converter.formats.perfetto.protobuf.scan import COLUMNS as _COLUMNS

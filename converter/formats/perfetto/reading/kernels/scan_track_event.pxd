@@ -17,7 +17,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     TRACK_EVENT_TIMESTAMP_DELTA_US, TRACK_EVENT_TRACK_UUID, TRACK_EVENT_TYPE,
 )
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_repeated, push_word
-from converter.formats.perfetto.protobuf.wire cimport (
+from converter.kernels.protobuf.wire cimport (
     WIRE_BYTES, WIRE_FIXED64, WIRE_VARINT, WireField, next_field, read_varint,
 )
 from converter.formats.perfetto.reading.kernels.scan_sequences cimport KeyMap

@@ -15,7 +15,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     FTRACE_EVENT_TIMESTAMP, PACKET_FTRACE_EVENTS, PACKET_SEQUENCE_FLAGS,
     PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
 )
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
+from converter.kernels.protobuf.wire cimport WIRE_BYTES
 from converter.kernels.batches.event_arrays cimport Events
 from converter.kernels.tables.strings cimport StringTable
 

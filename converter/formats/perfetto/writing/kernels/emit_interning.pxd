@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from converter.formats.perfetto.protobuf.fields cimport (
     INTERNED_DEBUG_ANNOTATION_STRING_VALUES, INTERNED_IID, INTERNED_TEXT, PACKET_INTERNED_DATA,
 )
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
+from converter.kernels.protobuf.wire cimport WIRE_BYTES
 from converter.formats.perfetto.writing.kernels.emit_output cimport MARGIN, end_at, ensure_at, put, varint_size
 from converter.kernels.io.output cimport Output, ensure
 from converter.kernels.tables.strings cimport Entry, StringTable

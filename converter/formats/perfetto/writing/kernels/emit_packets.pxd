@@ -12,7 +12,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     FLAG_NEEDS_INCREMENTAL_STATE, PACKET_SEQUENCE_FLAGS, PACKET_TIMESTAMP, PACKET_TRACK_EVENT,
     PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
 )
-from converter.formats.perfetto.protobuf.wire cimport WIRE_BYTES
+from converter.kernels.protobuf.wire cimport WIRE_BYTES
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t

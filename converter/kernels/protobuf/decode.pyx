@@ -16,7 +16,7 @@
 
 import numpy as np
 
-from converter.formats.perfetto.protobuf.wire cimport (
+from converter.kernels.protobuf.wire cimport (
     WIRE_BYTES, WIRE_FIXED32, WIRE_FIXED64, WIRE_VARINT, WireField, skip_varint, check_spans, next_field, read_size,
     read_varint,
 )
@@ -462,3 +462,41 @@ def repeated_spans(
         if turn == 0:
             spans = np.empty((found, 2), np.int64)
     return np.asarray(spans)
+
+
+def message_fields(
+    const uint8_t[::1] data, int64_t start, int64_t size
+) -> tuple[NDArray[int64], int]:
+    """All fields of one message, and the offset after the last sound one: the message's end, unless it is damaged.
+
+    A row has the number and the wire type of a field, the start and the size of its contents (of a length-delimited
+    field) or value, and where its tag starts.
+    """
+    cdef int64_t end = start + size
+    cdef int64_t at = start
+    cdef int64_t next_at = start
+    cdef int64_t found = 0
+    cdef int turn
+    cdef WireField field
+    cdef int64_t[:, ::1] rows = np.empty((0, 5), np.int64)
+    if start < 0 or size < 0 or start > data.shape[0] or size > data.shape[0] - start:
+        raise ValueError("the message lies outside the data")
+    for turn in range(2):
+        found = 0
+        at = start
+        with nogil:
+            while at < end:
+                next_at = next_field(&data[0], at, end, &field)
+                if next_at < 0:
+                    break
+                if turn == 1:
+                    rows[found, 0] = field.number
+                    rows[found, 1] = field.wire
+                    rows[found, 2] = field.start if field.wire == WIRE_BYTES else skip_varint(&data[0], at, end)
+                    rows[found, 3] = next_at - rows[found, 2]
+                    rows[found, 4] = at
+                found += 1
+                at = next_at
+        if turn == 0:
+            rows = np.empty((found, 5), np.int64)
+    return np.asarray(rows), at

@@ -47,3 +47,6 @@ def repeated_spans(
     number: int,
     offsets: NDArray[int64],
 ) -> NDArray[int64]: ...
+def message_fields(
+    data: memoryview | bytes | NDArray[uint8], start: int, size: int
+) -> tuple[NDArray[int64], int]: ...

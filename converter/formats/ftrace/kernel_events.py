@@ -10,6 +10,7 @@ import numpy as np
 from converter.formats.ftrace.event_format.addresses import function_fields
 from converter.formats.ftrace.event_format.new_formats import FormatMaker, NewFormat
 from converter.formats.ftrace.mapping import NAMING_ROLES
+from converter.formats.ftrace.ring_buffer.emit import RecordColumns
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, Records
 from converter.formats.ftrace.ring_buffer.record_layout import (
     MISSED_PROGRAM,
@@ -40,6 +41,8 @@ class KernelEvents:
         self._trace = trace
         self._maker = FormatMaker(str(trace.environment.get("kernel_release", "")))
         self._programs: dict[int, RecordProgram] = {}
+        #: By the identity of a class: the number of its format.
+        self._ids: dict[int, int] = {}
         #: By the identity of a class: the names of its fields whose functions its format prints.
         self._functions: dict[int, frozenset[str]] = {}
         self.numbers = numbers
@@ -58,14 +61,7 @@ class KernelEvents:
 
     def write(self, batch: Batch, writers: Mapping[int, PageWriter]) -> None:
         """Append a batch's events, each to the writer of its track."""
-        tables = {}
-        for id, table in batch.tables.items():
-            event_class = self._trace.event_classes[id]
-            if id not in self._programs:
-                self._programs[id] = self._program(event_class)
-            tables[id] = self._programs[id].bind(table, self._trace.strings)
-            self._note_names(event_class, table)
-            self._note_addresses(event_class, table)
+        tables = self.bind(batch.tables)
         events = Records(
             batch.ts,
             batch.class_id,
@@ -85,13 +81,30 @@ class KernelEvents:
             elif here.any():
                 writer.append(events.select(here), tables)
 
+    def bind(self, tables: Mapping[int, Table]) -> dict[int, RecordColumns]:
+        """Return columns as records take them, by the number of their class, whose format is made when it is new."""
+        bound = {}
+        for id, table in tables.items():
+            event_class = self._trace.event_classes[id]
+            if id not in self._programs:
+                self._programs[id] = self._program(event_class)
+            bound[id] = self._programs[id].bind(table, self._trace.strings)
+            self._note_names(event_class, table)
+            self._note_addresses(event_class, table)
+        return bound
+
     def _program(self, event_class: EventClass) -> RecordProgram:
         if event_class.kind is Kind.DISCARDED:
             return MISSED_PROGRAM
         new_format = self.format_of(event_class)
         self.formats.setdefault(event_class.category, []).append(new_format.text)
+        self._ids[id(event_class)] = new_format.format.id
         self._functions[id(event_class)] = function_fields(new_format.format)
         return record_program(new_format.format, event_class, big_endian=False)
+
+    def id_of(self, event_class: EventClass) -> int:
+        """Return the number of the format of a class that was bound."""
+        return self._ids[id(event_class)]
 
     def format_of(self, event_class: EventClass) -> NewFormat:
         """Return the format of a new class; UnsupportedError if there can be none."""

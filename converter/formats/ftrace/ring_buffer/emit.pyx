@@ -42,6 +42,9 @@ from converter.formats.ftrace.ring_buffer.emit_records cimport (
     MAX_OPERATIONS, MAX_PLACE, OP_DATA_LOC, OP_INLINE, OP_INTEGER, OP_MISSED, OP_REL_LOC, OP_TAIL, Operation, Rows,
     fill_record, record_size,
 )
+from converter.formats.ftrace.ring_buffer.emit_results cimport (
+    DONE, OUT_OF_MEMORY, OUT_OF_RANGE, OUT_OF_REACH, TOO_LARGE,
+)
 from converter.formats.ftrace.ring_buffer.scan cimport PageCursor, open_page
 from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.batches.column_view cimport TAKES_BYTES, TAKES_SCALAR, TAKES_TEXT, Takes, bits_of
@@ -59,11 +62,6 @@ MISSED = OP_MISSED
 
 cdef class RecordLayout:
     """The layout of the records of one event class."""
-
-    # Values that are the same for all batches.
-    cdef Rows _rows
-    cdef bytes _template
-    cdef Operation* _operations
 
     def __cinit__(self, bytes template not None, const int32_t[:, ::1] operations, int64_t pid_offset):
         """`template` is a record's fixed part, `operations` (n x 5) its program; the pid's offset is -1 if it has none.
@@ -121,10 +119,6 @@ cdef class RecordLayout:
 cdef class RecordColumns:
     """The columns of one class in a batch, bound to its layout."""
 
-    cdef RecordLayout _layout
-    cdef BoundColumns _columns
-    cdef Rows _rows
-
     def __cinit__(
         self,
         RecordLayout layout not None,
@@ -144,9 +138,9 @@ cdef class RecordColumns:
         for i in range(layout._rows.count):
             operation = &layout._operations[i]
             self._columns.bind(i, taken_by(operation), operation.width, columns[i], length)
-        self._rows = layout._rows
-        self._rows.views = self._columns.views
-        self._rows.length = length
+        self.rows = layout._rows
+        self.rows.views = self._columns.views
+        self.rows.length = length
 
 
 # Elements of more than a byte are no characters, so there are no ids of them.
@@ -226,7 +220,7 @@ cdef class PageEmitter:
         try:
             for number, held in tables.items():
                 columns = <RecordColumns?>held
-                by_class[<int64_t>number] = &columns._rows
+                by_class[<int64_t>number] = &columns.rows
             with nogil:
                 while i < events.count:
                     id = events.class_id[i]

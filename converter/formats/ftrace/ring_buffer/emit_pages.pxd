@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from converter.formats.ftrace.ring_buffer.emit cimport DONE, OUT_OF_MEMORY, TOO_LARGE
+from converter.formats.ftrace.ring_buffer.emit_results cimport DONE, OUT_OF_MEMORY, TOO_LARGE
 from converter.formats.ftrace.ring_buffer.scan cimport (
     LENGTH_FOLLOWS, MISSED_EVENTS, MISSED_STORED, RECORD, TIME_STAMP, PageCursor, next_record,
 )

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcpy, memset
 
-from converter.formats.ftrace.ring_buffer.emit cimport DONE, OUT_OF_RANGE, OUT_OF_REACH
+from converter.formats.ftrace.ring_buffer.emit_results cimport DONE, OUT_OF_RANGE, OUT_OF_REACH
 from converter.kernels.batches.column_view cimport ColumnView, text_of, value_at
 from converter.kernels.io.byte_order cimport load16, load32, load64, store16, store32, store64
 from converter.kernels.tables.strings cimport StringTable

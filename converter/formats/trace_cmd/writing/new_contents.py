@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from converter.formats.ftrace.kernel_events import KernelEvents
-from converter.formats.ftrace.kernel_formats import header_texts
 from converter.formats.ftrace.layout import SectionId
 from converter.formats.ftrace.mapping import NANOSECOND_CLOCKS
+from converter.formats.ftrace.metadata_sections import metadata_sections
 from converter.formats.ftrace.ring_buffer.compressor import library_version
 from converter.formats.ftrace.ring_buffer.page_writer import PageWriter, SpoolMaker
 from converter.formats.ftrace.task_numbers import TaskNumbers
@@ -28,7 +28,14 @@ from converter.ir.trace import Trace
 #: The page size of 64-bit little-endian kernels.
 _PAGE_SIZE = 4096
 _LONG_SIZE = 8
-_FTRACE = "ftrace"
+_DESCRIPTIONS = {
+    SectionId.HEADER_INFO: b"headers",
+    SectionId.FTRACE_EVENTS: b"ftrace events",
+    SectionId.EVENT_FORMATS: b"events format",
+    SectionId.KALLSYMS: b"kallsyms",
+    SectionId.PRINTK: b"printk",
+    SectionId.CMDLINES: b"command lines",
+}
 #: The clocks that the kernel lists (kernel/trace/trace.c, trace_clocks), in its order.
 _CLOCKS = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai")
 #: trace-cmd prints "boot" as a bare number, and has no list entry for the one that it derives from a TSC.
@@ -101,32 +108,8 @@ def new_contents(trace: Trace, compression: bytes, spools: SpoolMaker) -> FileCo
 
 
 def _add_metadata(contents: FileContents, records: KernelEvents) -> None:
-    layout = layouts(contents.big_endian)
-    page, event = header_texts(contents.page_size)
-    header = layout.header_info.build({"page": page, "event": event})
-    contents.add_section(SectionId.HEADER_INFO, header, b"headers")
-    own = records.formats.get(_FTRACE, [])
-    contents.add_section(
-        SectionId.FTRACE_EVENTS, layout.u32.build(len(own)) + _texts(own), b"ftrace events"
-    )
-    systems = {name: texts for name, texts in records.formats.items() if name != _FTRACE}
-    data = layout.u32.build(len(systems)) + b"".join(
-        name.encode("utf-8", "surrogateescape")
-        + b"\0"
-        + layout.u32.build(len(texts))
-        + _texts(texts)
-        for name, texts in systems.items()
-    )
-    contents.add_section(SectionId.EVENT_FORMATS, data, b"events format")
-    symbols = layout.short_text.build(records.symbols())
-    contents.add_section(SectionId.KALLSYMS, symbols, b"kallsyms")
-    contents.add_section(SectionId.PRINTK, layout.short_text.build(b""), b"printk")
-    names = layout.long_text.build(records.command_lines())
-    contents.add_section(SectionId.CMDLINES, names, b"command lines")
-
-
-def _texts(texts: list[bytes]) -> bytes:
-    return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
+    for id, data in metadata_sections(records, contents.page_size).items():
+        contents.add_section(id, data, _DESCRIPTIONS[id])
 
 
 def _add_options(contents: FileContents, trace: Trace, clock: str, cpu_count: int) -> None:

@@ -37,6 +37,8 @@ NO_LIMITS = {
         lttng_legacy/capabilities.MAX_TEXT_BYTES lttng_legacy/mapping.MOST_LOST
         lttng_legacy/marker_formats.MAX_FIELDS lttng_legacy/reading/state_dump._MOST_NUMBERS
         lttng_legacy/recording.MAX_CPU lttng_legacy/writing/native_recording._LARGEST_BLOCK
+        perf/data/capabilities.MAX_FRAMES perf/data/writing/frame_addresses._MOST_FILES
+        perf/data/writing/frame_addresses._MOST_SYMBOL_BYTES perf/data/writing/records._LONGEST
         parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD perfetto/annotations.MAX_PATH
         perfetto/embedding._MOST_BEFORE perfetto/protobuf/descriptors._MAX_NUMBER
         perfetto/protobuf/event_schemas.MAX_DESCRIBED

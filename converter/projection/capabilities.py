@@ -73,7 +73,7 @@ class KindSupport:
     timed: bool = True
     #: An event is on a track or on a thread: where it has a track, its thread is dropped.
     one_place: bool = False
-    #: What arguments of the kind can be, where that is not what those of other kinds can.
+    #: What arguments and names of the kind can be, where that is not what those of other kinds can.
     holds: Capabilities | None = None
     #: How the format holds one class of the kind, None where that is lowered: for kinds some of whose classes the
     #: format declares itself. The rest of this is then true of a class of which the format knows nothing.

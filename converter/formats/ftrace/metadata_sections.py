@@ -1,4 +1,4 @@
-"""The metadata of new recordings: the texts of the kernel for records that were made from columns, section by section."""
+"""The metadata of new recordings: texts of the kernel for records that were made from columns, section by section."""
 
 from __future__ import annotations
 

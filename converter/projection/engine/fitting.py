@@ -268,8 +268,9 @@ class Fitter:
         """Return the class with other fields, and with those of its other properties that the format keeps."""
         name = category = ""
         if support.named:
-            name = fit_identifier(event_class.name, self._capabilities)
-            category = fit_identifier(event_class.category, self._capabilities)
+            held = support.holds or self._capabilities
+            name = fit_identifier(event_class.name, held)
+            category = fit_identifier(event_class.category, held)
         elif support.event is not None:
             category, name = support.event
         own = (event_class.name, event_class.category)

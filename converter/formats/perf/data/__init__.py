@@ -15,9 +15,10 @@ MAGIC_2: Final = b"PERFILE2"
 MAGIC_2_BIG: Final = b"2ELIFREP"
 
 
-def capabilities(variant: str) -> Capabilities:
-    """Return the capabilities of a variant."""
-    raise NotImplementedError(variant)
+def _capabilities(variant: str) -> Capabilities:
+    from converter.formats.perf.data.capabilities import capabilities
+
+    return capabilities(variant)
 
 
 def sniff(head: bytes) -> bool:
@@ -33,9 +34,9 @@ FORMAT = Format(
     "Documentation/perf.data-file-format.txt",
     variants=("", "pipe"),
     aliases=("perf.data", "perf_data"),
-    capabilities=capabilities,
+    capabilities=_capabilities,
     sniff=sniff,
-    writable=False,
+    patches_output=True,
     options=("kallsyms", "symfs"),
     options_of_files=("kallsyms",),
     package="converter.formats.perf.data",

@@ -119,8 +119,9 @@ class Projector:
         self._support = ByClass(capabilities.support)
         self._placing = Placing(self, self._tables, capabilities, self._support)
         addresses = addresses_by_style if capabilities.symbols else addresses_of
-        # What is read from a format names functions by events, where it has no table of them.
-        named = source.symbols is not None and not self.is_own
+        # What is read from a format names functions by events, where it has no table of them. Changed events of a text
+        # that names functions are written with their addresses.
+        named = source.symbols is not None and not (self.is_own and capabilities.symbols)
         self._addresses = ByClass(lambda one: addresses(one) if named else ())
         self._derived: Derived = {}
         self.open_slices: dict[tuple[int, ...], int] = {}

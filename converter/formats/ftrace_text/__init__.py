@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from converter.formats.descriptor import Format
-from converter.formats.ftrace_text.recognition import EVENT_LINE, HEADER_LINE
+from converter.formats.ftrace_text.recognition import EVENT_LINE, GRAPH_LINE, HEADER_LINE
 
 if TYPE_CHECKING:
     from converter.projection.capabilities import Capabilities
@@ -15,7 +15,7 @@ def sniff(head: bytes) -> bool:
     """Return True if a file starts with a header of the kernel's or trace-cmd's, or has an event near its start."""
     if b"\0" in head:
         return False
-    return HEADER_LINE.match(head) is not None or EVENT_LINE.search(head) is not None
+    return any((HEADER_LINE.match(head), EVENT_LINE.search(head), GRAPH_LINE.search(head)))
 
 
 def _capabilities(variant: str) -> Capabilities:

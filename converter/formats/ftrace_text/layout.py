@@ -32,7 +32,7 @@ from converter.formats.ftrace.lines.line_scan import (
     FLAG_MIGRATE,
     FLAG_RESCHED,
 )
-from converter.formats.ftrace_text.recognition import EVENT_LINE
+from converter.formats.ftrace_text.recognition import EVENT_LINE, GRAPH_LINE
 
 #: Lines without an event that say something about the recording.
 _TRACER: Final = re.compile(rb"^# tracer: ([\w-]{1,40})", re.MULTILINE)
@@ -73,13 +73,17 @@ class Heading:
     ticks: bool = False
     #: The text is a report of trace-cmd.
     of_report: bool = False
+    #: Lines are those of the kernel's function graph.
+    graph: bool = False
+    #: Those lines say durations only.
+    untimed: bool = False
 
 
 def heading(head: bytes) -> Heading:
     """Return what the start of a text says."""
     tracer, cpus = _TRACER.search(head), _CPUS.search(head)
     release, entries = _RELEASE.search(head), _ENTRIES.search(head)
-    event = EVENT_LINE.search(head)
+    event, call = EVENT_LINE.search(head), GRAPH_LINE.search(head)
     flags = []
     for line in _FLAG.findall(head if event is None else head[: event.start()]):
         text = line.decode("ascii")
@@ -92,4 +96,6 @@ def heading(head: bytes) -> Heading:
         bytes(flags),
         event is not None and event["time"] is not None and b"." not in event["time"],
         tracer is None and cpus is not None,
+        call is not None,
+        call is not None and call["time"] is None,
     )

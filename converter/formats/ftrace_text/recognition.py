@@ -16,5 +16,11 @@ EVENT_LINE: Final = re.compile(
     + rb")|[0-9]{1,5}[^\s0-9:]\S{1,11}[ ]+[0-9]{1,15}us.?[ ]*): ?",
     re.MULTILINE,
 )
+#: A line of the kernel's function graph.
+GRAPH_LINE: Final = re.compile(
+    rb"^[ \t]*(?P<time>[0-9]{1,10}\.[0-9]{1,9}[ ]\|[ ]{1,9})?[0-9]{1,4}\)[^\n|]{1,60}\|"
+    rb"[^\n]{0,400}(?:\) \{|\);|\}|\*/)",
+    re.MULTILINE,
+)
 #: The first line of the kernel's file, and of trace-cmd's report.
 HEADER_LINE: Final = re.compile(rb"\s*(?:# tracer: |TRACE:\r?\n# tracer: |cpus=[0-9]{1,5}\r?\n)")

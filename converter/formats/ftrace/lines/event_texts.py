@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -14,35 +12,26 @@ from numpy.typing import NDArray
 
 from converter.formats.ftrace.event_format.syntax import (
     EventFormat,
-    parse_event_format,
 )
-from converter.formats.ftrace.kernel_formats import kernel_format, kernel_formats_by_name
+from converter.formats.ftrace.kernel_formats import kernel_formats_by_name
 from converter.formats.ftrace.lines.inverse import (
-    PLACE_TAIL,
-    STEP_CALL,
-    STEP_CHOICE,
-    STEP_FRAMES,
-    STEP_INDENT,
-    STEP_NUMBER,
-    STEP_RETURN,
-    STEP_SYMBOL,
     Inverses,
 )
 from converter.formats.ftrace.lines.programs import (
     NotInvertibleError,
     Program,
     ProgramMaker,
-    Step,
     tables,
+)
+from converter.formats.ftrace.lines.tracer_texts import (
+    STACKS,
+    graph_programs,
+    made_format,
+    nameless_programs,
+    stack_programs,
 )
 from converter.kernels.tables.strings import StringTable
 
-_COMMON: Final = (
-    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-    "\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-    "\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-)
 #: The field with the text of an event that no program can invert.
 MESSAGE: Final = "message"
 #: Different lists of fields that are inferred for the texts of one event.
@@ -58,28 +47,7 @@ _PROBE: Final = re.compile(r"\(([^()<>\s]+)(?: <- ([^()<>\s]+))?\)(?= |$)")
 #: Markers of programs by the function that writes them, and those of the kernel's own code.
 _MARKS: Final = frozenset({"tracing_mark_write", "0"})
 _GRAPH: Final = frozenset({"funcgraph_entry", "funcgraph_exit"})
-#: trace-cmd's marks of calls that take long.
-_LONG: Final = (*tuple((f"{mark} ".encode(), 0) for mark in "!#$+*@"), (b"", 0))
-#: The offset of the duration of a call whose end is on its line.
-DURATION_OFFSET: Final = 24
-#: How texts of stacks start.
-_STACKS: Final = {
-    "kernel_stack": ("<stack trace>", "<stack trace >"),
-    "user_stack": ("<user stack trace>", "<user stack trace >"),
-}
 _PRINTS: Final = ("print", "bprint", "bputs")
-
-
-def made_format(system: str, name: str, fields: Iterable[tuple[str, str, int, int]]) -> EventFormat:
-    """Return a format of fields: declaration, name, offset and size."""
-    lines = "".join(
-        f"\tfield:{declared} {field};\toffset:{offset};\tsize:{size};\tsigned:{int(declared[0] == 's')};\n"
-        for declared, field, offset, size in fields
-    )
-    text = f'name: {name or "_"}\nID: 1\nformat:\n{_COMMON}{lines}\nprint fmt: ""\n'
-    format = parse_event_format(text.encode("utf-8", "surrogateescape"), system)
-    format.name = name
-    return format
 
 
 class Candidate(NamedTuple):
@@ -177,15 +145,15 @@ class EventTexts:
         if name in self.declared:
             return [self.declared[name]]
         if not name:
-            return _nameless()
+            return nameless_programs()
         if name in _MARKS:
             return [_mark(name)]
         if name in _PRINTS:
             return _prints(name)
         if name in _GRAPH:
-            return _graph(name)
-        if name in _STACKS:
-            return [_stack(name, head) for head in _STACKS[name]]
+            return graph_programs(name)
+        if name in STACKS:
+            return stack_programs(name)
         formats = [] if self._known is None else self._known(name)
         formats += kernel_formats_by_name(name)
         found: list[Program] = []
@@ -300,99 +268,6 @@ _PLUGINS: Final[dict[tuple[str, str], Callable[[EventFormat], Program]]] = {
     ("sched", "sched_wakeup_new"): _wakeup,
     ("ftrace", "function"): _function,
 }
-
-
-def _kernel(name: str) -> EventFormat:
-    format = kernel_format("ftrace", name)
-    assert format is not None
-    return format
-
-
-def _nameless() -> list[Program]:
-    """Return the programs of lines without a name: the function tracer's, and stacks."""
-    maker = ProgramMaker(_kernel("function"))
-    maker.symbol("ip")
-    maker.literal(" <-")
-    maker.symbol("parent_ip")
-    found = [maker.program()]
-    for event, heads in _STACKS.items():
-        found += [_stack(event, head) for head in heads]
-    return found
-
-
-def _stack(event: str, head: str) -> Program:
-    layout = made_format("ftrace", event, [("unsigned long", "caller[]", 16, 0)])
-    maker = ProgramMaker(layout)
-    maker.literal(head)
-    return Program(layout, (*maker.steps, Step(STEP_FRAMES, PLACE_TAIL, 16, 0)), 24)
-
-
-def _graph(name: str) -> list[Program]:
-    """Return the programs of trace-cmd's function graph, and of the kernel's print formats."""
-    event = kernel_format("ftrace", name)
-    found = []
-    if event is not None:
-        with suppress(NotInvertibleError):
-            found.append(ProgramMaker(event).print_format())
-    if name == "funcgraph_exit":
-        return [*found, _end_of_call()]
-    return [*found, leaf_program(), _call()]
-
-
-def _graph_maker(name: str, *, timed: bool) -> ProgramMaker:
-    fields = [("unsigned long", "func", 8, 8), ("unsigned int", "depth", 16, 4)]
-    if timed:
-        fields.append(("u64", "duration", DURATION_OFFSET, 8))
-    maker = ProgramMaker(made_format("ftrace", name, fields))
-    maker.spaces()
-    if timed:
-        maker.steps.append(Step(STEP_CHOICE, 0, 32, 8, c=1, choices=_LONG))
-        maker.spaces()
-        # Microseconds with three decimals.
-        maker.steps.append(Step(STEP_NUMBER, 0, DURATION_OFFSET, 8, 10, 1000, 1))
-        maker.literal(".")
-        maker.steps.append(Step(STEP_NUMBER, 0, DURATION_OFFSET, 8, 10, 1, 0))
-        maker.literal(" us")
-        maker.spaces()
-    maker.literal("|")
-    maker.steps.append(Step(STEP_INDENT, 0, 16, 4, c=1))
-    return maker
-
-
-@cache
-def leaf_program() -> Program:
-    """Return the program of a call that returns on the same line."""
-    maker = _graph_maker("funcgraph_entry", timed=True)
-    maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
-    maker.steps.append(Step(STEP_CALL, 0, 8, 8))
-    maker.literal("();")
-    return _of_graph(maker)
-
-
-@cache
-def leaf_end_program() -> Program:
-    """Return the program whose events are the ends of such calls: it has the same records, and inverts no text."""
-    return Program(_of_graph(_graph_maker("funcgraph_exit", timed=True)).format, (), 40)
-
-
-def _call() -> Program:
-    maker = _graph_maker("funcgraph_entry", timed=False)
-    maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
-    maker.steps.append(Step(STEP_CALL, 0, 8, 8))
-    maker.literal("() {")
-    return _of_graph(maker)
-
-
-def _end_of_call() -> Program:
-    maker = _graph_maker("funcgraph_exit", timed=True)
-    maker.steps.append(Step(STEP_RETURN, 0, 8, 8))
-    maker.literal("}")
-    return _of_graph(maker)
-
-
-def _of_graph(maker: ProgramMaker) -> Program:
-    fields = tuple(item for item in maker.format.fields if item.name != "duration")
-    return Program(replace(maker.format, fields=fields), tuple(maker.steps), 40)
 
 
 def _mark(name: str) -> Program:

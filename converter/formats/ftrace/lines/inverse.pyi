@@ -29,6 +29,8 @@ STEP_INDENT: int
 STEP_CALL: int
 #: RETURN: the function that the task has called at the depth in the next field, into the field.
 STEP_RETURN: int
+#: MICROSECONDS: with up to three decimals, into a field of nanoseconds.
+STEP_MICROSECONDS: int
 #: Where a field is: at its offset, at a data location (from the record, or from the location), or to the end.
 PLACE_INLINE: int
 PLACE_DATA: int

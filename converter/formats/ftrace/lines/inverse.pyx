@@ -34,6 +34,8 @@ values it says where to store in the record.
 # STEP_CALL: int
 # #: RETURN: the function that the task has called at the depth in the next field, into the field.
 # STEP_RETURN: int
+# #: MICROSECONDS: with up to three decimals, into a field of nanoseconds.
+# STEP_MICROSECONDS: int
 # #: Where a field is: at its offset, at a data location (from the record, or from the location), or to the end.
 # PLACE_INLINE: int
 # PLACE_DATA: int
@@ -51,7 +53,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from converter.formats.ftrace.lines.line_scan cimport Lines
 from converter.formats.ftrace.lines.written_values cimport (
-    Cursor, is_hexadecimal, plain_number, read_number, unescape
+    Cursor, is_hexadecimal, plain_number, read_number, read_thousandths, unescape
 )
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64, store16, store32, store64
 from converter.kernels.io.output cimport Blocks, Output, ensure
@@ -69,6 +71,7 @@ cdef enum:
     INDENT = 9
     CALL = 10
     RETURN = 11
+    MICROSECONDS = 12
     # Tasks whose calls are remembered, by the last bits of their number, and how deep.
     CALLERS = 1024
     MOST_DEPTH = 64
@@ -95,6 +98,7 @@ STEP_FRAMES = FRAMES
 STEP_INDENT = INDENT
 STEP_CALL = CALL
 STEP_RETURN = RETURN
+STEP_MICROSECONDS = MICROSECONDS
 NUMBER_POINTER = POINTER
 PLACE_INLINE = INLINE
 PLACE_DATA = DATA
@@ -204,13 +208,13 @@ cdef class Inverses:
             return False
         if step in (CALL, RETURN):
             return offset + 12 <= fixed
-        if step in (NUMBER, CHOICE, FLAGS, SYMBOL) and (size not in (1, 2, 4, 8) or self._steps[i, 1] != INLINE):
+        if step in (NUMBER, CHOICE, FLAGS, SYMBOL, MICROSECONDS) and (size not in (1, 2, 4, 8) or self._steps[i, 1] != INLINE):
             return False
         if step == NUMBER:
             return a in (8, 10, 16)
         if step in (CHOICE, FLAGS):
             return 0 <= a <= choices and 0 <= b <= choices - a
-        return step in (TEXT, SYMBOL, FRAMES, INDENT)
+        return step in (TEXT, SYMBOL, FRAMES, INDENT, MICROSECONDS)
 
     def run(
         self,
@@ -412,6 +416,8 @@ cdef class Inverses:
             return self._flags(step, cursor, &value) and self._store(step, value, cursor, out)
         if code == SYMBOL:
             return self._symbol(cursor, &value, cursor.end) and self._store(step, value, cursor, out)
+        if code == MICROSECONDS:
+            return read_thousandths(&cursor.at, cursor.end, &value) and self._store(step, value, cursor, out)
         if code == INDENT:
             size = 0
             while cursor.at < cursor.end and cursor.at[0] == c" ":

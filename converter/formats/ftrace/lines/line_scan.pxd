@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from converter.formats.ftrace.lines.graph_lines cimport GraphClock, GraphLine
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -34,9 +35,13 @@ cdef class Lines:
     cdef int _columns
     cdef uint8_t[MOST_FLAGS] _meaning
     cdef StringTable _names
+    cdef GraphClock _graph
+    cdef int32_t _call_name, _end_name
 
     cdef bint _continues(self, const uint8_t* base, int64_t at, int64_t end, int64_t count) noexcept nogil
     cdef bint _line(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil
+    cdef bint _graph_line(self, const uint8_t* base, int kind, const GraphLine* found, int64_t end, int64_t i) noexcept nogil
+    cdef void _name_before(self, const GraphLine* found, int64_t count) noexcept nogil
     cdef bint _event_name(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil
     cdef bint _prefix(self, const uint8_t* base, int64_t at, int64_t end, Prefix* found) noexcept nogil
     cdef bint _with_brackets(

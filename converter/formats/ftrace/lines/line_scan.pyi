@@ -1,6 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
+from converter.formats.ftrace.lines.graph_lines import GraphClock
 from converter.kernels.tables.strings import StringTable
 
 #: What a line is: an event, a remark that starts with #, a report of lost events, any other text.
@@ -33,7 +34,14 @@ class Lines:
     comm_size: NDArray[int32]
     count: int
     def __init__(
-        self, capacity: int, names: StringTable, flags: bytes, *, ticks: bool, of_report: bool
+        self,
+        capacity: int,
+        names: StringTable,
+        flags: bytes,
+        *,
+        ticks: bool,
+        of_report: bool,
+        graph: GraphClock | None = None,
     ) -> None: ...
     def scan(self, data: memoryview | bytes | NDArray[uint8], last_ts: int) -> None: ...
 

@@ -6,9 +6,12 @@ systrace:
 
     comm-pid [(tgid)] [cpu] [flags] seconds.fraction: text
     comm-pid cpu flags micros us[mark]: text
+
+Those of the function graph are in `graph_lines`.
 """
 
 # Stub:
+# from converter.formats.ftrace.lines.graph_lines import GraphClock
 # from converter.kernels.tables.strings import StringTable
 #
 # #: What a line is: an event, a remark that starts with #, a report of lost events, any other text.
@@ -30,6 +33,9 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp
 
+from converter.formats.ftrace.lines.graph_lines cimport (
+    GRAPH_CALL, GRAPH_COMMENT, GRAPH_END, GRAPH_MARK, GRAPH_NONE, GRAPH_SWITCH, GraphClock, GraphCpu, GraphLine, graph_line
+)
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -78,6 +84,7 @@ cdef class Lines:
             disabled preemption, lazily, of disabled migration); empty for the kernel's usual five.
         ticks: times are numbers without a fraction.
         of_report: letters are those of trace-cmd, which has one for any need to reschedule.
+        graph: the clock of a function graph, if the text is one.
 
     """
 
@@ -97,7 +104,16 @@ cdef class Lines:
     # comm_size: NDArray[int32]
     # count: int
 
-    def __init__(self, int64_t capacity, StringTable names not None, bytes flags, *, bint ticks, bint of_report):
+    def __init__(
+        self,
+        int64_t capacity,
+        StringTable names not None,
+        bytes flags,
+        *,
+        bint ticks,
+        bint of_report,
+        GraphClock graph = None,
+    ):
         cdef int64_t i
         self._capacity = max(capacity, 1)
         self._kind = self.kind = np.empty(self._capacity, np.uint8)
@@ -113,6 +129,10 @@ cdef class Lines:
         self._name = self.name = np.empty(self._capacity, np.int32)
         self._comm_size = self.comm_size = np.empty(self._capacity, np.int32)
         self._names = names
+        self._graph = graph
+        if graph is not None:
+            self._call_name = names.intern(b"funcgraph_entry")
+            self._end_name = names.intern(b"funcgraph_exit")
         self._ticks = ticks
         self._of_report = of_report
         self._columns = min(len(flags), MOST_FLAGS)
@@ -135,6 +155,8 @@ cdef class Lines:
             return
         base = &data[0]
         self._last_ts = last_ts
+        if self._graph is not None:
+            self._graph.forget_names()
         self._names.lock()
         with nogil:
             while at < size:
@@ -173,6 +195,8 @@ cdef class Lines:
 
     cdef bint _line(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil:
         cdef Prefix prefix
+        cdef GraphLine graph
+        cdef int kind
         cdef int64_t start = at
         cdef int64_t lost
         self._start[i] = at
@@ -187,6 +211,10 @@ cdef class Lines:
         if start == end or base[start] == c"#":
             self._kind[i] = COMMENT
             return True
+        if self._graph is not None:
+            kind = graph_line(base, start, end, &graph)
+            if kind != GRAPH_NONE or is_rule(base, start, end):
+                return self._graph_line(base, kind, &graph, end, i)
         if self._prefix(base, start, end, &prefix):
             self._kind[i] = EVENT
             self._ts[i] = self._last_ts = prefix.ts
@@ -207,6 +235,54 @@ cdef class Lines:
             return True
         self._kind[i] = OTHER
         return True
+
+    # A line of the function graph, or one that separates its switches of tasks.
+    cdef bint _graph_line(
+        self, const uint8_t* base, int kind, const GraphLine* found, int64_t end, int64_t i
+    ) noexcept nogil:
+        cdef GraphCpu* cpu
+        cdef Prefix prefix
+        self._kind[i] = COMMENT
+        if kind == GRAPH_NONE or kind == GRAPH_MARK:
+            return True
+        cpu = self._graph.cpu(found.cpu)
+        if cpu is NULL:
+            self._kind[i] = OTHER
+            return True
+        if kind == GRAPH_SWITCH and not cpu.is_known:
+            self._name_before(found, i)
+            self._graph.name_task(cpu, found.previous)
+        if found.pid >= 0:
+            cpu.is_known = True
+            cpu.pid = <int32_t>found.pid
+            cpu.comm = found.comm
+            cpu.comm_size = <int32_t>(found.comm_end - found.comm)
+        if kind == GRAPH_SWITCH:
+            return True
+        self._kind[i] = EVENT
+        self._cpu[i] = <int32_t>found.cpu
+        self._ts[i] = self._last_ts = found.ts if found.ts >= 0 else self._graph.place(found, kind, cpu)
+        if cpu.is_known:
+            self._pid[i] = cpu.pid
+            self._comm[i] = cpu.comm
+            self._comm_size[i] = cpu.comm_size
+        if found.flags_end > found.flags and self._letters(base, found.flags, found.flags_end, &prefix):
+            self._flags[i] = prefix.flags | prefix.depths << 8
+        if kind == GRAPH_COMMENT:
+            self._end[i] = end - 3
+            return self._event_name(base, found.body + 3, end - 3, i)
+        self._text[i] = found.text
+        self._name[i] = self._call_name if kind == GRAPH_CALL else self._end_name
+        return True
+
+    # The first switch of a CPU names the task of the lines before.
+    cdef void _name_before(self, const GraphLine* found, int64_t count) noexcept nogil:
+        cdef int64_t i
+        for i in range(count):
+            if self._kind[i] == EVENT and self._cpu[i] == found.cpu and self._pid[i] < 0:
+                self._pid[i] = <int32_t>found.previous
+                self._comm[i] = found.previous_comm
+                self._comm_size[i] = <int32_t>(found.previous_end - found.previous_comm)
 
     # The name of the event, after which its text starts; false without memory.
     cdef bint _event_name(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil:
@@ -466,6 +542,15 @@ def count_lines(const uint8_t[::1] data) -> int:
 
 cdef inline bint is_digit(uint8_t letter) noexcept nogil:
     return c"0" <= letter <= c"9"
+
+
+# Dashes between a switch of tasks and the calls around it.
+cdef inline bint is_rule(const uint8_t* base, int64_t at, int64_t end) noexcept nogil:
+    if end - at < 3:
+        return False
+    while at < end and (base[at] == c"-" or base[at] == c" "):
+        at += 1
+    return at == end
 
 
 cdef inline int hexadecimal(uint8_t letter) noexcept nogil:

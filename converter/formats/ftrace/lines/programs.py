@@ -154,6 +154,10 @@ class ProgramMaker:
         """Add a number of a field, in decimal or after 0x."""
         self._choose(self._number_field(name), (), STEP_CHOICE)
 
+    def unkept_number(self) -> None:
+        """Add a number that no field is stored as."""
+        self._scratch(10)
+
     def text(self, name: str, *, trimmed: bool = False) -> None:
         """Add the text of a field."""
         if self.steps and self.steps[-1].code == STEP_TEXT:

@@ -46,6 +46,29 @@ cdef inline bint read_number(const uint8_t** at, const uint8_t* end, uint64_t ba
     return True
 
 
+# A number with up to three decimals, in thousandths; false for none, or more than 64 bits.
+cdef inline bint read_thousandths(const uint8_t** at, const uint8_t* end, uint64_t* value) noexcept nogil:
+    cdef const uint8_t* p = at[0]
+    cdef uint64_t found
+    cdef int decimals = 0
+    if not read_number(&p, end, 10, &found) or found >> 53:
+        return False
+    if p < end and p[0] == c".":
+        p += 1
+        while p < end and decimals < 3 and c"0" <= p[0] <= c"9":
+            found = found * 10 + p[0] - c"0"
+            decimals += 1
+            p += 1
+        if decimals == 0:
+            return False
+    while decimals < 3:
+        found *= 10
+        decimals += 1
+    at[0] = p
+    value[0] = found
+    return True
+
+
 # Copy a text whose bytes may be written as \xNN; its size.
 cdef inline int64_t unescape(uint8_t* to, const uint8_t* at, int64_t size) noexcept nogil:
     cdef const uint8_t* end = at + size

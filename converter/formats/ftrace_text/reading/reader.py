@@ -10,18 +10,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError
+from converter.errors import TraceError, TraceWarning, note
 from converter.formats.ftrace.event_format.syntax import (
     EventFormat,
     FormatSyntaxError,
     parse_event_format,
 )
 from converter.formats.ftrace.lines.event_texts import (
-    DURATION_OFFSET,
     EventTexts,
-    leaf_end_program,
-    leaf_program,
 )
+from converter.formats.ftrace.lines.graph_lines import GraphClock
 from converter.formats.ftrace.lines.line_scan import (
     LINE_COMMENT,
     LINE_EVENT,
@@ -31,6 +29,7 @@ from converter.formats.ftrace.lines.line_scan import (
     count_lines,
 )
 from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
+from converter.formats.ftrace.lines.tracer_texts import DURATION_OFFSET, leaf_programs
 from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace_text import sniff
 from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
@@ -94,8 +93,11 @@ class _Reader:
         self.own = OWN in head
         self.texts = EventTexts(_known_formats(formats), escaped=self.own)
         self.done = 0
-        #: Of the events of the current block, calls that return on their line, if there are any.
-        self._leaves: NDArray[np.bool_] | None = None
+        #: By event of the current block: the program of the end of a call that returns on its line, -1 for others;
+        #: None if there is no such call.
+        self._leaves: NDArray[np.int32] | None = None
+        #: Of a function graph: the CPUs as far as this pass has come.
+        self._graph: GraphClock | None = None
         self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
         self.trace = Trace(
             "ftrace_text",
@@ -123,11 +125,14 @@ class _Reader:
         }
         self.trace.sidecar = {"ftrace_text": self.kept}
         self.trace.source_batches = self.trace.make_batches
+        if self.heading.untimed:
+            note(self.trace.warnings, _untimed(source.name))
         self.classes = TextClasses(self.trace, self.texts)
         self.tasks = Tasks(self.trace, self.table)
 
     def _batches(self) -> Iterator[Batch]:
         self.done = 0
+        self._graph = GraphClock() if self.heading.graph else None
         last_ts = 0
         begun = False
         for offset, block in blocks(self.source, self.trace.bytes_of_a_window(WINDOW)):
@@ -149,6 +154,7 @@ class _Reader:
             self.heading.flags,
             ticks=self.heading.ticks,
             of_report=self.heading.of_report,
+            graph=self._graph,
         )
         lines.scan(block, last_ts)
         _date_lost_events(lines)
@@ -188,7 +194,9 @@ class _Reader:
         found = class_id, location, size, lines.ts[rows]
         if self._leaves is not None:
             events = np.flatnonzero(kind == LINE_EVENT)
-            rows, found = self._with_ends(lines, rows, found, (events[self._leaves], segments))
+            is_leaf = self._leaves >= 0
+            leaves = events[is_leaf], self._leaves[is_leaf], segments
+            rows, found = self._with_ends(lines, rows, found, leaves)
         return self._of_columns(block, lines, rows, found, segments)
 
     def _with_ends(
@@ -196,21 +204,19 @@ class _Reader:
         lines: Lines,
         rows: NDArray[np.int64],
         found: _Columns,
-        leaves: tuple[NDArray[np.intp], list[memoryview | NDArray[np.uint8]]],
+        leaves: tuple[NDArray[np.intp], NDArray[np.int32], list[memoryview | NDArray[np.uint8]]],
     ) -> tuple[NDArray[np.int64], _Columns]:
         """Add the ends of calls that return on the line of the call, right after it."""
         class_id, location, size, ts = found
-        at, segments = leaves
+        at, ends, segments = leaves
         duration: NDArray[np.int64] = np.empty(len(at), np.int64)
         Segments(segments).integers(
             location[at], size[at], DURATION_OFFSET, 8, False, duration.view(np.uint8)
         )
-        end = self.texts.add_program(leaf_end_program())
-        has_flags = lines.flags[rows[at]] >= 0
+        key = ends.astype(np.int64) * 2 + (lines.flags[rows[at]] >= 0)
         ids: NDArray[np.int32] = np.empty(len(at), np.int32)
-        for flags in (False, True):
-            if (has_flags == flags).any():
-                ids[has_flags == flags] = self.classes.of_program(end, flags=flags)
+        for one in np.flatnonzero(np.bincount(key)).tolist():
+            ids[key == one] = self.classes.of_program(one >> 1, flags=bool(one & 1))
         # What takes longer than any trace is damage.
         times = np.minimum(ts[at], _LAST - _LONGEST_CALL) + np.clip(duration, 0, _LONGEST_CALL)
         after = at + 1
@@ -277,15 +283,21 @@ class _Reader:
                 first = int(left[0])
                 text = bytes(block[int(lines.text[first]) : int(lines.end[first])])
                 self.texts.add_for(int(lines.name[first]), text)
-        leaf = self.texts.number_of(leaf_program())
-        leaves = program[rows] == leaf
-        self._leaves = leaves if leaf >= 0 and leaves.any() else None
+        self._leaves = self._ends_of_leaves(program[rows])
         flags = lines.flags[rows] >= 0
         key = program[rows].astype(np.int64) * 2 + flags
         ids: NDArray[np.int32] = np.zeros(2 * len(self.texts.programs), np.int32)
         for one in np.flatnonzero(np.bincount(key, minlength=1)).tolist():
             ids[one] = self.classes.of_program(one >> 1, flags=bool(one & 1))
         return ids[key], location[rows], size[rows], None
+
+    def _ends_of_leaves(self, program: NDArray[np.int32]) -> NDArray[np.int32] | None:
+        ends: NDArray[np.int32] = np.full(len(program), -1, np.int32)
+        for leaf, end in leaf_programs():
+            number = self.texts.number_of(leaf)
+            if number >= 0 and (here := program == number).any():
+                ends[here] = self.texts.add_program(end)
+        return ends if (ends >= 0).any() else None
 
     def _lost(self, lines: Lines, rows: NDArray[np.int64]) -> _Found:
         if not len(rows):
@@ -420,6 +432,16 @@ def _clock(found: Heading, name: str | None) -> ClockDomain:
     if found.ticks:
         return ClockDomain(name or "counter", None)
     return ClockDomain(name or "local")
+
+
+def _untimed(path: str) -> TraceWarning:
+    message = (
+        "the function graph says no times: they are made of durations, for each CPU from 0 on; "
+        "record with 'echo 1 > options/funcgraph-abstime' to have them"
+    )
+    return TraceWarning(
+        message=message, format="ftrace_text", path=path, field="DURATION", is_damage=False
+    )
 
 
 def _environment(found: Heading) -> dict[str, str | int]:

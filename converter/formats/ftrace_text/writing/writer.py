@@ -11,6 +11,7 @@ import numpy as np
 
 from converter.formats.ftrace_text.capabilities import capabilities
 from converter.formats.ftrace_text.mapping import OWN, TABLES_REMARK
+from converter.formats.ftrace_text.recognition import GRAPH_LINE
 from converter.formats.ftrace_text.side_table import end_remark
 from converter.formats.ftrace_text.writing.lines import EventLines
 from converter.ir.events import Batch, NativeRecords
@@ -43,8 +44,12 @@ def write(trace: Trace, sink: Sink, variant: str) -> LossReport | None:
     first = next(batches, None)
     if trace.format == "ftrace_text" and "ftrace_text" in trace.sidecar:
         if first is not None and first.native is not None:
-            _copy(trace, first, batches, sink)
-            return None
+            if not _is_graph(first.native):
+                _copy(trace, first, batches, sink)
+                return None
+            if trace.is_as_read:
+                _copy_blocks(chain([first], batches), sink)
+                return None
         source = replace(
             trace, make_batches=lambda: chain([] if first is None else [first], batches)
         )
@@ -67,10 +72,25 @@ def _write(trace: Trace, batches: Iterable[Batch], sink: Sink, variant: str) -> 
     _end(sink, print_side_table(trace, lines.numbers.all()))
 
 
+def _is_graph(native: NativeRecords) -> bool:
+    """Return True for lines of the function graph, which need all before them: switches of tasks, and durations."""
+    start, size = int(native.starts[0]), int(native.sizes[0])
+    return GRAPH_LINE.match(bytes(native.data[start : start + size])) is not None
+
+
+def _copy_blocks(batches: Iterable[Batch], sink: Sink) -> None:
+    """Write the text that a trace was read from."""
+    for batch in batches:
+        assert batch.native is not None
+        sink.write(batch.native.data)
+
+
 def _lines_of(native: NativeRecords) -> bytes:
     """Return lines with their ends; the last line of a file may have none."""
-    data, starts = native.data, native.starts
-    sizes = native.sizes + 1
+    # The end of a call that returns on its line is an event of the same line.
+    is_line = np.diff(native.starts, prepend=-1) != 0
+    data, starts = native.data, native.starts[is_line]
+    sizes = native.sizes[is_line] + 1
     is_cut = bool(len(starts)) and int(starts[-1] + sizes[-1]) > len(data)
     if is_cut:
         sizes[-1] -= 1

@@ -13,7 +13,7 @@ NO_LIMITS = {
         aix/entries/encoding._MAX_DEFAULTS aix/entries/prescan._MAX_ENTRY
         aix/entries/streams._MAX_ENTRY_32 aix/layout.MAX_DATA
         aix/reading/report_classes._MAX_SYSCALLS aix/side_table._MAX_NUMBER
-        aix/writing/writer._MAX_CLASSES arrow/__init__._LONGEST_SCHEMA
+        aix/writing/writer._MAX_CLASSES columnar/arrow/__init__._LONGEST_SCHEMA
         chrome/json/value_text._MAX_NUMBER chrome/reading/gecko._MAX_NESTING
         chrome/reading/gecko_tables._MAX_TIME chrome/reading/reader._MAX_TICKS
         chrome/times.MAX_DECIMALS chrome/times.MAX_GUESSED_DECIMALS chrome/times._MAX
@@ -39,7 +39,7 @@ NO_LIMITS = {
         lttng_legacy/recording.MAX_CPU lttng_legacy/writing/native_recording._LARGEST_BLOCK
         perf/data/capabilities.MAX_FRAMES perf/data/writing/frame_addresses._MOST_FILES
         perf/data/writing/frame_addresses._MOST_SYMBOL_BYTES perf/data/writing/records._LONGEST
-        parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD perfetto/annotations.MAX_PATH
+        columnar/parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD perfetto/annotations.MAX_PATH
         perfetto/embedding._MOST_BEFORE perfetto/protobuf/descriptors._MAX_NUMBER
         perfetto/protobuf/event_schemas.MAX_DESCRIBED
         perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawing import Grammar, main
 from support import fxt_files as fxt
-from viewers.test_pairs import touched
+from viewers.loss_tables import tables_of
 
 import converter
 from converter.formats.fxt.record_types import (
@@ -267,7 +267,7 @@ def _again(source: Path, target: Path) -> LossReport:
 
 
 def _excused(loss: Loss) -> frozenset[str]:
-    return touched(loss) & QUERIES.keys()
+    return tables_of(loss) & QUERIES.keys()
 
 
 GRAMMAR = Grammar(

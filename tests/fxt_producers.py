@@ -26,7 +26,7 @@ import draw_fxt
 import fxt_shapes
 from drawing import CROSSING, Grammar, differences, shown
 from fxt_documents import DOCUMENTS
-from viewers.test_pairs import touched
+from viewers.loss_tables import tables_of
 
 import converter
 from converter.projection.losses import Loss
@@ -63,14 +63,8 @@ def _comparable(name: str, row: list[Any]) -> list[Any] | None:
     return draw_fxt._comparable(name, row)
 
 
-#: What losses without kinds of events touch, by code.
-_TOUCHED = {"wakeup-again": frozenset({"sched", "states"})}
-
-
 def _excused(loss: Loss) -> frozenset[str]:
-    if loss.code in _TOUCHED:
-        return _TOUCHED[loss.code]
-    return touched(loss) & QUERIES.keys() if loss.event_kinds else frozenset()
+    return tables_of(loss) & QUERIES.keys()
 
 
 GRAMMAR = replace(

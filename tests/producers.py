@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from drawing import Grammar, differences
 from support.trace_processor_versions import Feature, shows
-from viewers.test_pairs import touched
+from viewers.loss_tables import changed_by
 
 from converter.projection.losses import Loss, LossClass
 
@@ -513,10 +513,13 @@ def excused(loss: Loss, queries: Collection[str]) -> frozenset[str]:
         return frozenset({"arguments"})
     if loss.code == "counter-arguments-in-instants":
         return frozenset({"slices"})
-    found = touched(loss) if loss.event_kinds else frozenset()
+    columns = changed_by(loss)
+    found = {column.partition(".")[0] for column in columns - {"slices.args"}}
     if loss.loss_class is not LossClass.SHOWN:
         found -= {"slices"}
-    return found & set(queries) | ({"arguments"} if "slices" in found else set())
+    if columns & {"slices.args", "slices.*"}:
+        found.add("arguments")
+    return frozenset(found & set(queries))
 
 
 GRAMMAR = Grammar(

@@ -54,6 +54,24 @@ class FlowMatching(Enum):
     ID = "id"
 
 
+@unique
+class Unseen(Enum):
+    """Something that viewers of a source do not show, although its events have it: an output that does not show it
+    either looks the same.
+    """
+
+    #: Arguments without a value.
+    EMPTY_ARGUMENTS = "empty arguments"
+    #: Binary arguments that are not JSON.
+    BYTES = "bytes"
+    #: The threads of counter values.
+    COUNTER_THREADS = "threads of counters"
+    #: Arguments of counters that are not their values.
+    COUNTER_ARGUMENTS = "arguments of counters"
+    #: Arguments of switches and wakeups other than tasks, states and priorities.
+    SCHED_ARGUMENTS = "arguments of scheduling"
+
+
 @dataclass(frozen=True, slots=True)
 class Semantics:
     """The rules of one source.
@@ -68,6 +86,8 @@ class Semantics:
             first, then all other events in their order.
         counter_series: viewers call the track of a counter "name series", after the counter and its argument.
         json_arguments: the name under which viewers show arguments, which are JSON values; empty where they are not.
+        unseen: what viewers do not show.
+        old_states: viewers take a kernel of unknown release for one before 4.8, whose task states have other bits.
         kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
             kind are skipped.
 
@@ -82,6 +102,8 @@ class Semantics:
     kinds: frozenset[Kind] | None = None
     flow_matching: FlowMatching = FlowMatching.NAME_AND_ID
     flows_at_begins: bool = False
+    unseen: frozenset[Unseen] = frozenset()
+    old_states: bool = False
 
     def may_have(self, *kinds: Kind) -> bool:
         """Return True if events of one of these kinds may occur."""
@@ -113,11 +135,13 @@ def semantics_form(semantics: Semantics) -> dict[str, Any]:
         form["flows"] = semantics.flows.value
     if semantics.flow_matching is not DEFAULT.flow_matching:
         form["flow_matching"] = semantics.flow_matching.value
-    for name in ("lone_ends", "complete_first", "counter_series", "flows_at_begins"):
+    for name in ("lone_ends", "complete_first", "counter_series", "flows_at_begins", "old_states"):
         if getattr(semantics, name):
             form[name] = True
     if semantics.json_arguments:
         form["json_arguments"] = semantics.json_arguments
+    if semantics.unseen:
+        form["unseen"] = sorted(one.value for one in semantics.unseen)
     return form
 
 
@@ -126,6 +150,7 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
     ends = {one.value: one for one in EndMatching}.get(form.get("ends", ""), DEFAULT.ends)
     flows = {one.value: one for one in FlowBinding}.get(form.get("flows", ""), DEFAULT.flows)
     group = form.get("json_arguments", "")
+    unseen = form.get("unseen", ())
     matching = {one.value: one for one in FlowMatching}.get(form.get("flow_matching", ""))
     return Semantics(
         ends,
@@ -136,4 +161,8 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
         group if isinstance(group, str) else "",
         flow_matching=DEFAULT.flow_matching if matching is None else matching,
         flows_at_begins=form.get("flows_at_begins") is True,
+        unseen=frozenset(one for one in Unseen if one.value in unseen)
+        if isinstance(unseen, list)
+        else frozenset(),
+        old_states=form.get("old_states") is True,
     )

@@ -1,168 +1,170 @@
 """What trace_processor shows of a file it shows in another of its formats, too, but for what the report names.
 
-A loss excuses the tables that events of its kinds are rows of. One that is of no kind of event is of the whole trace.
-What another format shows beside is no loss; whether it is right, tests of the models ask.
+A loss excuses the columns that `loss_tables` says of its code, of the tables that show events of its kinds. What it
+says to be shown otherwise must be shown otherwise. What another format shows beside is no loss; whether it is right,
+tests of the models ask.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
-from collections import Counter
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pytest
-from support.trace_processor import needs_trace_processor
+from support.trace_processor import needs_trace_processor, version
 from viewers.conversions import RECORDINGS, SOURCES, convert, format_of
-from viewers.pending import reason_of
+from viewers.differences import ROW, Difference, differences
+from viewers.loss_tables import CHANGES, MOVES, changed_by, excuses
+from viewers.pending import UNNAMED, UNSEEN, known
 from viewers.readable import readable
 from viewers.test_trace_processor import MODELS
-from viewers.trace_processor import TABLES, Row, arguments, tables_if_opened, tables_of
+from viewers.trace_processor import Row, tables_if_opened, tables_of
 
 from converter.formats.fxt.record_types import MAGIC
 from converter.ir.kinds import Kind
-from converter.projection.losses import Extent, Loss, LossClass, LossKind
+from converter.projection.loss_codes import LOSS_CODES
+from converter.projection.losses import Loss, LossClass
 
 pytestmark = needs_trace_processor
 
-#: Names of tracks and types of rows are the importers' own, as is where they count what is wrong.
-OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track", "args", "depth", "parent")
-OWN_TABLES = ("stats", "ftrace", "nameless")
-#: The tables that show events of a kind; those of other kinds are slices.
-ROWS: dict[Kind, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            Kind.SCHED_SWITCH,
-            Kind.SCHED_WAKING,
-            Kind.SCHED_WAKEUP,
-            Kind.SCHED_WAKEUP_NEW,
-            Kind.STATE,
-        ),
-        ("sched", "states"),
-    ),
-    **dict.fromkeys(
-        (
-            Kind.COUNTER,
-            Kind.CPU_FREQUENCY,
-            Kind.CPU_IDLE,
-            Kind.CPU_FREQUENCY_LIMITS,
-            Kind.CLOCK_RATE,
-        ),
-        ("counters",),
-    ),
-    **dict.fromkeys((Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END), ("flows",)),
-    **dict.fromkeys(
-        (Kind.TASK_NEW, Kind.TASK_RENAME, Kind.TASK_EXIT, Kind.TASK_FREE), ("threads", "processes")
-    ),
-    # Some are slices that arrows connect: transactions of binders, jobs of GPUs.
-    Kind.TYPED: ("slices", "flows"),
-    Kind.LOG: ("logs",),
-    Kind.SAMPLE: ("samples",),
-}
-Shown = tuple[tuple[str, ...], frozenset[str]]
-#: Keys of arguments begin with what each importer calls them.
-PREFIX = re.compile(r"^(debug|args)\.")
+#: The version of trace_processor that the lists of `pending` are of.
+LISTED = 52
+#: Formats of recordings that trace_processor opens.
+OPENED = {*MODELS, "ftrace_text"}
+#: Kernel events, which only Perfetto has (others are slices), and facts about the recording, which are no loss that
+#: is shown: both are looked at for what losses say.
+UNJUDGED = {"ftrace", "facts"}
 
 
-@pytest.fixture(autouse=True)
-def pending(request: pytest.FixtureRequest) -> None:
-    """What is known to look different without a loss that says so."""
-    reason = reason_of(request.node.name)
-    if reason is not None:
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def conversions() -> list[tuple[str, str]]:
+    """The sources that trace_processor opens with the formats that it opens besides."""
+    return [
+        (source, target)
+        for source in SOURCES
+        for target in MODELS
+        if format_of(source) in OPENED and format_of(source) != target
+    ]
 
 
-@pytest.mark.parametrize("target", MODELS)
-@pytest.mark.parametrize("source", [source for source in SOURCES if format_of(source) in MODELS])
-def test_what_looks_different_is_a_named_loss(source: str, target: str, tmp_path: Path) -> None:
-    if format_of(source) == target:
-        pytest.skip("looks the same by another test")
+@dataclass(frozen=True)
+class Pair:
+    """What trace_processor shows of a source otherwise than of an output, and what the report says of it."""
+
+    differences: list[Difference]
+    losses: list[Loss]
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The columns that differ."""
+        return frozenset[str]().union(*(one.names for one in self.differences))
+
+    @cached_property
+    def excused(self) -> frozenset[str]:
+        """The columns in which losses show."""
+        return frozenset[str]().union(*map(changed_by, self.losses))
+
+    def unnamed(self) -> frozenset[str]:
+        """The columns that differ without a loss that says so."""
+        return frozenset(
+            column
+            for column in self.columns
+            if column.partition(".")[0] not in UNJUDGED and not excuses(self.excused, column)
+        )
+
+    def unseen(self) -> frozenset[str]:
+        """The codes of losses that say that a difference is shown where there is none."""
+        return frozenset(
+            loss.code
+            for loss in self.losses
+            if loss.loss_class is LossClass.SHOWN
+            and not any(is_seen(changed_by(loss), column) for column in self.columns)
+        )
+
+
+def is_seen(changed: frozenset[str], column: str) -> bool:
+    """Tell whether a difference is one of those of a loss: the column, or a row that is missing."""
+    table, _, name = column.partition(".")
+    return excuses(changed, column) or (
+        name == ROW and any(one.startswith(f"{table}.") for one in changed)
+    )
+
+
+def as_known(found: frozenset[str], entries: dict[str, str]) -> None:
+    """All that is found is known; with the version of the lists, all that is known is found."""
+    assert found <= entries.keys(), found - entries.keys()
+    if version()[0] == LISTED:
+        assert found == entries.keys(), entries.keys() - found
+
+
+@pytest.fixture(scope="module", params=conversions(), ids="-to-".join)
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """A conversion as trace_processor shows both ends of it."""
+    source, target = request.param
     if (RECORDINGS / source).read_bytes()[:8] == MAGIC[::-1]:
         pytest.skip("trace_processor does not read big-endian FXT")
-    recording = readable(source, tmp_path)
+    folder = tmp_path_factory.mktemp("pairs")
+    recording = readable(source, folder)
     is_copy = recording != RECORDINGS / source
-    conversion = convert(source, target, tmp_path, recording if is_copy else None)
+    conversion = convert(source, target, folder, recording if is_copy else None)
     before, after = tables_if_opened(recording), tables_of(conversion.path)
-    excused = frozenset[str]().union(*map(touched, conversion.losses))
-    looked_at = [name for name in before if name not in OWN_TABLES and name not in excused]
-    assert not {name: rows for name in looked_at if (rows := missing(before[name], after[name]))}
+    return Pair(differences(before, after), list(conversion.losses))
 
 
-def missing(before: list[Row], after: list[Row]) -> list[Shown]:
-    """The rows that no row behind a conversion says all of."""
-    were, are = Counter(map(shown, seen(before))), Counter(map(shown, seen(after)))
-    others = list((are - were).elements())
-    found = []
-    for row in (were - are).elements():
-        match = next((other for other in others if says(other, row)), None)
-        if match is None:
-            found.append(row)
-        else:
-            others.remove(match)
-    return found
+def test_what_looks_different_is_a_named_loss(pair: Pair, request: pytest.FixtureRequest) -> None:
+    source, target = conversion_of(request.node.name)
+    as_known(pair.unnamed(), known(UNNAMED, source, target))
 
 
-def says(other: Shown, row: Shown) -> bool:
-    """Whether a row has what another one has: a value where that has one, and its arguments."""
-    columns = zip(row[0], other[0], strict=True)
-    return all(value in ("", one) for value, one in columns) and row[1] <= other[1]
+def test_what_is_a_shown_loss_looks_different(pair: Pair, request: pytest.FixtureRequest) -> None:
+    source, target = conversion_of(request.node.name)
+    if format_of(source) == "ftrace_text":
+        pytest.skip("people read the text itself, of which trace_processor shows little")
+    as_known(pair.unseen(), known(UNSEEN, source, target))
 
 
-def touched(loss: Loss) -> frozenset[str]:
-    """The tables in which a loss shows: as something that is not there, or that another kind of row stands for."""
-    if loss.loss_class is not LossClass.SHOWN and loss.kind is not LossKind.LOWERED:
-        return frozenset()
-    if not loss.event_kinds:
-        return frozenset(TABLES)
-    if loss.entry.extent is Extent.FLOWS:
-        return frozenset({"flows"})
-    tables = frozenset(table for kind in loss.event_kinds for table in ROWS.get(kind, ("slices",)))
-    # What is lost of a class or a field leaves events on their threads.
-    is_of_fields = loss.entry.extent is Extent.FIELDS
-    return tables if is_of_fields else tables | {"threads", "processes"}
+def conversion_of(name: str) -> tuple[str, str]:
+    """The source and the target of a test by its name."""
+    source, _, target = name.removesuffix("]").partition("[")[2].partition("-to-")
+    return source, target
 
 
-def test_a_loss_excuses_the_tables_of_its_kinds() -> None:
+def test_every_loss_that_may_be_shown_says_where() -> None:
+    """A loss of the table that users of viewers notice has columns, and no other one has."""
+    shown = {code for code, one in LOSS_CODES.items() if one.default_class is LossClass.SHOWN}
+    assert shown - CHANGES.keys() == set()
+    assert CHANGES.keys() - shown - MOVES == set()
+
+
+def test_a_loss_excuses_the_columns_of_its_kinds() -> None:
     of_counters = Loss("counter-rounded", 1, 0, event_kinds=frozenset({Kind.COUNTER}))
-    assert touched(of_counters) == {"counters", "threads", "processes"}
-    as_slices = replace(of_counters, code="event-as")
-    assert touched(as_slices) == {"counters"}
-    assert touched(replace(as_slices, code="field-type", loss_class=LossClass.DETAIL)) == set()
-    assert touched(replace(as_slices, event_kinds=frozenset())) == set(TABLES)
+    assert changed_by(of_counters) == {"counters.value"}
+    assert changed_by(replace(of_counters, loss_class=LossClass.DETAIL)) == set()
+    of_slices = Loss("field-unshown", 1, 0, event_kinds=frozenset({Kind.SLICE_BEGIN}))
+    assert changed_by(of_slices) == {"slices.args"}
+    assert changed_by(replace(of_slices, code="arrow-ids-unshown")) == {"flows.*"}
+    assert excuses(frozenset({"flows.*"}), "flows.to_ts")
+    assert not excuses(frozenset({"slices.args"}), "slices.*")
 
 
 def test_a_row_is_there_if_another_says_more() -> None:
+    def missing(before: list[Row], after: list[Row]) -> list[frozenset[str]]:
+        return [one.names for one in differences({"slices": before}, {"slices": after})]
+
     a, b = ["debug.a", "int", 1], ["debug.b", "int", 2]
     row: Row = {"ts": 1, "name": None, "args": json.dumps([a])}
     more = {"name": "[No name]", "args": json.dumps([a, b])}
     assert missing([row], [row | more]) == []
-    assert missing([row, row], [row | more])
-    assert missing([row], [row | {"ts": 2}, row | {"args": json.dumps([b])}])
-    assert missing([row | {"name": "b"}], [row])
+    assert missing([row, row], [row | more]) == [{"slices.*"}]
+    assert missing([row], [row | {"ts": 2}]) == [{"slices.*"}]
+    assert missing([row], [row | {"args": json.dumps([b])}]) == [{"slices.args"}]
+    assert missing([row | {"name": "b"}], [row]) == [{"slices.name"}]
 
 
-def seen(rows: list[Row]) -> list[Row]:
-    """Rows but those of the idle thread, which some tables have whether it runs or not."""
-    return [row for row in rows if row.get("tid", row.get("pid")) != 0]
-
-
-def shown(row: Row) -> Shown:
-    """A row as it can be compared between importers: its columns, and its arguments."""
-    return (
-        tuple(plain(value) for key, value in row.items() if key not in OWN_COLUMNS),
-        frozenset(
-            f"{PREFIX.sub('', key)}={plain(value)}"
-            for key, value in arguments(row.get("args")).items()
-        ),
-    )
-
-
-def plain(value: Any) -> str:
-    """No text is empty text; a number is one however it is written, without a sign."""
-    text = "" if value is None else str(value)
-    with contextlib.suppress(ValueError):
-        return str(int(text, 0) % (1 << 64))
-    return text
+def test_a_row_of_another_table_is_moved() -> None:
+    log: Row = {"ts": 1, "tag": "t", "msg": "m", "tid": 2}
+    before = {"logs": [log], "slices": []}
+    after = {"logs": [], "slices": [{"ts": 1, "name": "m", "tid": 2, "args": None}]}
+    (found,) = differences(before, after)
+    assert found.moved
+    assert not found.columns

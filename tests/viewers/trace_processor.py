@@ -29,16 +29,16 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "slices": (
         (
             *("id", "ts", "dur", "depth", "name", "category", "args"),
-            *("type", "track", "tid", "pid", "cpu"),
+            *("type", "track", "tid", "pid", "cpu", "thread_ts", "thread_dur"),
         ),
         f"""select s.id, s.ts, s.dur, s.depth, s.name, s.category, {_ARGUMENTS.format("s")},
-            k.type, k.name, k.tid, k.pid, k.cpu
+            k.type, k.name, k.tid, k.pid, k.cpu, s.thread_ts, s.thread_dur
         from slice s join ({_TRACKS}) k on k.id = s.track_id""",
     ),
     "counters": (
-        ("ts", "value", "track", "type", "tid", "pid", "cpu"),
-        f"""select c.ts, {_REAL.format("c.value")}, k.name, k.type, k.tid, k.pid, k.cpu
-        from counter c join ({_TRACKS}) k on k.id = c.track_id""",
+        ("ts", "value", "track", "type", "tid", "pid", "cpu", "unit"),
+        f"""select c.ts, {_REAL.format("c.value")}, k.name, k.type, k.tid, k.pid, k.cpu, u.unit
+        from counter c join ({_TRACKS}) k on k.id = c.track_id left join counter_track u on u.id = k.id""",
     ),
     "sched": (
         ("ts", "dur", "cpu", "end_state", "priority", "tid"),
@@ -50,8 +50,9 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
         left join thread t using (utid) left join thread w on w.utid = s.waker_utid""",
     ),
     "flows": (
-        ("source", "target"),
-        "select slice_out, slice_in from flow",
+        ("source", "target", "from_ts", "from_name", "to_ts", "to_name"),
+        """select slice_out, slice_in, a.ts, a.name, b.ts, b.name
+        from flow join slice a on a.id = slice_out join slice b on b.id = slice_in""",
     ),
     "ftrace": (
         ("ts", "name", "cpu", "tid", "arg_set", "args"),
@@ -70,14 +71,29 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
             union select utid from thread_track where id in (select track_id from slice))""",
     ),
     "processes": (
-        ("pid", "name", "parent"),
-        """select p.pid, p.name, q.pid from process p left join process q on q.upid = p.parent_upid""",
+        ("pid", "name", "parent", "cmdline"),
+        """select p.pid, p.name, q.pid, p.cmdline from process p left join process q on q.upid = p.parent_upid""",
     ),
     "logs": (
         ("ts", "prio", "tag", "msg", "tid"),
         "select l.ts, l.prio, l.tag, l.msg, t.tid from android_logs l left join thread t using (utid)",
     ),
-    "samples": (("ts",), "select ts from perf_sample"),
+    "samples": (
+        ("ts", "cpu", "tid", "is_stack"),
+        """select s.ts, s.cpu, t.tid, s.callsite_id is not null from perf_sample s
+        left join thread t using (utid)""",
+    ),
+    # What people read about the recording.
+    "facts": (
+        ("name", "value"),
+        """select name, coalesce(str_value, int_value) from metadata
+        where name not in ('trace_uuid', 'trace_type', 'trace_size_bytes')""",
+    ),
+    # The date of the beginning.
+    "dates": (
+        ("first",),
+        "select to_realtime(trace_start()) where to_realtime(trace_start()) is not null",
+    ),
     "stats": (
         ("name", "value", "severity"),
         """select name, sum(value), severity from stats

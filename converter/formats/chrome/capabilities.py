@@ -33,7 +33,6 @@ from converter.ir.field_classes import (
     FloatClass,
     IntegerClass,
     Member,
-    NullClass,
     OptionalClass,
     StringClass,
     StructureClass,
@@ -45,9 +44,11 @@ from converter.ir.semantics import EndMatching, FlowMatching
 from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.scheduling.sched_conventions import argument_role, with_linux_state
+from converter.projection.domain.scheduling.state_bits import report_unknown_kernel
 from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
+from converter.projection.unseen import lose_empty
 
 #: Perfetto's importer ends at a line of a switch on a higher CPU.
 _LAST_CPU: Final = 4095
@@ -60,10 +61,7 @@ def narrowed(partition: Partition, projection: Projection) -> Partition:
     """
     partition = mixed_lists_as_json(partition, projection)
     own = partition.event_class
-    for field in own.fields:
-        # In a trace that was read from JSON it was not shown, either.
-        if isinstance(field.type, NullClass) and not projection.is_own:
-            projection.lose("empty-field-unshown", partition, field=field.name)
+    lose_empty(partition, projection)
     narrow = partition.derive((narrowed,), lambda: _narrowed_class(own))
     if narrow is own:
         return partition
@@ -127,6 +125,7 @@ def _as_switch(partition: Partition, projection: Projection) -> Partition:
     if not projection.is_nowhere(cpus):
         rows = np.asarray(cpus())
         projection.lose("switch-without-cpu-unshown", partition, rows=rows, limit=_LAST_CPU)
+    report_unknown_kernel(partition, projection)
     return narrowed(with_linux_state(partition), projection)
 
 

@@ -21,7 +21,7 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching, FlowBinding, Semantics
+from converter.ir.semantics import EndMatching, FlowBinding, Semantics, Unseen
 from converter.projection.timeline_fields import (
     BINDS,
     DURATION,
@@ -44,6 +44,8 @@ SEMANTICS: Final = Semantics(
     complete_first=True,
     counter_series=True,
     json_arguments="args",
+    unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.COUNTER_THREADS}),
+    old_states=True,
 )
 
 SIGNED = IntegerClass(64, signed=True)

@@ -13,10 +13,12 @@ from converter.ir.columns import constant_column, string_ids
 from converter.ir.distinct_values import values_of
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import Unseen
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME, as_instant
+from converter.projection.loss_codes.entry import LossClass
 from converter.projection.loss_codes.names import kind_name
 from converter.projection.timeline_fields import BINDS, ID_NAMES, PHASE
 
@@ -136,8 +138,10 @@ def _values_alone(partition: Partition, projection: Projection) -> Partition:
     if len(kept) == len(fields):
         return partition
     names = sorted({field.name for i, field in enumerate(fields) if i not in kept})
+    unseen = Unseen.COUNTER_ARGUMENTS in projection.source.semantics.unseen
+    loss_class = LossClass.KEPT if unseen else None
     for name in names:
-        projection.lose("counter-argument-dropped", partition, field=name)
+        projection.lose("counter-argument-dropped", partition, field=name, loss_class=loss_class)
     return _with_fields(partition, kept)
 
 

@@ -40,6 +40,7 @@ from converter.projection.instants import as_instant
 from converter.projection.loss_codes.names import kind_name
 from converter.projection.lowering import lose_native
 from converter.projection.timeline_fields import ID_NAMES, SCOPE
+from converter.projection.unseen import lose_bytes
 
 
 def _adapt_native(partition: Partition, projection: Projection) -> Partition:
@@ -123,7 +124,17 @@ def _with_column(partition: Partition, role: Role, column: Column) -> Partition:
     return partition.rewritten(partition.event_class, columns)
 
 
-_ADAPTERS: Final[Mapping[Kind, Adapter]] = {
+def _shown(adapter: Adapter | None) -> Adapter:
+    """Return an adapter that also reports binary arguments, which viewers show as "unknown"."""
+
+    def adapt(partition: Partition, projection: Projection) -> Partition:
+        lose_bytes(partition, projection)
+        return partition if adapter is None else adapter(partition, projection)
+
+    return adapt
+
+
+_OWN_ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SCHED_SWITCH: adapt_sched_switch,
     Kind.SCHED_WAKEUP: adapt_sched_wakeup,
     Kind.LOG: _adapt_log,
@@ -134,6 +145,17 @@ _ADAPTERS: Final[Mapping[Kind, Adapter]] = {
     Kind.SAMPLE: _adapt_sample,
     Kind.MODULE: _adapt_module,
     Kind.NATIVE: _adapt_native,
+}
+#: Those of the kinds of which viewers show arguments, too.
+_ADAPTERS: Final[Mapping[Kind, Adapter]] = {
+    **_OWN_ADAPTERS,
+    **{
+        kind: _shown(_OWN_ADAPTERS.get(kind))
+        for kind in (
+            *(Kind.INSTANT, Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.SLICE_COMPLETE),
+            *(Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END),
+        )
+    },
 }
 
 

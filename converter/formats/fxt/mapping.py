@@ -32,12 +32,16 @@ from converter.ir.field_classes import (
     Style,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching, FlowMatching, Semantics
+from converter.ir.semantics import EndMatching, FlowMatching, Semantics, Unseen
 from converter.projection.domain.scheduling.sched_conventions import argument_role
 from converter.projection.domain.scheduling.thread_states import THREAD_STATES
 
 #: What events mean, as viewers take them.
-SEMANTICS: Final = Semantics(ends=EndMatching.INNERMOST, flow_matching=FlowMatching.ID)
+SEMANTICS: Final = Semantics(
+    ends=EndMatching.INNERMOST,
+    flow_matching=FlowMatching.ID,
+    unseen=frozenset({Unseen.COUNTER_THREADS, Unseen.COUNTER_ARGUMENTS, Unseen.SCHED_ARGUMENTS}),
+)
 
 #: The provider of files that were converted from other formats.
 PROVIDER_ID: Final = 1

@@ -135,6 +135,9 @@ def _fitted(partition: Partition, projection: Projection) -> Partition:
     from converter.formats.perfetto.adapters.timeline_fields import as_parts
 
     kept = keep_lists(as_pointers(partition, projection), projection)
+    from converter.projection.unseen import lose_empty
+
+    lose_empty(kept, projection)
     return as_parts(report_names(kept, projection), projection)
 
 

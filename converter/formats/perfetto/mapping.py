@@ -20,7 +20,7 @@ from converter.ir.field_classes import (
     StringClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.ir.semantics import EndMatching, FlowBinding, Semantics
+from converter.ir.semantics import EndMatching, FlowBinding, Semantics, Unseen
 from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_LABEL
 from converter.projection.domain.scheduling.thread_states import THREAD_STATES, ThreadState
 from converter.projection.timeline_fields import (
@@ -46,7 +46,12 @@ from converter.projection.timeline_fields import (
 )
 
 #: What events mean, as viewers take them.
-SEMANTICS: Final = Semantics(ends=EndMatching.NAME_OR_UNNAMED, flows=FlowBinding.NEXT_UNLESS_STATED)
+SEMANTICS: Final = Semantics(
+    ends=EndMatching.NAME_OR_UNNAMED,
+    flows=FlowBinding.NEXT_UNLESS_STATED,
+    unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.BYTES}),
+    old_states=True,
+)
 
 # The timeline
 

@@ -17,6 +17,7 @@ from converter.ir.distinct_values import ByValue, values_of
 from converter.ir.events import Batch, EventClass, Field
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import TRACEPOINT_KINDS, Kind, Role
+from converter.ir.semantics import Unseen
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
@@ -271,9 +272,8 @@ class Placing:
             rows = np.asarray(are_lost())
         code = "thread-dropped"
         if partition.event_class.kind is Kind.COUNTER:
-            # Viewers of JSON show counters as those of processes.
-            of_process = projection.source.semantics.counter_series
-            code = "counter-thread-unshown" if of_process else "counter-thread"
+            unseen = Unseen.COUNTER_THREADS in projection.source.semantics.unseen
+            code = "counter-thread-unshown" if unseen else "counter-thread"
         projection.lose(code, partition, rows=rows)
         return partition.moved(thread=absent)
 

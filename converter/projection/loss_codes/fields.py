@@ -82,6 +82,12 @@ FIELDS: Final[Mapping[str, LossCode]] = {
         "{items}",
         "'{field}' of {event}",
     ),
+    "bytes-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {event has a binary field|events have binary fields} of which viewers show only that "
+        "{it is|they are} there: {items}",
+        "'{field}' of {event}",
+    ),
     "field-renamed": LossCode(
         LossKind.CHANGED,
         "{count} {event has a field|events have a field} of another name: {items}",

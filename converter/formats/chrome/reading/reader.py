@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from converter.errors import TraceError, TraceWarning, note
 from converter.formats.chrome import is_profile
 from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.layout import (
+    BIND_POINT,
     DERIVED_TEXT,
     DISPLAY_TIME_UNIT,
     ENVIRONMENT,
@@ -39,6 +41,7 @@ from converter.ir.columns import Column
 from converter.ir.display.text import is_text
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind
+from converter.ir.semantics import FlowBinding
 from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.batches.order import group_by_class
 from converter.kernels.batches.union import looked_up, number_rows
@@ -150,6 +153,9 @@ class _Reader:
                     value = document.member[1]
                     if isinstance(value, dict):
                         self._header = value
+                        if BIND_POINT in self._added():
+                            # Without the bind points that say so.
+                            self.trace.semantics = replace(SEMANTICS, flows=FlowBinding.ENCLOSING)
                         return self._header_scale()
         except TraceError:
             # Reading the batches meets the same error, and then knows what precedes it.

@@ -166,7 +166,7 @@ class _Writer:
     def _added(self) -> list[str]:
         """Return the members that the file has in addition to the trace."""
         added = [BIND_POINT] if self._trace.semantics.flows is FlowBinding.ENCLOSING else []
-        return [*added, DISPLAY_TIME_UNIT] if self._foreign else []
+        return [*added, DISPLAY_TIME_UNIT] if self._foreign else added
 
     def _offset(self, batch: Batch) -> int:
         """Return the offset subtracted from all times so that readers, which use doubles, see every nanosecond."""

@@ -29,6 +29,7 @@ from converter.formats.perfetto.protobuf.event_schemas import (
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass
 from converter.ir.kinds import REQUIRED_ROLES, Kind
+from converter.ir.semantics import Unseen
 from converter.projection.capabilities import (
     Adapter,
     Capabilities,
@@ -225,13 +226,24 @@ def kernel_adapter(adapter: Adapter) -> Adapter:
         if point_of(partition.event_class) is not None:
             partition = with_numeric_addresses(partition, projection)
         # In a trace that was read from Perfetto they were not shown either.
-        if not projection.is_own:
+        if not projection.is_own and not _is_unseen(partition, projection):
             code, names = _unshown(partition.event_class)
             for name in names:
                 projection.lose(code, partition, field=name)
         return partition
 
     return adapt
+
+
+_SCHED_KINDS: Final = frozenset(
+    {Kind.SCHED_SWITCH, Kind.SCHED_WAKING, Kind.SCHED_WAKEUP, Kind.SCHED_WAKEUP_NEW}
+)
+
+
+def _is_unseen(partition: Partition, projection: Projection) -> bool:
+    """Return True if viewers of the source show no such arguments."""
+    unseen = Unseen.SCHED_ARGUMENTS in projection.source.semantics.unseen
+    return unseen and partition.event_class.kind in _SCHED_KINDS
 
 
 @cache

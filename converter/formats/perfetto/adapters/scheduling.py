@@ -19,6 +19,7 @@ from converter.projection.domain.scheduling.sched_conventions import with_linux_
 from converter.projection.domain.scheduling.state_bits import (
     bits_of_release,
     lose_states,
+    report_unknown_kernel,
     with_state_bits,
 )
 from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, may_name_one
@@ -95,6 +96,7 @@ def as_scheduled(partition: Partition, projection: Projection) -> Partition:
     partition = with_tasks(partition, projection)
     if partition.event_class.kind is Kind.SCHED_SWITCH and not projection.is_own:
         release = str(projection.source.environment.get("kernel_release", ""))
+        report_unknown_kernel(partition, projection)
         partition = with_state_bits(partition, projection, bits_of_release(release))
     if partition.event_class.category != "sched":
         role = Role.WAKER_TID

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.distinct_values import distinct, values_of
+from converter.ir.distinct_values import distinct, map_distinct, values_of
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
@@ -173,6 +173,23 @@ def lose_states(
         state = f"{text} with other bits" if text == becomes else text
         first = int(these[0])
         projection.lose(code, partition, len(these), first_row=first, was=state, shown=becomes)
+
+
+def report_unknown_kernel(partition: Partition, projection: Projection) -> None:
+    """Count states that viewers show otherwise because they take a kernel of unknown release for one before 4.8."""
+    source = projection.source
+    index = partition.event_class.index_of(Role.PREV_STATE)
+    if index is None or source.semantics.old_states:
+        return
+    held = partition.event_class.fields[index].type
+    is_known = bits_of_release(str(source.environment.get("kernel_release", ""))) is not None
+    if is_known or not isinstance(held, IntegerClass) or held.labels:
+        return
+    bits = source_bits(partition.event_class, projection) or SINCE_4_14
+    numbers = np.asarray(partition.table.column(index))
+    rows = map_distinct(numbers, lambda one: bits.text(one) != _UNTIL_4_7.text(one))
+    was, shown = (numbers, bits.text), (numbers, _UNTIL_4_7.text)
+    lose_states("state-shown-as", partition, was, shown, rows.astype(np.bool_), projection)
 
 
 def with_state_bits(

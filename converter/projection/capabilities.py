@@ -179,6 +179,8 @@ class Capabilities:
     program_instants: bool = False
     #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
     call_stacks: bool = False
+    #: Samples have totals in place of weights (`timeline_fields.total`).
+    totals: bool = False
     #: Viewers show calls of functions by the depth and the times that their events say.
     call_depths: bool = False
     #: A flow may end in several places.

@@ -63,6 +63,11 @@ def prepared(
         from converter.projection.domain import perf_samples
 
         trace = perf_samples.with_samples(trace, report)
+    if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.SAMPLE):
+        from converter.projection.passes import sample_weights
+
+        convert = sample_weights.with_totals if capabilities.totals else sample_weights.with_weights
+        trace = convert(trace)
     trace = _of_slices(trace, capabilities, format_name, report)
     return within_limits(trace, capabilities)
 

@@ -4,7 +4,8 @@ A format lists those that its record has a field for; the others become argument
 
 A sample is an event of kind SAMPLE: its thread, or its CPU, had this call stack at this time. Its class has the name of
 the event that was sampled ("cycles", "cpu-clock", "alloc_space"), or none. `FRAMES`, `FUNCTIONS` or `ADDRESSES` is its
-stack, `weight` its amount; further fields are arguments.
+stack, `weight` its amount, `CPU_MODE` what the CPU ran; further fields are arguments. Some formats have, in place of
+the weight, `total`: the sum of all weights of the event on the CPU so far (`passes.sample_weights`).
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ FRAME: Final = StructureClass(
 FRAMES: Final = Field("frames", ArrayClass(FRAME), Role.FRAMES)
 FUNCTIONS: Final = Field("frames", ArrayClass(StringClass()), Role.FRAMES)
 ADDRESSES: Final = Field("frames", ArrayClass(_HEXADECIMAL), Role.FRAMES)
+#: What the CPU ran at a sample: 1 the kernel, 2 a program, 3 a hypervisor, 4 a guest's kernel, 5 a guest's program, 0
+#: unknown.
+CPU_MODE: Final = Field("cpu_mode", IntegerClass(32, signed=True))
 
 
 def number_id(name: str) -> Field:
@@ -89,3 +93,8 @@ def text_id(name: str) -> Field:
 def weight(unit: str) -> Field:
     """Return the field of a sample's weight: the amount of what was sampled, in its unit ("ns", "bytes", "count")."""
     return Field("weight", _TICKS, Role.COUNT, unit)
+
+
+def total(unit: str) -> Field:
+    """Return the field of the sum of the weights of all samples of an event on a CPU, up to this one, in its unit."""
+    return Field("timebase_count", IntegerClass(64), Role.VALUE, unit)

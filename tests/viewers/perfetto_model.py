@@ -146,7 +146,13 @@ def counters(conversion: Conversion) -> Iterator[tuple[Any, ...]]:
             yield event.ts, float(event.of(Role.VALUE)), name, pid, None
         elif event.kind is Kind.SAMPLE:
             # A profile whose packets name no other timebase is taken for one of the CPU's clock.
-            yield event.ts, float(event.of(Role.COUNT, 0)), "cpu-clock", None, event.cpu
+            yield (
+                event.ts,
+                float(event.of(Role.VALUE, 0)),
+                event.event_class.name or "cpu-clock",
+                None,
+                event.cpu,
+            )
         else:
             yield from kernel_model.counters(event)
         thread_time = event.of(Role.THREAD_TIME)

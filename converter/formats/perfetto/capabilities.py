@@ -19,7 +19,7 @@ from converter.formats.perfetto.adapters.positions import (
     on_threads_by_tid,
     without_foreign_packets,
 )
-from converter.formats.perfetto.adapters.record_shapes import as_log_entries, with_frames
+from converter.formats.perfetto.adapters.record_shapes import as_log_entries
 from converter.formats.perfetto.adapters.scheduling import as_scheduled
 from converter.ir.events import EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
@@ -92,22 +92,23 @@ def _log_support(event_class: EventClass) -> KindSupport | None:
 
 
 def _sample_support(event_class: EventClass) -> KindSupport | None:
-    """Return how a sample is held: with a stack of frames, addresses or functions; with arguments, as an instant."""
-    for field in event_class.fields:
-        if field in mapping.SAMPLE_FIELDS:
-            continue
-        frames = field.type if field.role is Role.FRAMES else None
-        if not isinstance(frames, ArrayClass):
-            return None
-        if not isinstance(frames.element, IntegerClass | StringClass) and frames.element != FRAME:
-            return None
-    roles = [field.role for field in event_class.fields if field.role is not Role.NONE]
-    return _SAMPLE if len(set(roles)) == len(roles) else None
+    """Return how a sample is held: with a stack of frames, addresses or functions; others are instants."""
+    index = event_class.index_of(Role.FRAMES)
+    frames = None if index is None else event_class.fields[index].type
+    if not isinstance(frames, ArrayClass):
+        return None
+    if not isinstance(frames.element, IntegerClass | StringClass) and frames.element != FRAME:
+        return None
+    counter = event_class.index_of(Role.VALUE)
+    unit = "" if counter is None else event_class.fields[counter].unit
+    fields = mapping.sample_fields(unit)
+    return replace(_SAMPLE, fields=fields, event=("", event_class.name))
 
 
 _LOG: Final = KindSupport(mapping.log_fields(), required=frozenset({Role.MESSAGE}), arguments=False)
 _SAMPLE: Final = KindSupport(
     mapping.SAMPLE_FIELDS,
+    (mapping.UNWIND_ERROR,),
     required=frozenset({Role.FRAMES}),
     arguments=False,
     cpu=True,
@@ -145,6 +146,12 @@ def _fitted_counter(partition: Partition, projection: Projection) -> Partition:
     from converter.formats.perfetto.adapters.counters import place_counters
 
     return _fitted(place_counters(partition, projection), projection)
+
+
+def _as_perf_samples(partition: Partition, projection: Projection) -> Partition:
+    from converter.formats.perfetto.adapters.samples import as_perf_samples
+
+    return as_perf_samples(partition, projection)
 
 
 def _series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
@@ -222,7 +229,7 @@ def capabilities(variant: str) -> Capabilities:
         adapters[kind] = _fitted
     adapters[Kind.COUNTER] = _fitted_counter
     adapters[Kind.LOG] = as_log_entries
-    adapters[Kind.SAMPLE] = with_frames
+    adapters[Kind.SAMPLE] = _as_perf_samples
     adapters[Kind.NATIVE] = drop_foreign_packets
     adapters[Kind.DISCARDED] = _lost
     return Capabilities(
@@ -246,6 +253,7 @@ def capabilities(variant: str) -> Capabilities:
         cpuless=False,
         lowerings=lowerings,
         call_stacks=True,
+        totals=True,
         program_instants=True,
         adapters=adapters,
         splitters={Kind.COUNTER: _without_texts, Kind.MARK: _by_syntax},

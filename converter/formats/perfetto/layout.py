@@ -93,6 +93,10 @@ LOST_COUNT: Final = 1000
 EVENT_NOTES: Final = 1001
 #: A field added to PerfSample: the sample is the call stack of a kernel event, which also has it.
 OF_KERNEL_EVENT: Final = 1000
+#: Where the reader keeps a sequence's PerfSampleDefaults, among its interned data: a number that no such field has.
+DEFAULTS_OF_SAMPLES: Final = 0
+#: A field added to PerfEvents.Timebase: the unit of its counter.
+TIMEBASE_UNIT: Final = 1000
 #: A field added to Mapping: its name is not a path, and does not begin with a slash.
 NO_PATH: Final = 1000
 #: A field added to InternedString of kernel symbols: the distance of the address (the iid) from the function's start.

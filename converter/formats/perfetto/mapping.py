@@ -27,6 +27,7 @@ from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,
     CORRELATION_ID,
+    CPU_MODE,
     DURATION,
     FLOW_IDS,
     FLOW_IN,
@@ -43,6 +44,7 @@ from converter.projection.timeline_fields import (
     THREAD_TIME,
     number_id,
     text_id,
+    total,
 )
 
 #: What events mean, as viewers take them.
@@ -284,12 +286,44 @@ TASK_STATES: Final[dict[ThreadState, TaskState]] = {
     ThreadState.DEAD: TaskState.DESTROYED,
 }
 
-#: Fields of the event of a PerfSample.
-SAMPLE_FIELDS: Final = (
-    FRAMES,
-    Field("cpu_mode", IntegerClass(32, signed=True)),
-    Field("timebase_count", IntegerClass(64), Role.COUNT),
-)
+#: The fields of the event of a PerfSample whose counter has no unit.
+SAMPLE_FIELDS: Final = (FRAMES, CPU_MODE, total(""))
+#: A PerfSample's field that few have, after these: why its call stack ends early (Profiling.StackUnwindError).
+UNWIND_ERROR: Final = Field("unwind_error", IntegerClass(32, signed=True))
+#: Names of counters (PerfEvents.Counter), as perf and importers spell them.
+COUNTER_NAMES: Final = {
+    1: "cpu-clock",
+    2: "page-faults",
+    3: "task-clock",
+    4: "context-switches",
+    5: "cpu-migrations",
+    6: "minor-faults",
+    7: "major-faults",
+    8: "alignment-faults",
+    9: "emulation-faults",
+    20: "dummy",
+    10: "cpu-cycles",
+    11: "instructions",
+    12: "cache-references",
+    13: "cache-misses",
+    14: "branch-instructions",
+    15: "branch-misses",
+    16: "bus-cycles",
+    17: "stalled-cycles-frontend",
+    18: "stalled-cycles-backend",
+    19: "ref-cycles",
+}
+
+
+def sample_fields(unit: str) -> tuple[Field, ...]:
+    """Return the fields of the event of a PerfSample whose counter has a unit."""
+    return (FRAMES, CPU_MODE, total(unit))
+
+
+def is_perf_sample(fields: tuple[Field, ...]) -> bool:
+    """Return True if a PerfSample has these fields, and no others."""
+    unit = fields[2].unit if len(fields) > 2 else ""
+    return fields in (sample_fields(unit), (*sample_fields(unit), UNWIND_ERROR))
 
 
 #: Kinds that are track events.

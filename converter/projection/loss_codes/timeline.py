@@ -284,6 +284,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{profiler}",
         LossClass.DETAIL,
     ),
+    "sample-without-thread": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample|samples} on no thread {appears|appear} on the idle thread: {items}",
+        "{event}",
+    ),
     "listed-sample-outside": LossCode(
         LossKind.DROPPED,
         "{count} {sample|samples} before the first or after the last event {is|are} missing",

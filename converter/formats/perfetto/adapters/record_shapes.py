@@ -14,10 +14,9 @@ from converter.ir.columns import string_ids
 from converter.ir.display.text import is_unicode
 from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field, class_label
-from converter.ir.field_classes import ArrayClass, FieldClass, IntegerClass, StringClass
+from converter.ir.field_classes import FieldClass, IntegerClass, StringClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
-from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.engine.texts import fit_name
 
@@ -38,28 +37,6 @@ def as_log_entries(partition: Partition, projection: Projection) -> Partition:
         projection.lose("log-field-added", partition, field=field.name)
         partition = partition.with_argument(field, column)
     return partition
-
-
-def with_frames(partition: Partition, projection: Projection) -> Partition:
-    """Convert addresses or names of functions to frames as in Perfetto."""
-    index = partition.event_class.index_of(Role.FRAMES)
-    assert index is not None
-    field = partition.event_class.fields[index]
-    if field.type == mapping.CALLSTACK.type:
-        return partition
-    projection.lose("field-type", partition, field=field.name)
-    whole = replace(field, type=mapping.CALLSTACK.type)
-
-    def new_class() -> EventClass:
-        fields = list(partition.event_class.fields)
-        fields[index] = whole
-        return replace(partition.event_class, fields=tuple(fields))
-
-    columns: list[Any] = partition.lazy_columns()
-    assert isinstance(field.type, ArrayClass)
-    element = field.type.element
-    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
-    return partition.rewritten(partition.derive(("frames",), new_class), columns)
 
 
 def with_unicode_names(partition: Partition, projection: Projection) -> Partition:

@@ -29,6 +29,7 @@ cdef enum:
 # TracePacketDefaults (trace_packet_defaults.proto) and TrackEventDefaults (track_event.proto).
 cdef enum:
     PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS = 11
+    PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS = 12
     PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID = 58
     TRACK_EVENT_DEFAULTS_TRACK_UUID = 11
     TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS = 31

@@ -86,9 +86,6 @@ _CHANGING: Final = Numbers(PacketField.CLOCK_SNAPSHOT, PacketField.THREAD_DESCRI
 _NOT_NATIVE: Final = Numbers(
     0, DAMAGED, EMBEDDED, *TABLE_PACKETS, *SIDECAR_PACKETS, *_EVENT_PACKETS
 )
-#: The timebase of samples: PerfEvents.Counter.SW_CPU_CLOCK (perf_events.proto), and events other than clocks.
-_CPU_CLOCK: Final = 1
-_NO_CLOCKS: Final = frozenset({"tracepoint", "raw_event"})
 #: The maximum size of each kind of packets in the sidecar, in bytes.
 MAX_SIDECAR_BYTES: Final = 1 << 20
 #: Ticks per second of all times.
@@ -154,7 +151,7 @@ class Metadata:
         self._sequences.update(sequences.tolist())
 
     def _note_defaults(self, window: Window) -> None:
-        """Count sequences whose samples importers do not treat as samples of time on a CPU."""
+        """Count sequences whose samples are of a counter that only its PMU's numbers name."""
         rows = window.rows
         for row in np.flatnonzero(rows[:, FLAGS] & DEFAULTS).tolist():
             start, size = int(rows[row, DEFAULTS_START]), int(rows[row, DEFAULTS_SIZE])
@@ -163,7 +160,7 @@ class Metadata:
             except ValueError:
                 continue
             timebase = defaults.get("perf_sample_defaults", {}).get("timebase", {})
-            if timebase.get("counter", _CPU_CLOCK) != _CPU_CLOCK or timebase.keys() & _NO_CLOCKS:
+            if "raw_event" in timebase and not timebase.get("name"):
                 self._trace.records_shown["timebase of samples"] += 1
 
     def _decoded(self, window: Window, position: int) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,12 @@ from converter.formats.perfetto.protobuf.scan import (
     TIMED,
 )
 from converter.formats.perfetto.reading.assembly import UNTIMED, EventsOfClass, Part
-from converter.formats.perfetto.reading.callstacks import CallStacks, Frames
+from converter.formats.perfetto.reading.callstacks import CallStacks
 from converter.formats.perfetto.reading.columns import MessageColumns, bytes_column
 from converter.formats.perfetto.reading.packets import Window
 from converter.formats.perfetto.reading.tracks import THREAD_SPACE, TrackTables
-from converter.ir.columns import Column, column_from_values, concatenate, take
+from converter.ir.columns import Column, concatenate, take
+from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind
@@ -70,7 +71,14 @@ _SWITCH_FROM = _switch_program(
 )
 #: The field tid of a LogEvent and of a PerfSample, which is absent without a thread.
 _TID = 3
-_SAMPLE_SCALARS = ("cpu", "pid", "tid", "callstack_iid", "cpu_mode", "timebase_count")
+_SAMPLE_SCALARS = (
+    *("cpu", "pid", "tid", "callstack_iid"),
+    *("cpu_mode", "timebase_count", "unwind_error"),
+)
+#: Fields of a PerfSample: where unwinding ended; further counters, and content in place of a sample.
+_UNWIND_ERROR = 16
+_OTHER_THAN_SAMPLES = (7, 17, 18)
+_PRODUCER_EVENT = 19
 
 
 class Records:
@@ -169,74 +177,68 @@ class Records:
         scope: NDArray[np.int64],
         callstacks: CallStacks,
     ) -> tuple[Part | None, NDArray[np.intp]]:
-        """Return PerfSamples with a call stack, and the packets with other content.
+        """Return PerfSamples of a timebase counter, and the packets with other content.
 
         Samples of kernel events, which also have their call stacks, are in neither.
         """
         rows = window.rows[packets]
-        of_events = _are_there(
-            window.data, rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy(), OF_KERNEL_EVENT
-        )
-        if of_events.any():
-            packets = packets[~of_events]
-            rows = window.rows[packets]
-        program = _some_fields("PerfSample", None)
+        starts, sizes = rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy()
+        of_events = _are_there(window.data, starts, sizes, OF_KERNEL_EVENT)
+        plain = ~of_events
+        for number in _OTHER_THAN_SAMPLES:
+            plain &= ~_are_there(window.data, starts, sizes, number)
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        repeated_spans(window.data, starts, sizes, _PRODUCER_EVENT, offsets)
+        plain &= np.diff(offsets) == 0
+        others = packets[~plain & ~of_events]
+        packets, starts, sizes = packets[plain], starts[plain], sizes[plain]
+        if not len(packets):
+            return None, others
         messages = MessageColumns(
             window.data,
-            rows[:, DATA_START].copy(),
-            rows[:, DATA_SIZE].copy(),
-            tuple(item for item in program if not item.repeated),
+            starts,
+            sizes,
+            _some_fields("PerfSample", _SAMPLE_SCALARS),
             self._trace.strings,
         )
-        names = [item.name for item in program if not item.repeated]
-        numbers = {name: messages.raw(i) for i, name in enumerate(names)}
-        plain = numbers["callstack_iid"] != 0
-        for name, column in numbers.items():
-            if name not in _SAMPLE_SCALARS:
-                plain &= (column == 0) if column.ndim == 1 else (column[:, 1] == 0)
-        followers = np.zeros(len(rows) + 1, np.int64)
-        decode_repeated(
-            window.data, rows[:, DATA_START].copy(), rows[:, DATA_SIZE].copy(), 7, followers
-        )
-        plain &= np.diff(followers) == 0
-        others = packets[~plain]
-        positions = np.flatnonzero(plain)
-        if not len(positions):
-            return None, others
-        keys = np.stack(
-            (scope[packets[positions]], numbers["callstack_iid"][positions].view(np.int64)), 1
-        )
-        unique, index = np.unique(keys, axis=0, return_inverse=True)
-        stacks: list[Frames] = [
-            callstacks.interned(s, c & (1 << 64) - 1) for s, c in unique.tolist()
-        ]
-        index = index.reshape(-1)
-        frames = column_from_values(mapping.CALLSTACK.type, stacks, self._trace.strings)
+        numbers = {name: messages.raw(i) for i, name in enumerate(_SAMPLE_SCALARS)}
+        stacks, which = callstacks.columns(scope[packets], numbers["callstack_iid"])
+        has_error = _are_there(window.data, starts, sizes, _UNWIND_ERROR)
 
         def columns(_: int, events: EventsOfClass) -> list[Callable[[], Column]]:
             chosen = events.positions
+            scalars = ("cpu_mode", "timebase_count", "unwind_error")
             return [
-                lambda: take(frames, index[chosen]),
-                lambda: numbers["cpu_mode"][positions][chosen],
-                lambda: numbers["timebase_count"][positions][chosen],
+                lambda: take(stacks, which[chosen]),
+                *(_selected(partial(numbers.__getitem__, name), chosen) for name in scalars),
             ]
 
-        starts, sizes = rows[positions, DATA_START].copy(), rows[positions, DATA_SIZE].copy()
         has_thread = _are_there(window.data, starts, sizes, _TID)
         part = Part(
-            packet=packets[positions].astype(np.int32),
-            ts=ts[packets[positions]],
-            class_id=np.full(
-                len(positions),
-                self._class(EventClass(Kind.SAMPLE, fields=mapping.SAMPLE_FIELDS)),
-                np.int32,
-            ),
-            thread=self._threads(numbers["pid"][positions], numbers["tid"][positions], has_thread),
-            cpu=numbers["cpu"][positions].astype(np.int32),
+            packet=packets.astype(np.int32),
+            ts=ts[packets],
+            class_id=self._sample_classes(scope[packets], has_error, callstacks),
+            thread=self._threads(numbers["pid"], numbers["tid"], has_thread),
+            cpu=numbers["cpu"].astype(np.int32),
             track=None,
             columns=columns,
         )
         return part, others
+
+    def _sample_classes(
+        self, scope: NDArray[np.int64], has_error: NDArray[np.bool_], callstacks: CallStacks
+    ) -> NDArray[np.int32]:
+        """Return the class of each sample, which has the name of its sequence's counter."""
+        scopes, which = distinct(scope)
+        classes = np.empty((len(scopes), 2), np.int32)
+        for i, one in enumerate(scopes.tolist()):
+            name, unit = callstacks.timebase(one)
+            fields = mapping.sample_fields(unit)
+            for j, further in enumerate(((), (mapping.UNWIND_ERROR,))):
+                if (has_error[which == i] == bool(j)).any():
+                    event_class = EventClass(Kind.SAMPLE, name, fields=(*fields, *further))
+                    classes[i, j] = self._class(event_class)
+        return classes[which, has_error.view(np.uint8)]
 
     def switches(
         self, window: Window, packets: NDArray[np.intp], ts: NDArray[np.int64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,33 +10,29 @@ from numpy.typing import NDArray
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
-from converter.formats.perfetto.writing.metadata import new_packet
+from converter.formats.perfetto.writing.metadata import SEQUENCE, new_packet
 from converter.ir.columns import ListColumn, StructColumn, string_ids
 from converter.ir.field_classes import StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.timeline_fields import FRAME
 
-#: The iid of the call stack without frames, above those of a table of strings.
-_EMPTY_STACK: Final = 1 << 31
-
 
 class InternedStacks:
-    """Call stacks, frames and mappings of the writer's sequence, each with its iid."""
+    """Call stacks, frames and mappings of a sequence, each with its iid."""
 
-    def __init__(self, strings: StringTable) -> None:
+    def __init__(self, strings: StringTable, sequence: int = SEQUENCE) -> None:
         self._strings = strings
-        #: Frames as five numbers of 64 bits (`FRAME`), stacks as numbers of frames; ids are iids, except for
-        #: the empty stack, whose id is 0.
+        self._sequence = sequence
+        #: Frames as five numbers of 64 bits (`FRAME`), stacks as numbers of frames; ids are iids.
         self._frames = StringTable()
         self._stacks = StringTable()
         self._frames_written = self._stacks_written = 1
-        self._empty_written = False
         self._texts_written: set[tuple[InternedField, int]] = set()
         #: The iid of each text by its id, in the order of first use.
         self._iids: dict[int, int] = {}
 
     def iids(self, column: Any) -> NDArray[np.uint64]:
-        """Return the iid of each call stack of a column of `mapping.CALLSTACK`."""
+        """Return the iid of each call stack of a column of `mapping.CALLSTACK`; 0 for those without frames."""
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
         members = column.values.members
@@ -60,15 +56,13 @@ class InternedStacks:
             4 * np.diff(offsets),
             stacks,
         )
-        self._empty_written |= bool((stacks == 0).any())
-        return np.where(stacks == 0, np.uint64(_EMPTY_STACK), stacks.astype(np.uint64))
+        return stacks.astype(np.uint64)
 
     def take_packet(self) -> bytes:
         """Return a packet with the entries since the last call; empty if there are none."""
         frames = range(self._frames_written, len(self._frames))
         stacks = range(self._stacks_written, len(self._stacks))
-        empty, self._empty_written = self._empty_written, False
-        if not frames and not stacks and not empty:
+        if not frames and not stacks:
             return b""
         self._frames_written, self._stacks_written = len(self._frames), len(self._stacks)
         parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
@@ -78,12 +72,10 @@ class InternedStacks:
             ids = np.frombuffer(self._stacks[number], np.int32).tolist()
             stack = encode("Callstack", {"iid": number, "frame_ids": ids})
             parts[InternedField.CALLSTACKS].append(stack)
-        if empty:
-            parts[InternedField.CALLSTACKS].append(encode("Callstack", {"iid": _EMPTY_STACK}))
         content = b"".join(
             text_field(field, part) for field, found in parts.items() for part in found
         )
-        return new_packet(interned_data=content)
+        return new_packet(sequence=self._sequence, interned_data=content)
 
     def _add_frame(self, number: int, parts: dict[InternedField, list[bytes]]) -> None:
         function, path, rel_pc, source, line = np.frombuffer(

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: The packet sequence of the writer's packets: a number that no producer of the tracing service reaches.
 SEQUENCE: Final = 0x7463_0001
+#: The sequences of samples, from here on: importers name a counter of samples after the defaults of its sequence.
+SAMPLE_SEQUENCES: Final = 0x7463_1000
 #: The sequence of track descriptors: in another sequence, a thread's would apply to all events that name no thread.
 DESCRIPTOR_SEQUENCE: Final = 0x7463_0002
 
@@ -52,22 +54,22 @@ def framed(packet: bytes) -> bytes:
     return bytes([PACKET_TAG]) + varint(len(packet)) + packet
 
 
-def new_packet(*, starts: bool = False, **content: Any) -> bytes:
-    """Return a TracePacket of the writer's sequence as a field of Trace; the one that `starts` it clears interned data.
+def new_packet(*, starts: bool = False, sequence: int = SEQUENCE, **content: Any) -> bytes:
+    """Return a TracePacket of a sequence as a field of Trace; the one that `starts` it clears interned data.
 
     `content` are the packet's fields for `messages.encode`. Descriptors of tracks have their own sequence.
     """
     if "track_descriptor" in content:
         own = {"trusted_packet_sequence_id": DESCRIPTOR_SEQUENCE}
         return framed(encode("TracePacket", {**own, **content}))
-    return framed(_own_fields(starts=starts, **content))
+    return framed(_own_fields(starts=starts, sequence=sequence, **content))
 
 
-def _own_fields(*, starts: bool = False, **content: Any) -> bytes:
+def _own_fields(*, starts: bool = False, sequence: int = SEQUENCE, **content: Any) -> bytes:
     flag = (
         SequenceFlag.INCREMENTAL_STATE_CLEARED if starts else SequenceFlag.NEEDS_INCREMENTAL_STATE
     )
-    own = {"trusted_packet_sequence_id": SEQUENCE, "sequence_flags": flag}
+    own = {"trusted_packet_sequence_id": sequence, "sequence_flags": flag}
     return encode("TracePacket", {**own, **content})
 
 

@@ -13,12 +13,13 @@ from converter.formats.perfetto import mapping
 from converter.formats.perfetto.clocks import Clocks
 from converter.formats.perfetto.layout import (
     OF_KERNEL_EVENT,
+    TIMEBASE_UNIT,
     BuiltinClock,
     PacketField,
     TaskState,
     TaskStateField,
 )
-from converter.formats.perfetto.protobuf.messages import varint
+from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.writing.callstacks import InternedStacks
 from converter.formats.perfetto.writing.instructions import (
     BYTES,
@@ -27,11 +28,13 @@ from converter.formats.perfetto.writing.instructions import (
     Steps,
     field_getter,
     tag_of,
+    text_field,
     text_getter,
 )
 from converter.formats.perfetto.writing.kernel_stacks import KernelStack
 from converter.formats.perfetto.writing.kernels import emit as kernel
 from converter.formats.perfetto.writing.metadata import (
+    SAMPLE_SEQUENCES,
     UNKNOWN_WALL_CLOCK,
     new_packet,
     sidecar_clocks,
@@ -54,7 +57,7 @@ _LOG_EVENTS, _LOG_PID, _LOG_TIMESTAMP = 1, 2, 5
 _SAMPLE_CPU, _SAMPLE_PID, _SAMPLE_CALLSTACK = 1, 2, 4
 _LOG_NUMBERS: Final = {"log_id": 1, "uid": 4, "tag": 6, "prio": 7, "message": 8}
 _SAMPLE_MODE: Final = 5
-_SAMPLE_NUMBERS: Final = {"cpu_mode": _SAMPLE_MODE, "timebase_count": 6}
+_SAMPLE_NUMBERS: Final = {"cpu_mode": _SAMPLE_MODE, "timebase_count": 6, "unwind_error": 16}
 
 #: The numbers of `mapping.SWITCH`'s fields: in the event of their task and, for the leaving task, in the other's event.
 _SWITCH_NUMBERS: Final = (
@@ -87,9 +90,18 @@ class RecordOutput:
         self._stacks = stacks
         self._positions = positions
         self._clocks: Clocks | None = sidecar_clocks(trace)
+        #: The sequences of samples by the name and the unit of their counter, each with its number and its stacks.
+        self._sequences: dict[tuple[str, str], tuple[int, InternedStacks]] = {("", ""): (0, stacks)}
 
-    def program(self, event_class: EventClass) -> tuple[Steps, bytes, int]:
-        """Return a class's instructions, the bytes before its first event, and the start of a second packet's, if any.
+    def stack_packets(self) -> bytes:
+        """Return packets with the call stacks that sequences of samples interned since the last call."""
+        return b"".join(
+            stacks.take_packet() for number, stacks in self._sequences.values() if number
+        )
+
+    def program(self, event_class: EventClass) -> tuple[Steps, bytes, int, int]:
+        """Return a class's instructions, the bytes before its first event, the start of a second packet's, if any, and
+        the sequence of its packets, if it has one of its own.
 
         Raises:
             UnsupportedError: no such packet can hold the class.
@@ -97,12 +109,19 @@ class RecordOutput:
         """
         fields = event_class.fields
         if event_class.kind is Kind.LOG and fields == mapping.log_fields():
-            return self._log(fields), self._wall_clock(), 0
-        if event_class.kind is Kind.SAMPLE and fields == mapping.SAMPLE_FIELDS:
-            return self._sample(fields), b"", 0
+            return self._log(fields), self._wall_clock(), 0, 0
+        if event_class.kind is Kind.SAMPLE and mapping.is_perf_sample(fields):
+            preceding = b""
+            key = event_class.name, fields[2].unit
+            if key not in self._sequences:
+                number = SAMPLE_SEQUENCES + len(self._sequences)
+                self._sequences[key] = number, InternedStacks(self._trace.strings, number)
+                preceding = _first_of_samples(number, *key)
+            number, stacks = self._sequences[key]
+            return self._sample(fields, stacks), preceding, 0, number
         if event_class in _SWITCHES:
             steps, middle = self._switch(fields)
-            return steps, b"", middle
+            return steps, b"", middle, 0
         raise UnsupportedError(
             "no packet holds events of this class",
             format="perfetto",
@@ -140,12 +159,14 @@ class RecordOutput:
 
     # Samples
 
-    def _sample(self, fields: tuple[Field, ...]) -> Steps:
+    def _sample(self, fields: tuple[Field, ...], stacks: InternedStacks) -> Steps:
         frames = field_getter(0)
-        parts = self._sampled(lambda table: self._stacks.iids(frames(table)))
+        parts = self._sampled(lambda table: stacks.iids(frames(table)))
         parts += [
             (_SAMPLE_NUMBERS[field.name], _field(_SAMPLE_NUMBERS[field.name], field, getter))
-            for field, getter in zip(fields[1:], map(field_getter, (1, 2)), strict=True)
+            for field, getter in zip(
+                fields[1:], map(field_getter, range(1, len(fields))), strict=True
+            )
         ]
         message = Steps()
         message.message(PacketField.PERF_SAMPLE, _in_order(parts))
@@ -167,13 +188,12 @@ class RecordOutput:
         cpu = Steps()
         present = self._number(_SAMPLE_CPU, lambda _: self._positions.cpu.astype(np.uint32))
         cpu.enclosing(kernel.OPTIONAL, present, lambda _: (self._positions.cpu >= 0).view(np.uint8))
+        callstack = Steps()
+        callstack.scalar(_SAMPLE_CALLSTACK, _U64, iids, sparse=True)
         return [
             (_SAMPLE_CPU, cpu),
             (_SAMPLE_PID, self._on_thread(_SAMPLE_PID)),
-            (
-                _SAMPLE_CALLSTACK,
-                self._number(_SAMPLE_CALLSTACK, iids, _U64),
-            ),
+            (_SAMPLE_CALLSTACK, callstack),
         ]
 
     # Switches
@@ -256,6 +276,15 @@ class RecordOutput:
             kernel.OPTIONAL, inner, lambda _: (self._positions.thread >= 0).view(np.uint8)
         )
         return steps
+
+
+def _first_of_samples(sequence: int, name: str, unit: str) -> bytes:
+    """Return the first packet of a sequence of samples, which names their counter."""
+    timebase = encode("PerfEvents.Timebase", {"name": name.encode()} if name else {})
+    if unit:
+        timebase += text_field(TIMEBASE_UNIT, unit.encode())
+    defaults = {"perf_sample_defaults": {"timebase": timebase}}
+    return new_packet(starts=True, sequence=sequence, trace_packet_defaults=defaults)
 
 
 def _field(number: int, field: Field, getter: Getter) -> Steps:

@@ -114,6 +114,8 @@ class _Program:
     preceding: bytes = b""
     #: For a record of two packets: the first instruction of the second.
     middle: int = 0
+    #: The sequence of its packets, if it has one of its own.
+    sequence: int = 0
 
 
 @dataclass(slots=True)
@@ -243,7 +245,9 @@ class _Encoder:
             if self._numbers[class_id] < 0:
                 program = self._programs[class_id]
                 emitter.put(program.preceding)
-                number = sequence.add_program(program.frame, program.steps.steps, program.middle)
+                number = sequence.add_program(
+                    program.frame, program.steps.steps, program.middle, program.sequence
+                )
                 self._numbers[class_id] = self._packet_numbers[class_id] = number
                 stacks = self._stack_programs.get(class_id)
                 if stacks is not None:
@@ -258,6 +262,8 @@ class _Encoder:
         emitter.put(self._ftrace.take_declarations())
         if self._stacks is not None:
             emitter.put(self._stacks.take_packet())
+        if self._records is not None:
+            emitter.put(self._records.stack_packets())
         owners = (gathered.threads, gathered.tracks, gathered.counters)
         threads, tracks, counters = map(np.concatenate, owners)
         self._tables.follow(threads, tracks, counters, gathered.batch)

@@ -187,14 +187,13 @@ def test_what_no_event_says_of_packets_is_counted():
     processes.add(pid=2, process_start_from_boot=5)
     file.track(1, "").counter.type = 1
     file.track(2, "other").counter.type = 2
-    for clock in (1, 2):
-        defaults = file.packet(sequence=clock).trace_packet_defaults
-        defaults.perf_sample_defaults.timebase.counter = clock
-    defaults = file.packet(sequence=3).trace_packet_defaults
-    defaults.perf_sample_defaults.timebase.tracepoint.name = "sched:sched_switch"
+    for sequence, name in ((1, ""), (2, "named")):
+        defaults = file.packet(sequence=sequence).trace_packet_defaults
+        defaults.perf_sample_defaults.timebase.raw_event.config = 5
+        defaults.perf_sample_defaults.timebase.name = name
     trace = opened(file.bytes())
     assert trace.records_shown["unit of thread times"] == 1
-    assert trace.records_shown["timebase of samples"] == 2
+    assert trace.records_shown["timebase of samples"] == 1
     assert trace.sidecar_shown["perfetto"] == {
         "process_tree.uid": 1,
         "process_tree.is_kthread": 1,

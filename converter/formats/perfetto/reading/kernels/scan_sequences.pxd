@@ -94,7 +94,8 @@ cdef class Sequences:
     # The thread that a TrackDescriptor names is that of its sequence.
     cdef void _note_descriptor(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil
     cdef int _intern(self, const uint8_t* data, int64_t at, int64_t end, uint32_t scope) noexcept nogil
-    cdef void _read_defaults(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil
+    # Take in a TracePacketDefaults message; -1 when memory runs out.
+    cdef int _read_defaults(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil
 
 

@@ -17,8 +17,8 @@ from converter.formats.perfetto.protobuf.fields cimport (
     INTERNED_DEBUG_ANNOTATION_STRING_VALUES, INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
     INTERNED_EVENT_CATEGORIES, INTERNED_EVENT_NAMES, INTERNED_FUNCTION_NAMES, INTERNED_IID,
     INTERNED_KERNEL_SYMBOLS, INTERNED_LOG_MESSAGE_BODY, INTERNED_MAPPING_PATHS,
-    INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID,
-    PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS, THREAD_DESCRIPTOR_PID,
+    INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS,
+    PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS, THREAD_DESCRIPTOR_PID,
     THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, THREAD_DESCRIPTOR_TID, TRACK_DESCRIPTOR_THREAD,
     TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS,
     TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, TRACK_EVENT_DEFAULTS_TRACK_UUID,
@@ -128,7 +128,10 @@ cdef class Sequences:
         self._counters.size += sizeof(CounterUnit)
 
     def interned_text(self, uint32_t scope, uint32_t field, uint64_t iid) -> int:
-        """Id of an interned string in `strings`, or of another interned message in `messages`; -1 when unknown."""
+        """Id of an interned string in `strings`, or of another interned message in `messages`; -1 when unknown.
+
+        Field 0 has PerfSampleDefaults, under iid 0.
+        """
         return self._interned.find(iid, <uint64_t>scope << 16 | field, -1)
 
     def prune(self) -> None:
@@ -176,19 +179,24 @@ cdef class Sequences:
                 return -1
         return 0
 
-    cdef void _read_defaults(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil:
+    cdef int _read_defaults(self, const uint8_t* data, int64_t at, int64_t end, Sequence* sequence) noexcept nogil:
         cdef WireField field
         cdef WireField part
         cdef int64_t inner, inner_end
+        cdef int32_t value
         cdef int cut
         while at < end:
             at = next_field(data, at, end, &field)
             if at < 0:
                 self.damaged += 1
-                return
+                return 0
             if field.number == PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID and field.wire == WIRE_VARINT:
                 sequence.has_clock = 1
                 sequence.clock = <int64_t>(<uint32_t>field.value)
+            elif field.number == PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS and field.wire == WIRE_BYTES:
+                value = self._messages.find_or_add(data + field.start, <uint32_t>field.size)
+                if value < 0 or self._interned.put(0, <uint64_t>sequence.scope << 16, value) < 0:
+                    return -1
             elif field.number == PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS and field.wire == WIRE_BYTES:
                 sequence.extra_count = 0
                 sequence.extra_double_count = 0
@@ -209,9 +217,10 @@ cdef class Sequences:
                         self._uuids.size = 0
                         cut = push_repeated(&self._uuids, data, &part, False)
                         if cut < 0:
-                            return
+                            return -1
                         self.damaged += cut
                         self._add_extra(sequence, part.number == TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS)
+        return 0
 
     cdef void _add_extra(self, Sequence* sequence, bint double) noexcept nogil:
         cdef int64_t i
@@ -237,7 +246,10 @@ cdef class Sequences:
         elif flags & DROPPED:
             sequence.valid = 0
         if flags & DEFAULTS:
-            self._read_defaults(data, row[DEFAULTS_START], row[DEFAULTS_START] + row[DEFAULTS_SIZE], sequence)
+            if self._read_defaults(
+                data, row[DEFAULTS_START], row[DEFAULTS_START] + row[DEFAULTS_SIZE], sequence
+            ) < 0:
+                return -1
         if flags & INTERNED and self._intern(
             data, row[INTERNED_START], row[INTERNED_START] + row[INTERNED_SIZE], sequence.scope
         ) < 0:

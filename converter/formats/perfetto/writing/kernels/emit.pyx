@@ -198,8 +198,10 @@ cdef class PacketSequence(ProgramSet):
 
     # Programs
 
-    def add_program(self, int frame, steps: Sequence[Step], int middle=0) -> int:
+    def add_program(self, int frame, steps: Sequence[Step], int middle=0, uint32_t sequence=0) -> int:
         """A program; its number. Of a record that is two packets `middle` is the first step of the second.
+
+        `sequence` is that of its packets; 0 is the one of all others.
 
         Raises ValueError when the steps make no program.
         """
@@ -218,6 +220,7 @@ cdef class PacketSequence(ProgramSet):
         program.frame = frame
         program.steps = len(steps)
         program.middle = middle
+        program.sequence = sequence
         self._set_steps(program, steps, columns)
         return self._program_count - 1
 

@@ -69,6 +69,8 @@ cdef inline int put_packets(
     Emission* to, StringTable strings, Program* one, uint64_t sequence, int64_t ts, int64_t row
 ) noexcept nogil:
     cdef int status
+    if one.sequence:
+        sequence = one.sequence
     if one.middle == 0:
         return put_packet(to, strings, one, 0, one.steps, sequence, ts, row)
     status = put_packet(to, strings, one, 0, one.middle, sequence, ts, row)

@@ -73,6 +73,8 @@ cdef struct Program:
     int32_t steps
     # For a record that is two packets: the first step of the second. 0: it is one.
     int32_t middle
+    # The packet sequence of its packets; 0: that of all others.
+    uint64_t sequence
     # For a kernel event: true if it is one message, which its first step opens and the last closes.
     bint enclosed
     # The most bytes that its steps write, except texts and lists.

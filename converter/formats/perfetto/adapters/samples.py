@@ -1,0 +1,45 @@
+"""Converts samples of other formats to PerfSamples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from converter.formats.perfetto import mapping
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass
+from converter.ir.kinds import Role
+from converter.projection.capabilities import Projection
+from converter.projection.domain.call_stacks import frames_of
+from converter.projection.engine.partitions import Partition
+
+
+def as_perf_samples(partition: Partition, projection: Projection) -> Partition:
+    """Convert call stacks to Perfetto's; samples on no thread are shown on the idle thread."""
+    if not projection.is_own and not projection.is_on_threads(partition):
+        missing = projection.threads_of(partition) < 0
+        if missing.any():
+            projection.lose("sample-without-thread", partition, rows=missing)
+    return _with_frames(partition, projection)
+
+
+def _with_frames(partition: Partition, projection: Projection) -> Partition:
+    """Convert addresses or names of functions to frames as in Perfetto."""
+    index = partition.event_class.index_of(Role.FRAMES)
+    assert index is not None
+    field = partition.event_class.fields[index]
+    if field.type == mapping.CALLSTACK.type:
+        return partition
+    projection.lose("field-type", partition, field=field.name)
+    whole = replace(field, type=mapping.CALLSTACK.type)
+
+    def new_class() -> EventClass:
+        fields = list(partition.event_class.fields)
+        fields[index] = whole
+        return replace(partition.event_class, fields=tuple(fields))
+
+    columns: list[Any] = partition.lazy_columns()
+    assert isinstance(field.type, ArrayClass)
+    element = field.type.element
+    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
+    return partition.rewritten(partition.derive(("frames",), new_class), columns)

@@ -23,6 +23,13 @@ from converter.formats.ftrace.lines.programs import (
     ProgramMaker,
     tables,
 )
+from converter.formats.ftrace.lines.syscall_texts import (
+    CALL,
+    RETURN,
+    call_program,
+    event_of,
+    return_program,
+)
 from converter.formats.ftrace.lines.tracer_texts import (
     STACKS,
     graph_programs,
@@ -117,11 +124,12 @@ class EventTexts:
         inferred = sum(not self.whole[one] for one in self._candidates[number + 1])
         program = None
         if inferred < _MOST_VARIATIONS and name and len(text) <= _LONGEST_INFERRED:
-            program = inferred_program(name, text)
+            infer = call_program if name.endswith(CALL) else inferred_program
+            program = infer(name, text)
         if program is None or program in [
             self.programs[one] for one in self._candidates[number + 1]
         ]:
-            self._add(number, Candidate(whole_program(name), whole=True))
+            self._add(number, Candidate(whole_program(event_of(name)), whole=True))
         else:
             self._add(number, Candidate(program))
         self._load()
@@ -146,6 +154,8 @@ class EventTexts:
             return [self.declared[name]]
         if not name:
             return nameless_programs()
+        if name.endswith(RETURN):
+            return [return_program(name)]
         if name in _MARKS:
             return [_mark(name)]
         if name in _PRINTS:

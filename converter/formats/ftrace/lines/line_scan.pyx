@@ -292,6 +292,13 @@ cdef class Lines:
         while at < end and at - start < MOST_NAME and OF_NAMES[base[at]]:
             at += 1
         self._text[i] = start
+        stop = at + call_size(base, start, at, end)
+        if stop > at:
+            # sys_name( and "sys_name ->" are the names of their texts.
+            name = self._names.find_or_add(base + start, <uint64_t>(stop - start))
+            self._name[i] = name
+            self._text[i] = stop
+            return name >= 0
         if at == start or at >= end or base[at] != c":" or (at + 1 < end and base[at + 1] != c" "):
             return True
         name = self._names.find_or_add(base + start, <uint64_t>(at - start))
@@ -542,6 +549,15 @@ def count_lines(const uint8_t[::1] data) -> int:
 
 cdef inline bint is_digit(uint8_t letter) noexcept nogil:
     return c"0" <= letter <= c"9"
+
+
+# The size of what follows the name of a system call that starts or returns: 0 for other names.
+cdef inline int64_t call_size(const uint8_t* base, int64_t start, int64_t at, int64_t end) noexcept nogil:
+    if at - start < 5 or at >= end or memcmp(base + start, <const char*>b"sys_", 4) != 0:
+        return 0
+    if base[at] == c"(":
+        return 1
+    return 3 if end - at >= 4 and memcmp(base + at, <const char*>b" -> ", 4) == 0 else 0
 
 
 # Dashes between a switch of tasks and the calls around it.

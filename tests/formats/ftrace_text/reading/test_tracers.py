@@ -1,4 +1,4 @@
-"""The kernel's own function graph, as text: lines of Linux 6.1, and forms of newer kernels."""
+"""Lines that name no event: the kernel's function graph, tracers of latencies, system calls. Mostly of Linux 6.1."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from support.ftrace_texts import read, rows
 
 import converter
 from converter.formats.ftrace_text import sniff
+from converter.ir.kinds import Kind
 
 UNTIMED = b"""\
 # tracer: function_graph
@@ -216,3 +217,37 @@ def test_tracers_of_latencies_have_the_fields_of_their_events():
         ("timerlat", {"seqnum": 6, "context": 1, "timer_latency": 137059}),
         ("osnoise", {"runtime": 190, "noise": 12, "max_sample": 9, **counts}),
     ]
+
+
+def test_system_calls_have_their_arguments_and_values():
+    text = b"""\
+# tracer: nop
+          sh-106     [001] ...1.  3000.1: sys_openat(dfd: ffffff9c, filename: 7ffd1b2a, flags: 80000, mode: 0)
+          sh-106     [001] ...1.  3000.2: sys_openat(dfd: 0xffffff9c, filename: 0x7ffd1b2a "a, b.txt", flags: 0x1)
+          sh-106     [001] ...1.  3000.3: sys_openat -> 0x3
+          sh-106     [001] ...1.  3000.4: sys_openat -> 0xfffffffffffffffe
+          sh-106     [001] ...1.  3000.5: sys_getpid()
+          sh-106     [001] ...1.  3000.6: sys_close(fd: b, fd: c)
+          sh-106     [001] ...1.  3000.7: sys_(fd: b)
+"""
+    trace = read(text)
+    found = [
+        (name, {k: v for k, v in fields.items() if not k.startswith("common")})
+        for _, _, _, name, fields in rows(trace)
+    ]
+    first = {"dfd": 0xFFFFFF9C, "filename": 0x7FFD1B2A, "flags": 0x80000, "mode": 0}
+    second = {"dfd": 0xFFFFFF9C, "filename": 0x7FFD1B2A, "flags": 1, "__filename_val": "a, b.txt"}
+    assert found == [
+        ("sys_enter_openat", first),
+        ("sys_enter_openat", second),
+        ("sys_exit_openat", {"ret": 3}),
+        ("sys_exit_openat", {"ret": -2}),
+        ("sys_enter_getpid", {}),
+        ("sys_enter_close", {"message": "fd: b, fd: c)"}),
+        ("", {"message": "sys_(fd: b)"}),
+    ]
+    kinds = {one.name: one.kind for one in trace.event_classes if one.name.endswith("openat")}
+    assert kinds == {
+        "sys_enter_openat": Kind.SYSCALL_ENTRY,
+        "sys_exit_openat": Kind.SYSCALL_EXIT,
+    }

@@ -251,7 +251,7 @@ class EventColumns(dict[str, NDArray[Any]]):
         return self[max(self.count - count, 0) :]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield each row as a dict of Python's own values: ``int``, ``float``, ``str``; None where there is none."""
+        """Yield each row as a dict of Python's own values: numbers, texts, lists; None where there is none."""
         names = list(self)
         for values in zip(*(_plain(self._column(name)) for name in names), strict=True):
             yield dict(zip(names, values, strict=True))
@@ -315,7 +315,10 @@ def _plain(column: NDArray[Any]) -> Iterable[Any]:
     """Return the values of a column as Python's own."""
     if column.dtype.kind in "Mm":
         return map(_scalar, column)
-    return column.tolist()  # type: ignore[no-any-return]
+    values: list[Any] = column.tolist()
+    if column.dtype != object:
+        return values
+    return ([*_plain(one)] if isinstance(one, np.ndarray) else one for one in values)
 
 
 def _are_equal(mine: NDArray[Any], theirs: Any) -> bool:

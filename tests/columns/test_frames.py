@@ -104,6 +104,15 @@ def test_rows_are_values_of_python(columns):
     assert type(rows[0]["ts"]) is int
 
 
+def test_lists_of_lists_are_values_of_python_too():
+    stack = np.empty(2, object)
+    stack[:] = [np.array([1, 2], np.uint8), np.array([], np.uint8)]
+    nested = np.empty(1, object)
+    nested[0] = stack
+    columns = EventColumns(1, {"stack": lambda: nested})
+    assert [*columns.rows()] == [{"stack": [[1, 2], []]}]
+
+
 def test_copies_are_equal(columns):
     again = pickle.loads(pickle.dumps(columns))
     assert again == columns == columns.copy()

@@ -24,6 +24,7 @@ _PACKAGES = {
     "uftrace": "uftrace",
     "ctf": "ctf",
     "lttng_legacy": "lttng_legacy",
+    "perf": "perf.data",
     "perfetto": "perfetto",
     "chrome": "chrome",
     "aix": "aix",

@@ -224,21 +224,30 @@ def record_class(
     kind = _KINDS.get(record_type, Kind.TYPED)
     fields: list[Field] = []
     for name, code in record.fixed:
-        if name in _LEFT_OUT and record_type not in (RecordType.THROTTLE, RecordType.UNTHROTTLE):
-            continue
-        if name.startswith(("build_id_", "reserved_")):
-            if name == "build_id_size":
-                fields.append(_record_field("build_id", BytesClass(), kind))
+        if name == "build_id_size":
+            fields.append(_record_field("build_id", BytesClass(), kind))
+        if not is_field(record_type, name):
             continue
         style = Style.HEXADECIMAL if name in _HEXADECIMAL_VALUES else Style.DECIMAL
         bits = 8 * int(code[1:])
         fields.append(_record_field(name, IntegerClass(bits, code[0] == "i", style), kind))
     if record.tail:
-        tail: FieldClass = StringClass() if record.is_text else _TAILS[record.tail]
-        fields.append(_record_field(record.tail, tail, kind))
+        fields.append(_record_field(record.tail, tail_type(record), kind))
     fields += [Field(name, BooleanClass()) for name, _ in MISC_FIELDS.get(record_type, ())]
     found = EventClass(kind, record_type.name.lower(), CATEGORY, tuple(fields))
     return found if timed else replace(found, timed=False)
+
+
+def is_field(record_type: RecordType, name: str) -> bool:
+    """Return True if a value of constant place is a field of its own, as it is."""
+    if name in _LEFT_OUT:
+        return record_type in (RecordType.THROTTLE, RecordType.UNTHROTTLE)
+    return not name.startswith(("build_id_", "reserved_"))
+
+
+def tail_type(record: Record) -> FieldClass:
+    """Return the type of what follows the values of constant place."""
+    return StringClass() if record.is_text else _TAILS[record.tail]
 
 
 def _record_field(name: str, field_class: FieldClass, kind: Kind) -> Field:

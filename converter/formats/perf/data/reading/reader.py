@@ -1,0 +1,334 @@
+"""Reads perf.data: a prescan finds classes and tasks, then records become batches in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import RemarkError, TraceError, note
+from converter.formats.ftrace.symbols import kernel_symbols
+from converter.formats.perf.data.attributes import Attribute
+from converter.formats.perf.data.layout import (
+    MMAP2_BUILD_ID,
+    RECORDS,
+    TEXT_FEATURES,
+    AttributeFlag,
+    EventUpdate,
+    Feature,
+    RecordType,
+    layouts,
+)
+from converter.formats.perf.data.mapping import CATEGORY, KINDS
+from converter.formats.perf.data.reading.address_spaces import AddressSpaces
+from converter.formats.perf.data.reading.classes import Classes
+from converter.formats.perf.data.reading.frames import Frames
+from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent, numbers, open_file
+from converter.formats.perf.data.reading.records import WINDOW, RecordStream, Rows
+from converter.formats.perf.data.reading.rounds import Ordered, in_order
+from converter.formats.perf.data.reading.samples import SampledEvents
+from converter.formats.perf.data.reading.scan import Scanner, row_numbers
+from converter.formats.perf.data.reading.tasks import Tasks
+from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
+from converter.ir.events import Batch, NativeRecords, Table
+from converter.ir.locations import Locations
+from converter.ir.semantics import Semantics
+from converter.ir.trace import ClockDomain, Trace, known_epoch
+from converter.kernels.batches.gather import Segments
+from converter.limits import limit
+from converter.storage.source import Source
+from converter.streaming.stream_merge import BATCH_SIZE
+
+#: Clocks that `perf record -k` uses, by number; without a number it is the scheduler's.
+_CLOCKS: Final = {0: "realtime", 1: "mono", 4: "mono_raw", 7: "boot", 11: "tai"}
+_DEFAULT_CLOCK: Final = "perf"
+
+
+def read(source: Source, *, kallsyms: str | None = None, symfs: str | None = None) -> Trace:
+    """Open a recording. Its records are read by `Trace.batches`.
+
+    Args:
+        source: the recording.
+        kallsyms: a file like /proc/kallsyms, of the recorded machine.
+        symfs: a folder with the recorded machine's files, for symbols of programs.
+
+    Raises:
+        TraceError: it is no recording of perf, or its header is damaged.
+
+    """
+    try:
+        return _Reader(open_file(source), kallsyms, symfs).trace
+    except TraceError as error:
+        raise error.within(format="perf", path=source.name) from error
+
+
+class _Reader:
+    """A recording being read. The prescan runs when batches are first requested; in a pipe, when it is opened."""
+
+    def __init__(self, file: PerfFile, kallsyms: str | None, symfs: str | None) -> None:
+        self._file = file
+        self._kallsyms = kallsyms
+        self._symfs = symfs
+        self._events = SampledEvents(big_endian=file.big_endian)
+        self._known_events = 0
+        sizes = [
+            -1 if record is None else record.fixed_size
+            for record in (RECORDS.get(kind) for kind in range(64))  # type: ignore[call-overload]
+        ]
+        self._scanner = Scanner(self._events, np.array(sizes, np.int64), MMAP2_BUILD_ID.fixed_size)
+        self._records: list[bytes] = []
+        self._tracing = file.features.get(Feature.TRACING_DATA, b"")
+        self._classes: Classes | None = None
+        self._stream: RecordStream | None = None
+        self._passes = 0
+        self.trace = Trace(
+            "perf",
+            semantics=Semantics(kinds=KINDS),
+            variant="pipe" if file.pipe else "",
+            warnings=file.warnings,
+            make_batches=self._batches,
+            progress=self._progress,
+        )
+        self._tasks = Tasks(self.trace, big_endian=file.big_endian)
+        self.trace.source_batches = self.trace.make_batches
+        self.trace.check = self._check
+        self.trace.decodes_in_parallel = True
+        self._declare()
+        if file.pipe:
+            self._prescan()
+        else:
+            self._describe()
+
+    def _progress(self) -> tuple[int, int]:
+        start, end = self._file.start, self._file.end
+        done = 0 if self._stream is None else self._stream.offset - start
+        return done + (end - start) * (self._passes > 1), 2 * (end - start)
+
+    # The header
+
+    def _declare(self) -> None:
+        """Tell the scanner of events that it does not know yet."""
+        for event in self._file.events[self._known_events :]:
+            attribute = event.attribute
+            number = self._events.add(
+                attribute.sample_type,
+                attribute.read_format,
+                attribute.branch_sample_type,
+                attribute.sample_regs_user,
+                attribute.sample_regs_intr,
+                attribute.has(AttributeFlag.SAMPLE_ID_ALL),
+            )
+            for id in event.ids:
+                self._events.add_id(id, number)
+        self._known_events = len(self._file.events)
+
+    def _describe(self) -> None:
+        """Set what of the trace the header says."""
+        file, trace = self._file, self.trace
+        trace.clock = _clock(file)
+        trace.clock_domains = [trace.clock]
+        for feature, name in TEXT_FEATURES.items():
+            text = file.text(feature)
+            if text:
+                trace.environment[name] = text
+        command = _texts(file, Feature.CMDLINE)
+        if command:
+            trace.environment["command_line"] = " ".join(command)
+        trace.sidecar["perf"] = {
+            "version": file.version,
+            "big_endian": file.big_endian,
+            "pipe": file.pipe,
+            "attributes": [event.as_values() for event in file.events],
+            "features": [[bit, file.features[bit]] for bit in sorted(file.features)],
+            "tracing": self._tracing,
+            "event_types": file.event_types,
+            "records": b"".join(self._records),
+            "source": file.source,
+        }
+
+    # The prescan
+
+    def _check(self, _events: bool) -> None:
+        self._prepared()
+
+    def _prepared(self) -> Classes:
+        if self._classes is None:
+            self._prescan()
+        assert self._classes is not None
+        return self._classes
+
+    def _prescan(self) -> None:
+        counts = np.zeros(0, np.int64)
+        for rows in self._pass(self._special):
+            found = np.bincount(rows.code, minlength=len(counts))
+            found[: len(counts)] += counts
+            counts = found
+            self._tasks.learn(rows)
+        self._tasks.extend(self._scanner)
+        self._tasks.name()
+        trace = self.trace
+        recording = parse_tracing_data(
+            self._tracing, self._file.warnings, path=self._file.source.name
+        )
+        if recording is not None and trace.symbols is None:
+            trace.symbols = kernel_symbols(recording)
+        self._describe()
+        self._classes = Classes(trace, self._file, self._events, recording)
+        self._classes.add(counts.nonzero()[0].tolist())
+
+    def _pass(self, special: Callable[[int, bytes, int], None]) -> Iterator[Rows]:
+        self._passes += 1
+        window = self.trace.bytes_of_a_window(WINDOW)
+        self._stream = RecordStream(self._file, self._scanner, window, special)
+        return self._stream.rows()
+
+    def _special(self, kind: int, record: bytes, offset: int) -> None:
+        """Take in a record of perf itself."""
+        file = self._file
+        try:
+            if kind == RecordType.HEADER_ATTR:
+                self._add_event(record, offset)
+            elif kind == RecordType.HEADER_TRACING_DATA:
+                self._tracing = record
+            elif kind == RecordType.HEADER_FEATURE:
+                file.take(len(record), offset, "FEATURE")
+                bit = int.from_bytes(record[8:16], "big" if file.big_endian else "little")
+                if len(record) >= 16 and bit < 256:
+                    file.add_feature(bit, record[16:])
+            else:
+                file.take(len(record), offset, "records of perf")
+                self._records.append(record)
+                if kind == RecordType.EVENT_UPDATE:
+                    self._update_event(record)
+        except TraceError as error:
+            file.warn(error)
+
+    def _add_event(self, record: bytes, offset: int) -> None:
+        file = self._file
+        if len(file.events) >= limit("perf.events"):
+            raise TraceError("too many events", offset=offset)
+        attribute = Attribute.parse(record[8:], offset + 8, big_endian=file.big_endian)
+        ids = numbers(record[8 + attribute.size :], big_endian=file.big_endian)
+        file.take(len(record), offset, "ATTR")
+        file.events.append(SampledEvent(attribute, ids))
+        self._declare()
+
+    def _update_event(self, record: bytes) -> None:
+        file = self._file
+        if len(record) < 24:
+            return
+        update = layouts(file.big_endian).event_update.parse(record[8:24])
+        if update.type != EventUpdate.NAME:
+            return
+        name = record[24:].partition(b"\0")[0].decode("utf-8", "surrogateescape")
+        for number, event in enumerate(file.events):
+            if update.id in event.ids:
+                file.events[number] = SampledEvent(event.attribute, event.ids, name)
+                return
+
+    # Batches
+
+    def _batches(self) -> Iterator[Batch]:
+        classes = self._prepared()
+        trace = self.trace
+        spaces = AddressSpaces(self._events, trace.strings, limit("perf.mappings"))
+        frames = Frames(spaces, None)
+        most = trace.events_of_a_batch(BATCH_SIZE)
+        last = 0
+        self._passes = 1
+        for ordered in in_order(self._pass(_ignore), most, self._out_of_order):
+            batch = self._batch(ordered, classes, spaces, frames, last)
+            if len(batch):
+                last = int(batch.ts[-1])
+            yield batch
+        if spaces.refused:
+            self._warn(f"{spaces.refused:,} mappings are left out")
+
+    def _batch(
+        self, found: Ordered, classes: Classes, spaces: AddressSpaces, frames: Frames, last: int
+    ) -> Batch:
+        count = len(found.ts)
+        segments = Segments(found.segments)
+        offsets = np.empty(count + 1, np.int64)
+        room = int(found.size.sum(dtype=np.int64)) // 8 + count
+        stack = np.empty(room, np.int32)
+        filled = spaces.resolve(found.code, segments, found.location, found.size, offsets, stack)
+        stack = stack[:filled].copy()
+        table_of_frames = frames.extend()
+        class_id = classes.of_code[found.code]
+        row = np.empty(count, np.int32)
+        counts = np.zeros(len(self.trace.event_classes), np.int32)
+        row_numbers(class_id, row, counts)
+        locations = Locations(class_id, row, found.location, found.size, counts)
+        tables: dict[int, Table] = {}
+
+        def stacks(id: int) -> Any:
+            rows = np.flatnonzero(class_id == id)
+            return table_of_frames.column(stack, offsets, rows)
+
+        for id in np.flatnonzero(counts).tolist():
+            tables[id] = classes.table(
+                id, int(counts[id]), locations.of_class(id), segments, partial(stacks, id)
+            )
+        starts = np.zeros(count + 1, np.int64)
+        np.cumsum(found.size, out=starts[1:])
+
+        def data() -> memoryview:
+            values = np.empty(int(starts[-1]), np.uint8)
+            segments.copy(found.location, starts, values)
+            return values.data
+
+        return Batch(
+            ts=_times(found.ts, last),
+            class_id=class_id,
+            row=row,
+            tables=tables,
+            thread=self._tasks.renumbered(found.thread),
+            cpu=found.cpu,
+            native=NativeRecords(CATEGORY, data, starts[:-1], found.size.astype(np.int64)),
+        )
+
+    def _out_of_order(self) -> None:
+        self._warn("too many records wait for the end of a round: some may be out of order")
+
+    def _warn(self, message: str) -> None:
+        remark = RemarkError(message, format="perf", path=self._file.source.name)
+        note(self.trace.warnings, remark.to_warning())
+
+
+def _times(ts: NDArray[np.int64], last: int) -> NDArray[np.int64]:
+    """Return times, of records without one that of the record before."""
+    missing = ts < 0
+    if not missing.any():
+        return ts
+    at = np.where(missing, -1, np.arange(len(ts)))
+    np.maximum.accumulate(at, out=at)
+    return np.where(at < 0, last, ts[at])
+
+
+def _ignore(kind: int, record: bytes, offset: int) -> None:
+    """Ignore a record that the prescan has taken in."""
+
+
+def _clock(file: PerfFile) -> ClockDomain:
+    """Return the clock of all events, and how it relates to 1970 if the recording says so."""
+    name, epoch = _DEFAULT_CLOCK, None
+    if file.events and file.events[0].attribute.has(AttributeFlag.USE_CLOCKID):
+        number = file.events[0].attribute.clockid
+        name = _CLOCKS.get(number, f"clock {number}")
+        data = file.features.get(Feature.CLOCK_DATA, b"")
+        if len(data) >= 24:
+            clock = layouts(file.big_endian).clock_data.parse(data)
+            epoch = known_epoch(clock.wall_clock_ns - clock.clockid_time_ns)
+    return ClockDomain(name, epoch_ns=epoch)
+
+
+def _texts(file: PerfFile, feature: Feature) -> list[str]:
+    try:
+        texts = layouts(file.big_endian).texts.parse(file.features.get(feature, b""))
+    except ValueError:
+        return []
+    return [text.partition(b"\0")[0].decode("utf-8", "surrogateescape") for text in texts]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import zstandard
 from fuzz import packed
-from support import lttng_legacy_files, perfetto_files, uftrace_files
+from support import lttng_legacy_files, perf_files, perfetto_files, uftrace_files
 from support.costly_inputs import INPUTS
 from support.ctf2_fragments import STREAM, U8, event, sequence
 from support.trace_cmd_files import File
@@ -26,11 +26,13 @@ from converter.cli import main
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.aix.trcfmt import parse
 from converter.formats.ftrace.print_format.expressions import parse_print_fmt
+from converter.formats.perf.data import reading as perf_reading
 from converter.ir.events import decode
 from converter.jobs import reading
 from converter.jobs.reading import open_trace
 from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
 from converter.scheduling import Share
+from converter.storage.source import MemorySource
 
 ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "roundtrip_fixtures"
@@ -131,6 +133,34 @@ def aliases():
     }
     many = {"type": "field-class-alias", "name": "m", "field-class": listed}
     return ctf(sequence(many, STREAM, event(n=U8, **dict.fromkeys("defgh", "m"))), stream=b"")
+
+
+PERF = perf_files.Maker()
+
+
+def perf(make):
+    """What is said of a recording of perf."""
+
+    def said():
+        trace = perf_reading.read(MemorySource("perf.data", make()))
+        for batch in trace.batches():
+            decode(batch)
+        return "\n".join(map(str, trace.warnings))
+
+    return under(said)
+
+
+def perf_file(records=b"", features=None, events=1):
+    attribute = PERF.attribute(perf_files.USUAL, flags=0)
+    return PERF.file([(attribute, [n]) for n in range(events)], records, features)
+
+
+def perf_mappings():
+    return b"".join(PERF.mmap(1, start << 16, 9, 0, b"f") for start in range(3))
+
+
+def perf_auxtrace():
+    return PERF.record(perf_files.AUXTRACE, PERF.words(8, *[0] * 4)) + bytes(8) + PERF.sample(1)
 
 
 def kernel_symbols():
@@ -284,6 +314,12 @@ CASES = {
     "lttng_legacy.fields": (5, made(legacy), {}),
     "lttng_legacy.declarations": (2, made(legacy), {}),
     "lttng_legacy.event": (1 << 10, made(legacy_event), {}),
+    "perf.header": (50, perf(lambda: perf_file(PERF.sample(1), features={3: bytes(100)})), {}),
+    "perf.events": (1, perf(lambda: perf_file(events=2)), {}),
+    "perf.ids": (1, perf(lambda: perf_file(events=2)), {}),
+    "perf.round": (100, perf(lambda: perf_file(b"".join(map(PERF.sample, range(9, 1, -1))))), {}),
+    "perf.mappings": (1, perf(lambda: perf_file(perf_mappings())), {}),
+    "perf.auxtrace": (4, perf(lambda: perf_file(perf_auxtrace())), {}),
     "perfetto.packet": (1 << 20, made(large_packet), {}),
     "perfetto.inflated": (100, of("perfetto_bomb", 1000), {}),
     "perfetto.tracks": (3, made(nested_tracks), {}),
@@ -362,6 +398,11 @@ EXACT = {
     "lttng_legacy.files": 4,
     # An id and a format of each of three.
     "lttng_legacy.declarations": 6,
+    "perf.header": 100,
+    "perf.events": 2,
+    "perf.ids": 2,
+    "perf.mappings": 3,
+    "perf.auxtrace": 8,
     "perfetto.packet": 9 << 20,
     "perfetto.tracks": 7,
     "perfetto.symbols": 3,

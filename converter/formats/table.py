@@ -24,7 +24,6 @@ _PACKAGES = {
     "uftrace": "uftrace",
     "ctf": "ctf",
     "lttng_legacy": "lttng_legacy",
-    "perf": "perf.data",
     "perfetto": "perfetto",
     "chrome": "chrome",
     "aix": "aix",

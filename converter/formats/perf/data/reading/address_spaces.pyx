@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What processes have mapped where, as records say in the order of time, and the frames of call stacks in them."""
+"""The mappings of processes, which records change in the order of time, and the frames of call stacks in them."""
 
 # Stub:
 # from converter.formats.perf.data.reading.samples import SampledEvents

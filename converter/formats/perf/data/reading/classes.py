@@ -48,7 +48,7 @@ _Frames = Callable[[], Column]
 
 @dataclass(slots=True)
 class _Shape:
-    """How the table of a class is made: columns of the tracepoint's record, and of the whole record."""
+    """The way the table of a class is made: columns of the tracepoint's record, and of the whole record."""
 
     columns: RecordColumns
     #: The number of the event, -1 for a record that is no sample.

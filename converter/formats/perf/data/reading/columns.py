@@ -98,7 +98,7 @@ class BuildId:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What follows the values of constant place of a record, up to what all records end with."""
+    """The bytes after the values of constant place of a record, before those that all records end with."""
 
     events: SampledEvents
     offset: int

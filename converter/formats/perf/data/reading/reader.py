@@ -38,7 +38,7 @@ from converter.ir.locations import Locations
 from converter.ir.semantics import Semantics
 from converter.ir.trace import ClockDomain, Trace, known_epoch
 from converter.kernels.batches.gather import Segments
-from converter.limits import limit
+from converter.limits import allowed, limit
 from converter.storage.source import Source
 from converter.streaming.stream_merge import BATCH_SIZE
 
@@ -209,7 +209,8 @@ class _Reader:
     def _add_event(self, record: bytes, offset: int) -> None:
         file = self._file
         if len(file.events) >= limit("perf.events"):
-            raise TraceError("too many events", offset=offset)
+            expected = allowed("perf.events")
+            raise TraceError(offset=offset, field="ATTR", expected=expected)
         attribute = Attribute.parse(record[8:], offset + 8, big_endian=file.big_endian)
         ids = numbers(record[8 + attribute.size :], big_endian=file.big_endian)
         file.take(len(record), offset, "ATTR")
@@ -245,7 +246,7 @@ class _Reader:
                 last = int(batch.ts[-1])
             yield batch
         if spaces.refused:
-            self._warn(f"{spaces.refused:,} mappings are left out")
+            self._warn(f"{spaces.refused:,} mappings are left out", "perf.mappings")
 
     def _batch(
         self, found: Ordered, classes: Classes, spaces: AddressSpaces, frames: Frames, last: int
@@ -292,10 +293,12 @@ class _Reader:
         )
 
     def _out_of_order(self) -> None:
-        self._warn("too many records wait for the end of a round: some may be out of order")
+        message = "too many records wait for the end of a round: some may be out of order"
+        self._warn(message, "perf.round")
 
-    def _warn(self, message: str) -> None:
-        remark = RemarkError(message, format="perf", path=self._file.source.name)
+    def _warn(self, message: str, limit_name: str) -> None:
+        path = self._file.source.name
+        remark = RemarkError(message, format="perf", path=path, expected=allowed(limit_name))
         note(self.trace.warnings, remark.to_warning())
 
 

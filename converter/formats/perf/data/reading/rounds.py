@@ -15,7 +15,7 @@ from converter.limits import limit
 #: Records that wait before it is worth sorting them.
 _WORTH: Final = 1 << 16
 #: Bytes of records of one batch.
-_MOST_BYTES: Final = 1 << 26
+_BATCH_BYTES: Final = 1 << 26
 _LAST: Final = np.iinfo(np.int64).max
 
 
@@ -142,7 +142,7 @@ def _batches(whole: Ordered, most_events: int) -> Iterator[Ordered]:
     start = 0
     while start < len(whole.ts):
         before = int(ends[start - 1]) if start else 0
-        by_size = int(np.searchsorted(ends, before + _MOST_BYTES, side="right"))
+        by_size = int(np.searchsorted(ends, before + _BATCH_BYTES, side="right"))
         end = min(start + most_events, max(by_size, start + 1))
         location = whole.location[start:end]
         used, place = np.unique(location >> 32, return_inverse=True)

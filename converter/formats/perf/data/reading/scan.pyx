@@ -260,7 +260,7 @@ cdef class Scanner:
 
     cdef inline int32_t _thread(self, uint32_t pid, uint32_t tid) noexcept nogil:
         cdef int32_t number
-        # There is no process -1: it stands for the kernel, or for a task that has gone.
+        # There is no process -1: the number is that of the kernel, or of a task that has gone.
         if pid == <uint32_t>0xffffffff:
             return -1
         number = find_or_add_key(&self._threads, <uint64_t>pid << 32 | tid)

@@ -57,6 +57,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "ctf.all-fields": Limit(1 << 18, "fields", "of all structures"),
     "ctf.aliases": Limit(1 << 14, "fields", "that aliases expand to"),
     "ctf.operations": Limit(1 << 17, "operations", "to decode a record", 1 << 24),
+    "folded.line": Limit(1 << 26, "bytes", "of a line"),
+    "folded.comments": Limit(10_000, "comments", "that are kept of a file"),
     "fxt.suspects": Limit(100, "records", "in which others are looked for"),
     "ir.record": Limit(1 << 30, "bytes", "of a record", (1 << 31) - 1),
     "ir.unpacked": Limit(1 << 28, "bytes", "that compressed records become", (1 << 31) - 1),

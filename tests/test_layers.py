@@ -43,6 +43,7 @@ FLOORS = [
         "converter.formats.columnar.parquet",
         "converter.formats.perf.data",
         "converter.formats.perfetto",
+        "converter.formats.profiles.folded",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",
     ],

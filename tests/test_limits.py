@@ -303,6 +303,8 @@ CASES = {
     "ctf.all-fields": (5, made(lambda: ctf(tsdl(b"u8 a; u8 b;", 9))), {}),
     "ctf.aliases": (5, made(aliases), {}),
     "ctf.operations": (3, made(lambda: ctf(tsdl(b"u8 a; string b; u8 c;"), stream=b"\1ab\0c")), {}),
+    "folded.line": (8, made(lambda: b"a;b 1\nmain;b 12\n"), {}),
+    "folded.comments": (2, made(lambda: b"a;b 1\n" + b"# a comment\n" * 3), {}),
     "fxt.suspects": (2, made(suspects), {}),
     "ir.record": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.unpacked": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
@@ -391,6 +393,8 @@ EXACT = {
     # One is in the packets' header.
     "ctf.all-fields": 19,
     "ctf.aliases": 10,
+    "folded.line": 9,
+    "folded.comments": 3,
     "fxt.suspects": 5,
     "ir.events": 338,
     "ir.symbols": 3,

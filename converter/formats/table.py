@@ -28,6 +28,7 @@ _PACKAGES = {
     "chrome": "chrome",
     "aix": "aix",
     "ftrace_text": "ftrace_text",
+    "folded": "profiles.folded",
     "parquet": "columnar.parquet",
     "arrow": "columnar.arrow",
 }

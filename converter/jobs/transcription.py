@@ -103,11 +103,12 @@ def _project_into(
         return report
     report = LossReport()
     with ExitStack() as stages:
-        if trace.decodes_in_parallel:
+        early = trace.decodes_in_parallel
+        if early:
             # The reader's stage has the least to do, and can decode the columns that preparation looks at.
             trace = prepared(trace, capabilities, target.name, report)
         read = stages.enter_context(Pipeline(trace, decodes=False))
-        if not trace.decodes_in_parallel:
+        if not early:
             read = prepared(read, capabilities, target.name, report)
         result = projected(read, capabilities, target.name, report)
         written = writer(stages.enter_context(Pipeline(result)), sink, variant)

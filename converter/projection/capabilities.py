@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from converter.ir.tables import ComputedColumn
-    from converter.ir.trace import Trace, Track, TrackScope
+    from converter.ir.trace import ClockDomain, Trace, Track, TrackScope
 
 #: Rewrites a partition of a kind that the format holds, before its fields are fitted, or makes another kind of it.
 Adapter = Callable[[Partition, "Projection"], Partition]
@@ -202,6 +202,8 @@ class Capabilities:
     #: Viewers show the states of tasks from switches alone, and tracks of threads: what else says of tasks is there.
     task_tracks: bool = False
     clock_names: bool = False
+    #: The clock of all traces in the format, where samples have an order and no times: `rewrite` has counted that loss.
+    only_clock: ClockDomain | None = None
     other_clocks: bool = False
     epoch: bool = False
     #: Of how many nanoseconds the epoch is that viewers see, which is not before 1970; None: they see it as it is.

@@ -374,6 +374,7 @@ BECOMES = {
     Kind.LOG: "log",
     Kind.STATE: "states",
     Kind.SCHED_WAKEUP: "wakeups",
+    Kind.SAMPLE: "samples",
 }
 
 
@@ -393,6 +394,8 @@ def cell(format: Format, group: str) -> str:
     before = kinds_of(trace)
     held, report = project(trace, format.capabilities(format.default_variant), format.name)
     after = kinds_of(held)
+    if not after.total():
+        return "missing"
     others = sorted({BECOMES[kind] for kind in after - before})
     if others:
         kept = ["kept"] if after & before else []
@@ -411,7 +414,8 @@ def matrix_text() -> str:
     )
     legend = (
         "*whole*: what they were, with every field; *kept*: what they were, but not with all that was said"
-        " of them; else what they become instead, with their values."
+        " of them; *missing*: not there; else what they become instead, with their values. Sums by call stack"
+        " are samples."
     )
     rows = [f"| | {' | '.join(COLUMNS.values())} |", f"| --- |{' --- |' * len(COLUMNS)}"]
     for format in FORMATS:

@@ -203,8 +203,8 @@ PROPERTIES = {
     "tracks": lambda has: has.tracks,
     "units": lambda has: has.units,
 }
-#: Formats that no living viewer opens, and text, which keeps in remarks what its viewers do not show.
-NOT_NAMED = {"aix", "ftrace_text", "lttng_legacy"}
+#: Formats that no living viewer opens, text, which keeps in remarks what its viewers do not show, and sums.
+NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy"}
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -12,6 +12,7 @@ _MODULES = (
     "arrow",
     "chrome",
     "ctf",
+    "folded",
     "ftrace_text",
     "fxt",
     "ir",

@@ -70,18 +70,40 @@ class FrameTable:
             frame: by the number of a stack, its innermost frame.
 
         """
-        # The empty stack is one that ends before its first frame.
-        none = np.flatnonzero(stack < 0)
-        found = call_stacks(np.where(stack < 0, 0, stack), outer, frame) if len(frame) else None
-        if found is None:
-            return self.stacks(np.zeros(len(stack) + 1, np.int64), np.zeros(0, np.int32))
-        offsets, frames = found.offsets, np.asarray(found.values)
-        if len(none):
-            sizes = np.diff(offsets)
-            kept = np.repeat(stack >= 0, sizes)
-            sizes[none] = 0
-            offsets, frames = (
-                np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
-                frames[kept],
-            )
-        return self.stacks(offsets, frames)
+        return self.stacks(*lists_of_tree(stack, outer, frame))
+
+
+def lists_of_tree(
+    stack: NDArray[np.int64], outer: NDArray[np.int64], item: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the items of stacks of a tree, innermost first, as n + 1 offsets and all items.
+
+    Args:
+        stack: the number of each stack; -1 is the empty one.
+        outer: by the number of a stack, the one around it (-1: none).
+        item: by the number of a stack, its innermost item.
+
+    """
+    if not len(item):
+        return np.zeros(len(stack) + 1, np.int64), np.zeros(0, np.int32)
+    # The empty stack is one that ends before its first item.
+    is_empty = stack < 0
+    found = call_stacks(np.where(is_empty, 0, stack), outer, item)
+    offsets, items = found.offsets, np.asarray(found.values)
+    if is_empty.any():
+        sizes = np.diff(offsets)
+        items = items[np.repeat(~is_empty, sizes)]
+        sizes[is_empty] = 0
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    return offsets, items
+
+
+def depths_of_tree(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the depth of each stack of a tree, 1 for the outermost ones."""
+    around = np.append(outer, -1)
+    depths = np.append(np.ones(len(outer), np.int64), 0)
+    # Each step doubles how far is looked.
+    while (around >= 0).any():
+        depths += depths[around]
+        around = around[around]
+    return depths[:-1]

@@ -294,6 +294,52 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {sample|samples} before the first or after the last event {is|are} missing",
         loss_class=LossClass.DETAIL,
     ),
+    "slice-end-made-up": LossCode(
+        LossKind.CHANGED,
+        "{count} {slice without an end ends|slices without an end end} with the last event of the trace",
+        loss_class=LossClass.KEPT,
+    ),
+    "slice-time-moved": LossCode(
+        LossKind.CHANGED,
+        "{count} {begin or end of a slice is|begins and ends of slices are} earlier than the one before, "
+        "and {has|have} the time of that",
+    ),
+    "summed-samples": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample is|samples are} summed by call stack: {its time, CPU and thread id are|their "
+        "times, CPUs and thread ids are} missing",
+        extent=Extent.EVENTS,
+    ),
+    "summed-slices": LossCode(
+        LossKind.CHANGED,
+        "{count} {slice is|slices are} summed by call stack, as the nanoseconds that each took apart from "
+        "the slices inside of it: {its time is|their times are} missing",
+        extent=Extent.EVENTS,
+    ),
+    "slice-beside-samples": LossCode(
+        LossKind.DROPPED,
+        "{count} {slice is|slices are} missing: the sums are those of the samples",
+        extent=Extent.EVENTS,
+    ),
+    "sample-of-other-event": LossCode(
+        LossKind.DROPPED,
+        "{count} {sample is|samples are} missing, as the sums are of one event only: {items}",
+        "{name}",
+        extent=Extent.EVENTS,
+    ),
+    "sample-sum-too-large": LossCode(
+        LossKind.CHANGED,
+        "{count} {sum of samples is|sums of samples are} beyond 63 bits and cut to these",
+    ),
+    "frame-renamed": LossCode(
+        LossKind.CHANGED,
+        "{count} {function has|functions have} characters in the name that separate names or lines in the "
+        "format, which are replaced",
+    ),
+    "stack-cut": LossCode(
+        LossKind.TRUNCATED,
+        "{count} call {stack|stacks} of more than {limit} functions {lacks|lack} the outermost ones",
+    ),
     "sample-weight-added": LossCode(
         LossKind.CHANGED,
         "{count} {sample has no weight and counts|samples have no weight and count} as 1",

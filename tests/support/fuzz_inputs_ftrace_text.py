@@ -35,6 +35,26 @@ _TEXTS = (
     " a-1 [000] ..... 1.0: vfs_open <-do_open+0x1/0x2\n a-1 [000] ..... 1.0: 0xffff <-ffffffff81000000\n",
     "cpus=1\n a-1 [000] .....           3: function:             x <-- y\n",
     " a-1 [000] ..... 1.0: funcgraph_entry:        0.5 us |  f();\n",
+    # the kernel's function graph, without times and with all columns
+    (
+        "# tracer: function_graph\n# CPU  DURATION                  FUNCTION CALLS\n"
+        " 0)               |  a() {\n 0)   1.3 us     |    b();\n 0)    a-1     =>    <idle>-0\n"
+        " 0)   ==========> |\n 0) # 1865.611 us |    c(x=1);\n 0)    <idle>-0    =>     a-1\n"
+        " 0)               |    /* sched_waking: comm=a pid=1 prio=1 target_cpu=000 */\n"
+        " 1)   0.1 us      |  d(); /* = -2 */\n 0) # 1900.0 us   |  } /* a ret=0x1 */\n"
+    ),
+    (
+        "   23.151907 |   0)     init-1     |  d..1. |               |  a() {\n"
+        "   23.151912 |   0)     init-1     |  d.... |   4.819 us    |  } /* a */\n"
+    ),
+    # latencies, and system calls
+    (
+        " a-1 [001] 1.0: #1     inner/outer(us): 4/3 ts:1.000000009 count:9 nmi-count:1\n"
+        " a-1 [001] 1.1: #6     context    irq timer_latency     39293 ns\n"
+        " a-1 [001] 1.2: 190 12 99.99368 9 18 0 1007 18 1\n"
+        ' a-1 [001] 1.3: sys_openat(dfd: 3, filename: 7f "a b", flags: 0x1)\n'
+        " a-1 [001] 1.4: sys_openat -> 0x3\n"
+    ),
     # lost events, and lines that are none
     "CPU:1 [LOST 12 EVENTS]\n a-1 [001] ..... 1.0: e: x=1\nCPU:1 [EVENTS DROPPED]\nwhat\n 0)  0.1 us | f();\n",
     # fields that differ from line to line

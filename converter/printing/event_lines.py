@@ -1,4 +1,7 @@
-"""The lines of a report of any trace: ``task-tid [cpu] flags time: event: text``, as ftrace prints events."""
+"""The lines of a report of any trace: ``task-tid [cpu] flags time: event: text``, as ftrace prints events.
+
+Samples of call stacks have the lines of ``perf script`` (`sample_texts`).
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from converter.printing.event_texts import IN_FRONT, ColumnKey, FieldTexts, NotE
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
+from converter.printing.sample_texts import SampleTexts, is_printed_sample
 
 _PLACE_WIDTH: Final = 23
 _TIME_WIDTH: Final = 16
@@ -46,6 +50,8 @@ class _Lines:
         self._places = Directory(self._place)
         self._cpus = Directory(_cpu)
         self._functions = Directory(self._function)
+        self._tasks = Directory(self._task)
+        self._samples = SampleTexts(trace.strings, self._functions)
         self._symbols: SymbolTable | None = None
         self._programs: dict[int, Printed] = {}
         #: The current batch, for events whose text no program prints.
@@ -89,6 +95,15 @@ class _Lines:
             shown = printable(trace.tracks[track].name) if track >= 0 else "-"
         return f"{shown:>{_PLACE_WIDTH}} ".encode("utf-8", "surrogateescape"), 0
 
+    def _task(self, key: int) -> tuple[bytes, int]:
+        """Return the name and the id of a thread as perf prints them."""
+        trace = self._trace
+        if key >> 63:
+            return b":-1     0 ", 0
+        thread = trace.threads[key]
+        name = printable(thread.name or trace.processes[thread.process].name) or f":{thread.tid}"
+        return f"{name} {thread.tid:>5} ".encode("utf-8", "surrogateescape"), 0
+
     def _function(self, address: int) -> tuple[bytes, int] | None:
         found = None if self._symbols is None else self._symbols.lookup(address)
         if found is None:
@@ -109,12 +124,17 @@ class _Lines:
         self, event_class: EventClass, text: Callable[[Code, EventClass], None]
     ) -> Printed:
         code = Code()
+        is_sample = self._describe is None and is_printed_sample(event_class)
         code.number_of("place", 0, signed=True)
-        code.name(self._places)
+        code.name(self._tasks if is_sample else self._places)
         code.number_of("cpu", 0, signed=True)
         code.name(self._cpus)
         _flags(code, event_class)
         self._time(code, event_class)
+        if is_sample:
+            code.literal(b":")
+            self._samples.print(code, event_class)
+            return code.finish()
         label = printable(event_class.name or class_label(event_class))
         code.literal(f": {label}: ".encode("utf-8", "surrogateescape"))
         # The source's own descriptions of events are fetched one by one.

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.strategies import batch_of
 from support.trace_processor import needs_trace_processor
 from viewers.trace_processor import tables_of
 
 import converter
 from converter.analysis.tables.timeline import UNFINISHED
+from converter.ir.collect import with_batches
+from converter.ir.events import EventClass
+from converter.ir.kinds import Kind
+from converter.ir.trace import Trace
+from converter.projection.timeline_fields import FRAMES, total
 
 FIXTURES = Path("roundtrip_fixtures")
 #: Nothing that the engine shows in another way: what it repairs is in `tests/viewers`.
@@ -171,6 +177,20 @@ def test_samples_have_stacks_of_names():
     found = trace.samples()
     assert len(found) == len(found["stack"]) > 0
     assert all(isinstance(name, str) for stack in found["stack"] for name in stack)
+
+
+def test_samples_have_their_event_and_weight():
+    event_class = EventClass(Kind.SAMPLE, "cycles", fields=(FRAMES, total("")))
+    frames = [
+        [("function", name), ("mapping", file), ("rel_pc", at), ("source", b""), ("line", 0)]
+        for name, file, at in ((b"leaf", b"/bin/a", 1), (b"", b"/bin/a", 32), (b"", b"", 33))
+    ]
+    trace = Trace(format="perfetto", event_classes=[event_class])
+    rows = [(0, ts, 1, -1, -1, (frames, 10 * ts)) for ts in (5, 6)]
+    found = with_batches(trace, [batch_of(trace, rows)]).samples()
+    assert found["event"].tolist() == ["cycles", "cycles"]
+    assert found["weight"].tolist() == [50, 10]
+    assert found["stack"][0] == ["leaf", "/bin/a+0x20", "0x21"]
 
 
 def test_times_are_nanoseconds():

@@ -128,16 +128,19 @@ def _units(trace: Trace, location: NDArray[np.int64]) -> NDArray[Any]:
 def samples(trace: Trace) -> EventColumns:
     """Return all samples of call stacks, in the order of the trace.
 
-    Columns: ``ts`` (int64, nanoseconds), ``stack`` (lists of names of functions, the innermost first; addresses without
-    a symbol as hexadecimal numbers), ``cpu``, ``tid``, ``pid``, ``thread``, ``process``, and the other fields of the
-    samples, as `Trace.events` has them.
+    Columns: ``ts`` (int64, nanoseconds), ``event`` (the name of the event that was sampled, such as "cycles"),
+    ``stack`` (lists of names of functions, the innermost first; a function without a name is its file and offset, or
+    its address, as hexadecimal numbers), ``cpu``, ``tid``, ``pid``, ``thread``, ``process``, ``weight`` (how much of
+    the event the sample is for, where the source knows it), and the other fields of the samples, as `Trace.events`
+    has them.
 
     Raises:
         TraceError: as `Trace.batches` does.
     """
     from converter.analysis.columns.collecting import ColumnCollector
+    from converter.projection.passes.sample_weights import with_weights
 
-    trace = in_nanoseconds(trace)
+    trace = with_weights(in_nanoseconds(trace))
     collector = ColumnCollector(trace, None)
     stacks: list[NDArray[Any]] = []
     for batch in trace.batches():
@@ -150,7 +153,7 @@ def samples(trace: Trace) -> EventColumns:
     rest = {
         name: partial(columns.__getitem__, name)
         for name in columns
-        if name not in ("ts", "event", "system", "kind", "track", "frames")
+        if name not in ("ts", "system", "kind", "track", "frames")
     }
     stack = np.concatenate([np.zeros(0, object), *stacks])
     return EventColumns(len(columns), {"ts": columns["ts"], "stack": stack, **rest})
@@ -208,7 +211,11 @@ def _frame_names(trace: Trace, element: Any, values: Any) -> list[str]:
             mappings = parts.get("mapping", [None] * length)
             addresses = parts.get("rel_pc", [0] * length)
             return [
-                str(function) if function else f"{mapping or ''}+{address:#x}"
+                str(function)
+                if function
+                else f"{mapping}+{address:#x}"
+                if mapping
+                else f"{address:#x}"
                 for function, mapping, address in zip(functions, mappings, addresses, strict=True)
             ]
     return [str(one) for one in resolved(element, values, trace.strings)]

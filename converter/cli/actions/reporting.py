@@ -10,6 +10,7 @@ from converter.cli.output.progress import Progress
 from converter.cli.output.report_rows import csv_lines, json_lines
 from converter.cli.output.selected_part import part_of
 from converter.formats.table import format_of
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.jobs.reading import open_trace
 from converter.printing.event_lines import print_lines
@@ -61,6 +62,10 @@ def write_report(trace: Trace, write: Write) -> None:
     """Write the report as the trace's own tools print it, if the format has such a report."""
     own = format_of(trace.format)
     if own is None or not own.print_report(trace, write):
+        if trace.describe is None and trace.semantics.may_have(Kind.SAMPLE):
+            from converter.projection.passes.sample_weights import with_weights
+
+            trace = with_weights(trace)
         print_lines(trace, write)
 
 

@@ -14,6 +14,8 @@ class Embedding(ABC):
 
     #: The most bytes of the payload in a frame.
     frame_size: int
+    #: True if `close_frames` changes what precedes the frames: the checksum is of `content`, which has it as it was.
+    restores: bool = False
 
     def open_frames(self, sink: Sink) -> bytes:
         """Prepare a complete file for appending frames; return the bytes before the first."""

@@ -93,9 +93,12 @@ class NativeRecords:
     ``data[starts[i]:starts[i] + sizes[i]]``; a record that holds several events belongs to each of them. The ranges of
     consecutive batches join without a gap. `data`, `starts` and `sizes` (int64, one per event) may be given as
     functions, called when first needed.
+
+    Records that are `separable` mean the same without the others of their batch: a selection keeps those of its events.
+    Only they need not join, nor be in the order of the events.
     """
 
-    __slots__ = ("_data", "_sizes", "_starts", "format")
+    __slots__ = ("_data", "_sizes", "_starts", "format", "separable")
 
     def __init__(
         self,
@@ -103,8 +106,11 @@ class NativeRecords:
         data: memoryview | Callable[[], memoryview],
         starts: _Offsets,
         sizes: _Offsets,
+        *,
+        separable: bool = False,
     ) -> None:
         self.format = format
+        self.separable = separable
         self._data = data
         self._starts = starts
         self._sizes = sizes
@@ -129,6 +135,18 @@ class NativeRecords:
         if callable(self._sizes):
             self._sizes = self._sizes()
         return self._sizes
+
+    def select(self, places: NDArray[Any] | slice) -> NativeRecords | None:
+        """Return the records of the events at these positions; None if they need the others."""
+        if not self.separable:
+            return None
+        return NativeRecords(
+            self.format,
+            lambda: self.data,
+            lambda: self.starts[places],
+            lambda: self.sizes[places],
+            separable=True,
+        )
 
 
 _Offsets = NDArray[np.int64] | Callable[[], NDArray[np.int64]]
@@ -213,7 +231,10 @@ class Batch:
         return moved
 
     def select(self, places: NDArray[Any] | slice) -> Batch:
-        """Return the events at these positions (`places`), in their order; tables without any of them are left out."""
+        """Return the events at these positions (`places`), in their order; tables without any of them are left out.
+
+        Of the records that they were read from, separable ones stay.
+        """
         class_id = self.class_id[places]
         of = self.row[places]
         row = np.empty(len(of), np.int32)
@@ -234,6 +255,7 @@ class Batch:
             thread=self.thread[places],
             cpu=self.cpu[places],
             track=self.track[places],
+            native=None if self.native is None else self.native.select(places),
         )
 
     @property

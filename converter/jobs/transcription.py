@@ -5,12 +5,14 @@ it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 
 from converter import registry
 from converter.formats.descriptor import Format
+from converter.ir.events import Batch
 from converter.ir.trace import Trace
 from converter.merging.merged_trace import MergedTrace
 from converter.projection.losses import LossReport
@@ -120,8 +122,15 @@ def _with_first_batch(trace: Trace, name: str) -> tuple[Trace, bool]:
     """Return the trace with its first batch read, and True if that batch has records of the format that it was read
     from.
     """
+    if trace.keep_records is not None:
+        trace.keep_records()
     batches = trace.batches()
     first = next(batches, None)
     if first is None or first.native is None or first.native.format != name:
         return trace, False
-    return replace(trace, make_batches=lambda: chain([first], batches)), True
+
+    def again() -> Iterator[Batch]:
+        return chain([first], batches)
+
+    source = again if trace.is_as_read else trace.source_batches
+    return replace(trace, make_batches=again, source_batches=source), True

@@ -55,6 +55,8 @@ def clipped(trace: Trace, batch: Batch, window: Window) -> Batch:
         thread=batch.thread,
         cpu=batch.cpu,
         track=batch.track,
+        # Separable ones: what begins before the window is copied as it was.
+        native=batch.native,
     )
 
 

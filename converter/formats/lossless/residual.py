@@ -168,7 +168,8 @@ def extract(
         return None, source, None
     embedding = load_embedding()
     content = embedding.content(source, footer.start)
-    if _checksum(source.read, footer.start) != footer.checksum:
+    before = content if embedding.restores else source
+    if _checksum(before.read, footer.start) != footer.checksum:
         return None, content, _stale(source)
     try:
         chunks = _without_last(embedding.frames(source, footer.start))

@@ -19,6 +19,8 @@ The sidecar "perf" of a trace has, as JSON-like values and bytes:
     tracing      the bytes of TRACING_DATA, empty if there are none; also in `features` of a file
     records      bytes: perf's own records but those above, rounds, samples' and compressed ones; each whole, in order
 
+    context      with `Trace.keep_records`: the records so far of the types in `CONTEXT_RECORDS`, each as bytes
+
 and, while the input is open, "source": the input as it is. With `Trace.keep_records`, batches have `native` records of
 format "perf": `data` are whole records, in the order of the events.
 """
@@ -80,6 +82,22 @@ _PAYLOAD: Final = Field("payload", BytesClass(), Role.PAYLOAD)
 #: A branch: where it was, where it led, and the bits of `perf_branch_entry`.
 BRANCH: Final = StructureClass(
     (Member("from", _HEXADECIMAL), Member("to", _HEXADECIMAL), Member("flags", _HEXADECIMAL))
+)
+
+
+#: Records without which others mean less: what was mapped, and what tasks are called.
+CONTEXT_RECORDS: Final = frozenset(
+    {
+        RecordType.MMAP,
+        RecordType.MMAP2,
+        RecordType.COMM,
+        RecordType.FORK,
+        RecordType.NAMESPACES,
+        RecordType.KSYMBOL,
+        RecordType.BPF_EVENT,
+        RecordType.CGROUP,
+        RecordType.TEXT_POKE,
+    }
 )
 
 

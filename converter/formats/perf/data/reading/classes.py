@@ -33,8 +33,11 @@ from converter.formats.perf.data.reading.columns import (
     value_gathers,
 )
 from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent
+from converter.formats.perf.data.reading.own import is_event, lost_class
+from converter.formats.perf.data.reading.own import sample_class as own_class
 from converter.formats.perf.data.reading.samples import SampledEvents
 from converter.formats.perf.data.reading.scan import HAS_BUILD_ID, HAS_NO_TIME, NATIVE, SAMPLE
+from converter.formats.perf.data.side_table import OwnTables
 from converter.ir.columns import Column, constant_column
 from converter.ir.events import EventClass, Table
 from converter.ir.trace import Trace
@@ -67,12 +70,19 @@ class Classes:
         file: the recording.
         events: its events, as the scanner knows them.
         recording: the kernel's formats, if there are any.
+        own: the tables of a recording that this converter wrote.
 
     """
 
     def __init__(
-        self, trace: Trace, file: PerfFile, events: SampledEvents, recording: Recording | None
+        self,
+        trace: Trace,
+        file: PerfFile,
+        events: SampledEvents,
+        recording: Recording | None,
+        own: OwnTables | None = None,
     ) -> None:
+        self._own = own
         self._trace = trace
         self._file = file
         self._events = events
@@ -86,6 +96,8 @@ class Classes:
         """Declare the classes of these codes."""
         if len(codes) > limit("classes"):
             raise too_many_classes(len(codes))
+        if self._own is not None:
+            codes = sorted({code & ~HAS_NO_TIME for code in codes if is_event(code)})
         for code in codes:
             if code >= SAMPLE:
                 event_class, shape = self._sample(code)
@@ -93,6 +105,9 @@ class Classes:
                 number, untimed = divmod(code - NATIVE, 2)
                 event_class = native_class(number, timed=not untimed)
                 shape = _Shape(columns_of([BytesAt(0, -1)]))
+            elif self._own is not None:
+                event_class, gathers = lost_class()
+                shape = _Shape(columns_of(gathers))
             else:
                 kind = RecordType(code // 4)
                 build_id = bool(code & HAS_BUILD_ID)
@@ -109,6 +124,12 @@ class Classes:
         values = sample_values(attribute)
         gathers = value_gathers(self._events, number, attribute, values)
         found = self._tracepoint(event)
+        own = None if self._own is None else own_class(self._own, event)
+        if found is None and own is not None:
+            shape = _Shape(
+                columns_of([period_gather(self._events, number)]), number, has_frames=True
+            )
+            return own, shape
         if found is None:
             event_class = sample_class(attribute, event.name or attribute.name)
             shape = _Shape(columns_of(gathers), number, has_frames=True)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
+from converter.formats.perf.data.reading.own import OwnFrames
 from converter.ir.columns import Column, ListColumn, StructColumn, constant_column
 from converter.kernels.tables.strings import taken_lists
 
@@ -20,8 +21,11 @@ _EMPTY: Final = np.int32(0)
 class Frames:
     """The frames of a pass so far, by the numbers that the address spaces give them."""
 
-    def __init__(self, spaces: AddressSpaces, symbolise: Symbolise | None) -> None:
+    def __init__(
+        self, spaces: AddressSpaces, symbolise: Symbolise | None, own: OwnFrames | None = None
+    ) -> None:
         self._spaces = spaces
+        self._own = own
         self._symbolise = symbolise
         self._mapping = np.zeros(0, np.int32)
         self._function = np.zeros(0, np.int32)
@@ -37,7 +41,10 @@ class Frames:
                 function = self._symbolise(mapping, offset)
                 self._function = np.concatenate([self._function, function])
         table = FrameTable(
-            self._mapping, self._offset, None if self._symbolise is None else self._function
+            self._mapping,
+            self._offset,
+            None if self._symbolise is None else self._function,
+            self._own,
         )
         if self._spaces.forget():
             self._mapping, self._function = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -53,7 +60,9 @@ class FrameTable:
         mapping: NDArray[np.int32],
         offset: NDArray[np.uint64],
         function: NDArray[np.int32] | None,
+        own: OwnFrames | None,
     ) -> None:
+        self._own = own
         self._mapping = mapping
         self._offset = offset
         self._function = function
@@ -62,6 +71,8 @@ class FrameTable:
         self, frames: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> Column:
         """Return the call stacks of some rows, as `timeline_fields.FRAMES` has them."""
+        if self._own is not None:
+            return self._own.column(self._offset, frames, offsets, rows)
         ends, numbers = taken_lists(frames, offsets, rows)
         count = len(numbers)
         function: Column = constant_column(_EMPTY, count)

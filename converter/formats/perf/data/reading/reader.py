@@ -22,15 +22,16 @@ from converter.formats.perf.data.layout import (
     RecordType,
     layouts,
 )
-from converter.formats.perf.data.mapping import CATEGORY, KINDS
+from converter.formats.perf.data.mapping import CATEGORY, CONTEXT_RECORDS, KINDS
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
 from converter.formats.perf.data.reading.classes import Classes
 from converter.formats.perf.data.reading.frames import Frames
 from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent, numbers, open_file
+from converter.formats.perf.data.reading.own import OwnFrames, events_of, own_tables
 from converter.formats.perf.data.reading.records import WINDOW, RecordStream, Rows
 from converter.formats.perf.data.reading.rounds import Ordered, in_order
 from converter.formats.perf.data.reading.samples import SampledEvents
-from converter.formats.perf.data.reading.scan import Scanner, row_numbers
+from converter.formats.perf.data.reading.scan import NATIVE, Scanner, row_numbers
 from converter.formats.perf.data.reading.tasks import Tasks
 from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
 from converter.ir.events import Batch, NativeRecords, Table
@@ -45,6 +46,7 @@ from converter.streaming.stream_merge import BATCH_SIZE
 #: Clocks that `perf record -k` uses, by number; without a number it is the scheduler's.
 _CLOCKS: Final = {0: "realtime", 1: "mono", 4: "mono_raw", 7: "boot", 11: "tai"}
 _DEFAULT_CLOCK: Final = "perf"
+_CONTEXT: Final = np.array(sorted(CONTEXT_RECORDS), np.int32)
 
 
 def read(source: Source, *, kallsyms: str | None = None, symfs: str | None = None) -> Trace:
@@ -87,7 +89,6 @@ class _Reader:
         self.trace = Trace(
             "perf",
             semantics=Semantics(kinds=KINDS),
-            variant="pipe" if file.pipe else "",
             warnings=file.warnings,
             make_batches=self._batches,
             progress=self._progress,
@@ -95,6 +96,11 @@ class _Reader:
         self._tasks = Tasks(self.trace, big_endian=file.big_endian)
         self.trace.source_batches = self.trace.make_batches
         self.trace.check = self._check
+        self.trace.keep_records = self._keep_records
+        self._context: list[bytes] | None = None
+        self._own = own_tables(file)
+        if self._own is not None:
+            self._tasks.adopt(self._own.table)
         self.trace.decodes_in_parallel = True
         self._declare()
         if file.pipe:
@@ -149,6 +155,20 @@ class _Reader:
             "source": file.source,
         }
 
+        if self._context is not None:
+            trace.sidecar["perf"]["context"] = self._context
+        if self._own is not None:
+            # What the header says is made of these.
+            trace.environment.clear()
+            trace.clock_domains = []
+            self._own.table.add_clocks(trace)
+
+    def _keep_records(self) -> None:
+        """Keep the records that others need, which a part of the recording is written with."""
+        if self._context is None:
+            self._context = []
+            self.trace.sidecar["perf"]["context"] = self._context
+
     # The prescan
 
     def _check(self, _events: bool) -> None:
@@ -176,7 +196,7 @@ class _Reader:
         if recording is not None and trace.symbols is None:
             trace.symbols = kernel_symbols(recording)
         self._describe()
-        self._classes = Classes(trace, self._file, self._events, recording)
+        self._classes = Classes(trace, self._file, self._events, recording, self._own)
         self._classes.add(counts.nonzero()[0].tolist())
 
     def _pass(self, special: Callable[[int, bytes, int], None]) -> Iterator[Rows]:
@@ -236,17 +256,33 @@ class _Reader:
         classes = self._prepared()
         trace = self.trace
         spaces = AddressSpaces(self._events, trace.strings, limit("perf.mappings"))
-        frames = Frames(spaces, None)
+        own = None if self._own is None else OwnFrames(self._own, trace.strings)
+        frames = Frames(spaces, None, own)
         most = trace.events_of_a_batch(BATCH_SIZE)
         last = 0
         self._passes = 1
-        for ordered in in_order(self._pass(_ignore), most, self._out_of_order):
+        rows = self._pass(_ignore)
+        if self._context is not None:
+            # A writer has those that it has seen: what it reads again is not among them twice.
+            self._context.clear()
+            rows = self._keeping(rows, self._context)
+        if own is not None:
+            rows = events_of(rows)
+        for ordered in in_order(rows, most, self._out_of_order):
             batch = self._batch(ordered, classes, spaces, frames, last)
             if len(batch):
                 last = int(batch.ts[-1])
             yield batch
         if spaces.refused:
             self._warn(f"{spaces.refused:,} mappings are left out", "perf.mappings")
+
+    def _keeping(self, stream: Iterator[Rows], context: list[bytes]) -> Iterator[Rows]:
+        for rows in stream:
+            kinds = rows.code // 4
+            for at in np.flatnonzero(np.isin(kinds, _CONTEXT) & (rows.code < NATIVE)).tolist():
+                start, size = int(rows.start[at]), int(rows.size[at])
+                context.append(rows.segment[start : start + size].tobytes())
+            yield rows
 
     def _batch(
         self, found: Ordered, classes: Classes, spaces: AddressSpaces, frames: Frames, last: int
@@ -289,7 +325,9 @@ class _Reader:
             tables=tables,
             thread=self._tasks.renumbered(found.thread),
             cpu=found.cpu,
-            native=NativeRecords(CATEGORY, data, starts[:-1], found.size.astype(np.int64)),
+            native=NativeRecords(
+                CATEGORY, data, starts[:-1], found.size.astype(np.int64), separable=True
+            ),
         )
 
     def _out_of_order(self) -> None:

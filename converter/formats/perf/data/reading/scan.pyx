@@ -126,10 +126,12 @@ cdef class Scanner:
     def threads(self, int64_t known) -> list[tuple[int, int]]:
         """Return pid and tid of the threads from the number `known` on."""
         cdef int64_t i
-        return [
-            (<int32_t>(self._threads.keys[i] >> 32), <int32_t>(self._threads.keys[i] & 0xffffffff))
-            for i in range(known, self._threads.count)
-        ]
+        cdef int32_t pid, tid
+        found = []
+        for i in range(known, self._threads.count):
+            pid, tid = <int32_t>(self._threads.keys[i] >> 32), <int32_t>self._threads.keys[i]
+            found.append((pid, tid))
+        return found
 
     def scan(self, const uint8_t[::1] data, int64_t at, OutputArrays columns not None, int64_t filled) -> tuple[int, int, int]:
         """Scan the records from `at` on: (how it ended, where, how many rows are filled).

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from converter.formats.perf.data.layout import RecordType
 from converter.formats.perf.data.reading.records import Rows
 from converter.formats.perf.data.reading.scan import HAS_NO_TIME, Scanner
+from converter.formats.side_table import SideTable
 from converter.ir.trace import Process, Thread, Trace
 
 #: The name of a CPU's idle task, which no record says.
@@ -28,9 +29,21 @@ class Tasks:
         self._thread_of: dict[tuple[int, int], int] = {}
         #: Time, pid and tid; name, or pid and tid of the parent.
         self._said: list[tuple[int, tuple[int, int], str | tuple[int, int]]] = []
+        #: Of a recording with a side table: threads by tid, and by the scanner's numbers.
+        self._adopted: dict[int, int] | None = None
+        self._numbers: list[int] = []
+
+    def adopt(self, table: SideTable) -> None:
+        """Take the processes and threads of a side table in place of all others."""
+        table.add_tasks(self._trace)
+        self._adopted = {number: index for index, number in enumerate(table.numbers)}
 
     def extend(self, scanner: Scanner) -> None:
         """Add the threads that a scanner has found since."""
+        if self._adopted is not None:
+            for _, tid in scanner.threads(len(self._numbers)):
+                self._numbers.append(self._adopted.get(tid, -1))
+            return
         trace = self._trace
         for pid, tid in scanner.threads(len(self._thread_of)):
             if pid not in self._process_of:
@@ -42,6 +55,8 @@ class Tasks:
 
     def learn(self, rows: Rows) -> None:
         """Keep what records of a window say about names."""
+        if self._adopted is not None:
+            return
         code = rows.code & ~HAS_NO_TIME
         for at in np.flatnonzero((code == _COMM) | (code == _FORK)).tolist():
             start, size = int(rows.start[at]), int(rows.size[at])
@@ -74,5 +89,8 @@ class Tasks:
                 trace.processes[self._process_of[pid]].name = name
 
     def renumbered(self, thread: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return threads of the trace by the scanner's numbers, which are the same."""
-        return thread
+        """Return threads of the trace by the scanner's numbers, which are the same without a side table."""
+        if self._adopted is None:
+            return thread
+        # The last entry is for events without a thread.
+        return np.array([*self._numbers, -1], np.int32)[thread]

@@ -150,7 +150,8 @@ class FrameAddresses:
         """Give each new frame an address."""
         frames = self._rows(known)
         addresses = frames["rel_pc"].copy()
-        is_plain = _is_bare(frames) & (addresses < _FIRST_MARK)
+        # Without a frame, a sample has the address 0.
+        is_plain = _is_bare(frames) & (addresses < _FIRST_MARK) & (addresses != 0)
         for start, end in ((_FUNCTIONS, _FUNCTIONS_END), (_FILES, _FILES_END)):
             is_plain &= (addresses < np.uint64(start)) | (addresses >= np.uint64(end))
         for row in np.flatnonzero(~is_plain).tolist():

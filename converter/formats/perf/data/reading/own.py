@@ -1,0 +1,136 @@
+"""Recordings that this converter wrote: their tables say what their samples mean (see `side_table`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import TraceError
+from converter.formats.ftrace.event_format.event_classes import DISCARDED
+from converter.formats.ftrace.event_format.gathers import Gather, IntegerAt
+from converter.formats.perf.data.layout import RECORD_HEADER_SIZE, RecordType
+from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent
+from converter.formats.perf.data.reading.records import Rows
+from converter.formats.perf.data.reading.scan import HAS_NO_TIME, SAMPLE
+from converter.formats.perf.data.side_table import OWN_FEATURE, OwnTables, parse_own_feature
+from converter.ir.columns import Column, ListColumn, StructColumn
+from converter.ir.events import EventClass
+from converter.ir.kinds import Kind
+from converter.kernels.tables.strings import StringTable, taken_lists
+from converter.projection.timeline_fields import FRAMES, weight
+
+_LOST: Final = 4 * RecordType.LOST
+#: The events of a LOST record follow the id of its event.
+_COUNT_AT: Final = RECORD_HEADER_SIZE + 8
+
+
+def own_tables(file: PerfFile) -> OwnTables | None:
+    """Return the tables of a recording of this converter's; None for others, and with a warning for damaged ones."""
+    data = file.features.get(OWN_FEATURE)
+    if data is None or file.big_endian:
+        return None
+    try:
+        return parse_own_feature(data)
+    except TraceError as error:
+        file.warn(error.within(field=f"feature {OWN_FEATURE}"))
+        return None
+
+
+def is_event(code: int) -> bool:
+    """Return True if records of a code are events: others say for viewers what the tables do."""
+    return code >= SAMPLE or code & ~HAS_NO_TIME == _LOST
+
+
+def events_of(stream: Iterator[Rows]) -> Iterator[Rows]:
+    """Yield windows without the records that are no events. Time 0 is one here."""
+    for rows in stream:
+        kept = (rows.code >= SAMPLE) | (rows.code & ~HAS_NO_TIME == _LOST)
+        yield Rows(
+            rows.segment,
+            np.maximum(rows.ts[kept], 0),
+            rows.code[kept] & ~HAS_NO_TIME,
+            rows.thread[kept],
+            rows.cpu[kept],
+            rows.start[kept],
+            rows.size[kept],
+            rows.complete,
+        )
+
+
+def lost_class() -> tuple[EventClass, list[Gather]]:
+    """Return the class of lost events, and how its column is gathered."""
+    return DISCARDED, [IntegerAt(_COUNT_AT, 8, np.dtype(np.int64))]
+
+
+def sample_class(tables: OwnTables, event: SampledEvent) -> EventClass | None:
+    """Return the class of the samples of an event; None if there is none in the tables."""
+    found = next((tables.events[id] for id in event.ids if id in tables.events), None)
+    if found is None:
+        return None
+    return EventClass(Kind.SAMPLE, found.name, found.category, (FRAMES, weight(found.unit)))
+
+
+class OwnFrames:
+    """Makes the columns of call stacks of addresses."""
+
+    def __init__(self, tables: OwnTables, strings: StringTable) -> None:
+        self._addresses = np.ascontiguousarray(tables.frames["address"], np.uint64)
+        ids = [strings.intern(text) for text in tables.texts] or [0]
+        texts = np.array(ids, np.int32)
+        frames = tables.frames
+        self._texts = [texts[frames[name]] for name in ("function", "mapping", "source")]
+        self._rel_pc = frames["rel_pc"].astype(np.uint64)
+        self._line = frames["line"].astype(np.uint32)
+
+    def column(
+        self,
+        addresses: NDArray[np.uint64],
+        frames: NDArray[np.int32],
+        offsets: NDArray[np.int64],
+        rows: NDArray[np.int64],
+    ) -> Column:
+        """Return the call stacks of some rows, as `timeline_fields.FRAMES` has them.
+
+        Args:
+            addresses: by the number of a frame.
+            frames: the numbers of the frames of all stacks; one of address 0 is none.
+            offsets: where the stack of each row starts.
+            rows: those that are wanted.
+
+        """
+        ends, numbers = taken_lists(frames, offsets, rows)
+        found = addresses[numbers]
+        known = found != 0
+        if not known.all():
+            counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])
+            ends, found = counts[ends], found[known]
+        at = np.searchsorted(self._addresses, found)
+        at[at == len(self._addresses)] = 0
+        named = np.zeros(len(found), np.bool_)
+        if len(self._addresses):
+            named = self._addresses[at] == found
+        none = np.zeros(len(found), np.int32)
+        function, mapping, source = (_chosen(texts, at, named, none) for texts in self._texts)
+        members = (
+            function,
+            mapping,
+            _chosen(self._rel_pc, at, named, found),
+            source,
+            _chosen(self._line, at, named, none.astype(np.uint32)),
+        )
+        return ListColumn(ends, StructColumn(len(found), members))
+
+
+def _chosen(
+    values: NDArray[np.generic],
+    at: NDArray[np.int64],
+    named: NDArray[np.bool_],
+    others: NDArray[np.generic],
+) -> NDArray[np.generic]:
+    """Return the values at some positions where they are named, and the others."""
+    if not len(values):
+        return others
+    return np.where(named, values[at], others).astype(values.dtype)

@@ -172,6 +172,7 @@ def _of_slices(
     # What a rule lowers is held in another way.
     kinds = capabilities.kinds.keys() | capabilities.lowerings.keys()
     unit = capabilities.duration_unit
+    first_slices = bool(capabilities.complete_first) and not trace.semantics.complete_first
     split = Kind.SLICE_COMPLETE not in kinds and {Kind.SLICE_BEGIN, Kind.SLICE_END} <= kinds
     if split or (unit is not None and (capabilities.tracks or trace.format != format_name)):
         from converter.projection.passes.slices.complete_slices import begin_and_end
@@ -180,8 +181,18 @@ def _of_slices(
         timed = ends is not None and THREAD_TIME in ends.optional
         first = None if capabilities.negative_times else 0
         trace = begin_and_end(
-            trace, report, unit, timed=timed, tracks=capabilities.tracks, first=first
+            trace,
+            report,
+            unit,
+            timed=timed,
+            tracks=capabilities.tracks,
+            first=first,
+            complete_first=first_slices,
         )
+    elif first_slices and trace.semantics.may_have(Kind.SLICE_BEGIN):
+        from converter.projection.passes.slices.complete_slices import begin_and_end
+
+        trace = begin_and_end(trace, report, complete_first=True)
     return trace
 
 

@@ -46,9 +46,12 @@ def begin_and_end(
     timed: bool = False,
     tracks: bool = True,
     first: int | None = None,
+    complete_first: bool = False,
 ) -> Trace:
     """Return the trace with a SLICE_BEGIN and, if the duration is known, a SLICE_END for each SLICE_COMPLETE.
 
+    For viewers that take complete slices first (`complete_first`), those that follow a begin of their time and track
+    become a begin and an end; without a `unit`, all others stay.
     With a `unit`, slices on threads stay complete if their duration is a multiple of it (without `tracks` in the
     format, also those on tracks) and they do not begin before the `first` time; those that cross another are moved to
     a track next to it. With `timed`, ends carry the thread's own time if the slice says how much of it it used. At
@@ -58,17 +61,29 @@ def begin_and_end(
     """
     own = trace.tracks if unit is None else []
     result = dataclasses.replace(trace, event_classes=[], tracks=own)
-    splitter = _Splitter(trace, result, report, unit, timed=timed, tracks=tracks, first=first)
+    splitter = _Splitter(
+        trace,
+        result,
+        report,
+        unit,
+        timed=timed,
+        tracks=tracks,
+        first=first,
+        complete_first=complete_first,
+    )
     result.make_batches = splitter.batches
     return result
 
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Ends of slices that have started: time, number of the begin in the stream, and location; one entry per end."""
+    """Ends of slices that have started: time, number of the begin in the stream and in the source, and location; one
+    entry per end.
+    """
 
     ts: NDArray[np.int64]
     begin: NDArray[np.int64]
+    number: NDArray[np.int64]
     thread_time: NDArray[np.int64]
     thread: NDArray[np.int32]
     cpu: NDArray[np.int32]
@@ -87,7 +102,7 @@ class _Ends:
 _NO_NUMBERS = np.zeros(0, np.int32)
 _NO_TIMES = np.zeros(0, np.int64)
 _NO_ROWS = np.zeros(0, np.bool_)
-_NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+_NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +146,7 @@ class _Splitter:
         timed: bool,
         tracks: bool,
         first: int | None,
+        complete_first: bool,
     ) -> None:
         self._source = source
         self._result = result
@@ -145,6 +161,9 @@ class _Splitter:
         self._timed = timed
         self._tracks = tracks
         self._first = first
+        self._complete_first = complete_first
+        #: Viewers order the slices that stay.
+        self._keeps_order = complete_first and unit is None
         self._overlapping = (
             None if unit is None else OverlappingSlices(source, result.tracks, report)
         )
@@ -179,6 +198,9 @@ class _Splitter:
             pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
             if len(at) and (now != split.ts).any():
                 at = _before_begins(split, new_position, ends, at, count - len(batch))
+            if self._overlapping is not None and self._overlapping.around:
+                first = count - len(batch)
+                at = _after_inner_ends(self._overlapping.around, new_position, ends, at, first)
             if flows is not None:
                 at, split = self._before_ends(flows, split, new_position, ends, at)
             order = np.lexsort((-ends.begin, ends.ts, at))
@@ -339,8 +361,14 @@ class _Splitter:
         durations = np.concatenate([_NO_TIMES, *(one.durations for one in complete.values())])
         if complete:
             order = np.argsort(at)
-            points = None if self._source.semantics.complete_first else durations[order] == 0
-            new_position = _longest_first(batch, at[order], durations[order], points)
+            turn = None
+            if not self._source.semantics.complete_first:
+                begins = _begins_before(batch, at[order], self._positions_of_begins(batch))
+                points = durations[order] == 0
+                turn = 2 * (np.cumsum(points) + begins) - points
+                self._split_after(begins[np.argsort(order)] > 0, complete.values())
+            if not self._keeps_order:
+                new_position = _longest_first(batch, at[order], durations[order], turn)
         if self._overlapping is not None:
             stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
             track, on_added_track = self._overlapping.place(
@@ -353,6 +381,23 @@ class _Splitter:
                 one.stays[crosses[first : first + len(one.at)]] = False
                 first += len(one.at)
         return complete, new_position, track
+
+    def _positions_of_begins(self, batch: Batch) -> NDArray[np.intp]:
+        """Return the positions of begins in a batch."""
+        found = [
+            batch.positions(number)
+            for number, table in batch.tables.items()
+            if len(table) and self._source.event_classes[number].kind is Kind.SLICE_BEGIN
+        ]
+        return np.sort(np.concatenate([_NO_NUMBERS, *found])).astype(np.intp)
+
+    def _split_after(self, is_after: NDArray[np.bool_], complete: Iterable[_Complete]) -> None:
+        """Make begins and ends of slices that viewers would take before the begin that they are after."""
+        first = 0
+        for one in complete if self._complete_first else ():
+            own = is_after[first : first + len(one.at)]
+            one.stays[own & (one.durations > 0)] = False
+            first += len(one.at)
 
     def _begins(self, event_class: EventClass, table: Table, complete: _Complete) -> Table:
         """Return the begins of those slices of a class that do not stay complete."""
@@ -367,7 +412,7 @@ class _Splitter:
         event_class = self._source.event_classes[source]
         at = batch.positions(source)
         durations = ticks(table.column(duration))
-        stays = np.zeros(len(at), np.bool_)
+        stays = np.full(len(at), self._keeps_order)
         is_plain = isinstance(event_class.fields[duration].type, IntegerClass)
         # The end of a complete slice has no thread time of its own: none if only that of the begin is known.
         half = THREAD_TIME in event_class.fields and THREAD_DURATION not in event_class.fields
@@ -408,7 +453,15 @@ class _Splitter:
         # The sum has wrapped around past the end of time.
         end[end < start] = LAST_TIME
         begin = (at if new_position is None else new_position[at]) + np.int64(count)
-        return _Ends(end, begin, times, batch.thread[at], batch.cpu[at], batch.track[at])
+        return _Ends(
+            end,
+            begin,
+            at + np.int64(count),
+            times,
+            batch.thread[at],
+            batch.cpu[at],
+            batch.track[at],
+        )
 
     def _merged(
         self, batch: Batch, new_position: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
@@ -499,6 +552,30 @@ def _duration_index(event_class: EventClass) -> int | None:
     return index if isinstance(held, IntegerClass) else None
 
 
+def _after_inner_ends(
+    around: list[tuple[int, int]],
+    new_position: NDArray[np.intp] | None,
+    ends: _Ends,
+    at: NDArray[np.intp],
+    before: int,
+) -> NDArray[np.intp]:
+    """Return the positions of ends, after those at their time of slices inside.
+
+    `around` has the positions of both in a batch, after `before` events.
+    """
+    # The last end inside counts.
+    numbers, positions = (
+        np.array(one, np.int64) for one in zip(*dict(around).items(), strict=True)
+    )
+    order = np.argsort(numbers)
+    of_ends = ends.number - before
+    found = np.minimum(np.searchsorted(numbers[order], of_ends), len(order) - 1)
+    place = positions[order][found]
+    place = place if new_position is None else new_position[place]
+    is_around = numbers[order][found] == of_ends
+    return np.where(is_around, np.maximum(at, place + 1), at)
+
+
 def _before_begins(
     batch: Batch,
     new_position: NDArray[np.intp] | None,
@@ -552,17 +629,38 @@ def _at_positions(column: NDArray[Any], new_position: NDArray[np.intp] | None) -
     return result
 
 
+def _begins_before(
+    batch: Batch, at: NDArray[np.intp], begins: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Return how many begins of the same time and track precede each event at some positions."""
+    if not len(begins) or not _have_common(batch.ts[begins], batch.ts[at]):
+        return np.zeros(len(at), np.intp)
+    both = np.concatenate([at, begins])
+    is_begin = np.arange(len(both)) >= len(at)
+    order = np.lexsort((both, batch.track[both], batch.thread[both], batch.ts[both]))
+    before = np.cumsum(is_begin[order])
+    keys = [column[both[order]] for column in (batch.ts, batch.thread, batch.track)]
+    starts = np.ones(len(both), np.bool_)
+    starts[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
+    # Those of earlier groups do not count.
+    before -= (before - is_begin[order])[starts][np.cumsum(starts) - 1]
+    result = np.empty(len(both), np.intp)
+    result[order] = before
+    return result[: len(at)]
+
+
 def _longest_first(
     batch: Batch,
     at: NDArray[np.intp],
     durations: NDArray[np.int64],
-    points: NDArray[np.bool_] | None,
+    turn: NDArray[np.intp] | None,
 ) -> NDArray[np.intp] | None:
     """Return positions that put outer before inner for slices that begin together on a track; None if they are so
     already.
 
-    Recorders write a complete slice when it ends, so the inner one often comes first. `points` take no time: viewers
-    that follow the order of the source do not have them inside of slices that come later.
+    Recorders write a complete slice when it ends, so the inner one often comes first. Those of another `turn` keep
+    their order: viewers that follow the order of the source have no slice around a begin, or around what takes no time,
+    that comes before it.
     """
     ts = batch.ts[at]
     if not (ts[1:] <= ts[:-1]).any():
@@ -570,8 +668,8 @@ def _longest_first(
     # A slice that never ends is the outermost.
     length = np.where(durations < 0, LAST_TIME, durations)
     together = (ts, batch.thread[at], batch.track[at], batch.cpu[at])
-    turn = np.zeros(len(at), np.intp) if points is None else 2 * np.cumsum(points) - points
-    wanted = np.lexsort((at, -length, turn, *together))
+    turns = np.zeros(len(at), np.intp) if turn is None else turn
+    wanted = np.lexsort((at, -length, turns, *together))
     present = np.lexsort((at, *together))
     if np.array_equal(wanted, present):
         return None

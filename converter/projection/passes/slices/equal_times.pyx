@@ -69,9 +69,13 @@ cdef void decide(
     cdef bint later_lasting = False
     cdef bint later_point = False
     cdef int64_t first_slice = last
+    # Complete slices after a begin become begins.
+    cdef int64_t first_begin = last
     for i in range(first, last):
         if step[i] != FLOW and first_slice == last:
             first_slice = i
+        if step[i] == BEGIN and first_begin == last:
+            first_begin = i
         if step[i] == BEGIN:
             open[first + depth] = i
             depth += 1
@@ -93,5 +97,5 @@ cdef void decide(
         else:
             if later_end or later_lasting and step[i] != LASTING:
                 fate[i] |= OTHER_DEPTH
-            later_lasting = later_lasting or step[i] == LASTING
+            later_lasting = later_lasting or step[i] == LASTING and i < first_begin
             later_point = later_point or step[i] == POINT or (fate[i] & COMPLETES) != 0

@@ -354,6 +354,8 @@ cdef class NestedSlices:
     cdef int64_t _count
     # At least the number of complete slices in which another is open that may never end.
     cdef int64_t _holding
+    # Complete slices that end when one inside does: their numbers, and the positions of these ends.
+    cdef list _around
 
     def __cinit__(self):
         start(&self._open, int.from_bytes(os.urandom(8), "little"))
@@ -370,7 +372,7 @@ cdef class NestedSlices:
         const int64_t[::1] end,
         const int64_t[::1] order,
         is_last: Callable[[], bool],
-    ) -> tuple[NDArray[int32], int, int, int]:
+    ) -> tuple[NDArray[int32], int, int, int, list[tuple[int, int]]]:
         """Go on with events in an order of time. Those of step 1 begin and those of step 2 end a slice of a track and
         thread; those of step 3 are complete slices until an `end`, which those of step 4 need an event for.
 
@@ -380,7 +382,9 @@ cdef class NestedSlices:
         Returns:
             Which line beside its track each complete slice nests on, 0 for the track, and -1 for ends that close
             nothing though a slice of step 4 is open; how many slices are on a line because they cross an end, how many
-            should be, but are of an earlier batch, and how many of both have one inside that lasts longer.
+            should be, but are of an earlier batch, and how many of both have one inside that lasts longer; of each
+            slice of step 4 that ends at the time of an end of one inside, its position, negative in an earlier batch,
+            and that of the end.
 
         """
         cdef int64_t count = step.shape[0]
@@ -393,6 +397,7 @@ cdef class NestedSlices:
         cdef Lanes* held = &self._open
         cdef bint failed
         crossed[0] = crossed[1] = crossed[2] = 0
+        self._around = []
         if min(thread.shape[0], track.shape[0], ts.shape[0], end.shape[0], order.shape[0]) != count:
             raise ValueError("columns differ in length")
         if count and not are_within(&order[0], count, count):
@@ -415,7 +420,7 @@ cdef class NestedSlices:
                 pop_ended(held, lane, ts[i])
                 if step[i] == END:
                     if find_open(held, lane, BEGIN, False) >= 0:
-                        self._close(lane, ts[i], &line[0], crossed)
+                        self._close(lane, i, ts[i], &line[0], crossed)
                     elif find_open(held, lane, SPLIT, False) >= 0:
                         line[i] = NOWHERE
                     continue
@@ -448,13 +453,14 @@ cdef class NestedSlices:
         if failed:
             raise MemoryError("too many slices are open")
         self._count += count
-        return result, crossed[0], crossed[1], crossed[2]
+        return result, crossed[0], crossed[1], crossed[2], self._around
 
     # An end closes the innermost slice that began as one. Complete ones inside that last longer do not nest there, nor
     # do those around that are over; `crossed` counts those of this batch, those that began before it, and of both those
     # around one that lasts longer.
-    cdef void _close(self, int32_t lane, int64_t at, int32_t* line, int64_t* crossed) noexcept nogil:
+    cdef void _close(self, int32_t lane, int64_t i, int64_t at, int32_t* line, int64_t* crossed) noexcept nogil:
         cdef Lanes* held = &self._open
+        cdef int32_t entry
         while held.entries[innermost(held, lane)].name != BEGIN:
             if held.entries[innermost(held, lane)].inside > at:
                 self._cross(innermost(held, lane), line, crossed)
@@ -464,6 +470,12 @@ cdef class NestedSlices:
             crossed[2] += is_innermost(held, lane, SPLIT)
             self._cross(innermost(held, lane), line, crossed)
             pop(held, lane)
+        entry = innermost(held, lane)
+        while entry >= 0 and held.entries[entry].inside == at:
+            if held.entries[entry].name == SPLIT:
+                with gil:
+                    self._around.append((held.entries[entry].number - self._count, i))
+            entry = held.entries[entry].below
 
     # Complete slices that end before a time, and in which one is open, cross the end of that.
     cdef void _cross_ended(self, int64_t until, int32_t* line, int64_t* crossed) noexcept nogil:

@@ -43,6 +43,8 @@ class OverlappingSlices:
         #: By the index of a track of the source: its index here.
         self._numbers: list[int] = []
         self._added: dict[tuple[int, int, int], int] = {}
+        #: Complete slices that end when one inside does, and these ends: positions, negative ones before the batch.
+        self.around: list[tuple[int, int]] = []
         #: Positions in the batch of ends that close nothing.
         self.strays = np.zeros(0, np.intp)
 
@@ -67,6 +69,7 @@ class OverlappingSlices:
         place. `is_last` tells whether no batch follows.
         """
         self.strays = np.zeros(0, np.intp)
+        self.around = []
         track = self._renumbered(batch)
         none = np.zeros(0, np.intp)
         self._any = self._any or len(at) > 0
@@ -82,7 +85,7 @@ class OverlappingSlices:
         ends = batch.ts[at] + durations
         # The sum has wrapped around past the end of time.
         end[at] = np.where((durations < 0) | (ends < batch.ts[at]), _FOREVER, ends)
-        line, crossing, cut, outlasting = self._nested.lines(
+        line, crossing, cut, outlasting, self.around = self._nested.lines(
             step, batch.thread, track, batch.ts, end, time_and_position(batch.ts, place), is_last
         )
         self.strays = np.flatnonzero(line < 0)

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.fxt_files import event, start
 from support.losses import line_of
 from support.small_traces import brief, event_class, events_of, projected, trace_of
 from support.strategies import traces
 from support.target_capabilities import PROFILER, VIEWER
+from support.trace_processor import answer, needs_trace_processor
 
+import converter
+from converter.formats.fxt.record_types import EventType
 from converter.ir.collect import collect
 from converter.ir.columns import OptionalColumn
 from converter.ir.field_classes import IntegerClass, OptionalClass, StringClass
@@ -341,3 +345,27 @@ def test_what_takes_no_time_is_not_inside_of_what_comes_later(durations, begins)
     trace, _ = split(slices)
     names = [fields["name"] for _, kind, _, fields in events_of(trace) if kind is Kind.SLICE_BEGIN]
     assert names == list(begins)
+
+
+@needs_trace_processor
+def test_an_end_follows_that_of_the_slice_inside_at_its_time(tmp_path):
+    """Ends match by name in Perfetto: the other way round, the outer slice would never end."""
+    parts = [start("little")]
+    for kind, ts, name, tail in (
+        (EventType.DURATION_COMPLETE, 100, b"outer", 106),
+        (EventType.DURATION_COMPLETE, 101, b"middle", 106),
+        (EventType.DURATION_BEGIN, 102, b"inner", None),
+        (EventType.DURATION_END, 106, b"inner", None),
+        (EventType.DURATION_BEGIN, 106, b"next", None),
+    ):
+        parts.append(event("little", kind, ts, thread=(1, 2), name=name, tail=tail))
+    source, target = tmp_path / "a.fxt", tmp_path / "b.pftrace"
+    source.write_bytes(b"".join(parts))
+    converter.convert(source, target)
+    for path in (source, target):
+        assert answer(path, "select name, dur, depth from slice order by ts") == [
+            ["outer", "6", "0"],
+            ["middle", "5", "1"],
+            ["inner", "4", "2"],
+            ["next", "-1", "0"],
+        ]

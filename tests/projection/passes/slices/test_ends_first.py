@@ -122,3 +122,26 @@ def test_a_slice_without_duration_before_a_longer_one_is_reported():
     target, losses = project(opened(writer.bytes()), capabilities(""), "chrome")
     collect(target)
     assert [one.count for one in losses if one.code == "depth-at-shared-time"] == [1]
+
+
+@needs_trace_processor
+def test_a_complete_slice_after_a_begin_of_its_time_is_inside(tmp_path):
+    """trace_processor would take it before the begin, which would end with it."""
+    source = fxt(
+        tmp_path,
+        (Event.DURATION_BEGIN, 10, FROM, b"pair"),
+        (Event.DURATION_COMPLETE, 10, FROM, b"inside", 12),
+        (Event.DURATION_END, 18, FROM, b"pair"),
+        (Event.DURATION_COMPLETE, 20, FROM, b"alone", 25),
+        (Event.DURATION_BEGIN, 20, TO, b"elsewhere"),
+    )
+    for suffix in ("json", "pftrace"):
+        target = tmp_path / f"b.{suffix}"
+        assert not shown_otherwise(converter.convert(source, target))
+        for path in (source, target):
+            assert [tuple(row) for row in answer(path, SLICES)] == [
+                ("inside", "10", "2", "1"),
+                ("pair", "10", "8", "0"),
+                ("alone", "20", "5", "0"),
+                ("elsewhere", "20", "-1", "0"),
+            ]

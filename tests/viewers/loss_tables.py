@@ -150,6 +150,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "phase-dropped": ("slices.args", "slices.depth"),
     "thread-time-rounded": ("slices.thread_ts", "slices.thread_dur"),
     "thread-time-unshown": ("slices.thread_ts", "slices.thread_dur", "counters.*"),
+    "frame-place-dropped": ("samples.is_stack", "samples.*"),
     "call-site": ("ftrace.args",),
     # The whole trace
     "clock-rate-unknown": _EVENTS,

@@ -73,7 +73,7 @@ def test_it_needs_nothing_else_and_allows_nothing_else(tmp_path):
     blocks = re.findall(r"<(script|style)(.*?)>(.*?)</\1>", text, re.DOTALL)
     run = [(tag, inside) for tag, attributes, inside in blocks if "octet-stream" not in attributes]
     data = [inside for _, attributes, inside in blocks if "octet-stream" in attributes]
-    assert len(run) + len(data) == text.count("<script") + text.count("<style") == 9
+    assert len(run) + len(data) == text.count("<script") + text.count("<style") == 10
     for tag, inside in run:
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{tag}-src" in policy
@@ -152,7 +152,7 @@ def test_what_a_trace_says_is_text(browser, tmp_path):
         assert told["name"] == told[name] == name
         assert told["of"] == f"{HOSTILE[1]} 1"
         assert told["on"] == f"{HOSTILE[0]} 1"
-    assert browser.value("document.querySelectorAll('script').length") == 6
+    assert browser.value("document.querySelectorAll('script').length") == 7
     assert browser.value("document.querySelectorAll('img').length") == 0
     assert browser.value("globalThis.ran") is None
     assert browser.value("document.getElementById('status').textContent") == ""

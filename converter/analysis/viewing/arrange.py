@@ -42,6 +42,8 @@ class PageTrack:
 
     name: str
     runs: list[int] = field(default_factory=list)
+    #: Slices may overlap, so that none is inside another.
+    is_apart: bool = False
 
 
 @dataclass(slots=True)
@@ -126,6 +128,7 @@ def arranged(gathered: Gathered) -> Timeline:
         runs = range(int(bases[number]), int(bases[number] + rows[number]))
         tracks.weights[id(track)] += int(run_count[runs.start : runs.stop].sum())
         track.runs += runs
+        track.is_apart |= kind == Item.ASYNC
     for location in np.unique(flows["location"]).tolist():
         tracks.at(location)
     for number, series in enumerate(gathered.series):

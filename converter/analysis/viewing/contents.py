@@ -27,6 +27,8 @@ from converter.ir.trace import Trace
 
 #: An item takes about half as many bytes of a page, with its arguments; but it also costs the browser time.
 _ITEM_BYTES: Final = 12
+#: A sample takes about as many bytes of a page, in base64.
+_SAMPLE_BYTES: Final = 8
 _HEXADECIMAL: Final = (Style.HEXADECIMAL, Style.POINTER, Style.OBJECT_ID, Style.SYMBOL)
 
 
@@ -45,6 +47,7 @@ class Contents:
             )
         if self._gathered.untimed:
             self.notes.append(f"{self._gathered.untimed:,} records without a time are not shown")
+        self._limit_samples(limit // 2)
         self._coarsen(limit)
         timeline, arguments = Packer(), Packer()
         header = self._header(title, timeline)
@@ -56,6 +59,19 @@ class Contents:
             f"{header_position['at']:012x}{header_position['size']:012x}".encode()
         )
         self.arguments = arguments.text()
+
+    def _limit_samples(self, limit: int) -> None:
+        """Leave out the call stacks of samples that would take more bytes."""
+        samples = self._gathered.samples
+        kept = max(limit // _SAMPLE_BYTES, 0)
+        if len(samples["ts"]) <= kept:
+            return
+        left_out = len(samples["ts"]) - kept
+        for name, column in samples.items():
+            samples[name] = column[:kept]
+        self.notes.append(
+            f"the call stacks of the last {left_out:,} samples are left out, to keep the page small"
+        )
 
     def _coarsen(self, limit: int) -> None:
         timeline = self._timeline
@@ -80,7 +96,9 @@ class Contents:
         )
         took = np.where(items["end"] == OPEN, -1, items["end"] - items["ts"])[has_length]
         names, name = np.unique(items["name"], return_inverse=True)
+        functions, function = self._functions()
         columns = {
+            **self._samples(packer, numbers, function),
             "runKind": add(timeline.run_kind),
             "runCount": add(timeline.run_count),
             "ts": add(_steps(items["ts"], timeline.run_count[~is_counter], timeline.start)),
@@ -109,12 +127,49 @@ class Contents:
             "groups": [
                 {
                     "name": group.name,
-                    "lanes": [{"name": track.name, "runs": track.runs} for track in group.tracks],
+                    "lanes": [
+                        {"name": track.name, "runs": track.runs}
+                        | ({"apart": True} if track.is_apart else {})
+                        for track in group.tracks
+                    ],
                 }
                 for group in timeline.groups
             ],
+            "sampled": [{"name": name, "unit": unit} for name, unit in self._gathered.sampled],
+            "functions": functions,
             "columns": columns,
         }
+
+    def _samples(
+        self, packer: Packer, numbers: dict[int, int], function: NDArray[np.int64]
+    ) -> dict[str, Any]:
+        """Pack samples in the order of time, and their stacks: by number the stack around, and the function."""
+        samples, known = self._gathered.samples, self._timeline.track_by_location
+        order = np.argsort(samples["ts"], kind="stable")
+        locations, which = np.unique(samples["location"][order], return_inverse=True)
+        # One more than the number of the track; 0 without one.
+        tracks = [numbers[id(known[one])] + 1 if one in known else 0 for one in locations.tolist()]
+        stacks = self._gathered.call_stacks.stacks
+        return {
+            "sampleTs": packer.add(np.diff(samples["ts"][order] - self._timeline.start, prepend=0)),
+            "sampleLane": packer.add(np.array(tracks, np.int64)[which]),
+            "sampleEvent": packer.add(samples["event"][order]),
+            "sampleStack": packer.add(samples["stack"][order]),
+            "sampleWeight": packer.add(samples["weight"][order]),
+            "stackOuter": packer.add(stacks["outer"]),
+            "stackFunction": packer.add(function[stacks["frame"]]),
+        }
+
+    def _functions(self) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the names of functions, and the number of each frame's: without a name its file and address."""
+        strings, numbers = self._gathered.trace.strings, dict[str, int]()
+        frames = self._gathered.call_stacks.frames
+        result = np.zeros(len(frames), np.int64)
+        for frame, (function, file, address, _, _) in enumerate(frames.tolist()):
+            at, named = f"0x{address:x}", next(texts(strings, np.array([function or file])))
+            name = named if function else f"{named.rpartition('/')[2]}+{at}" if file else at
+            result[frame] = numbers.setdefault(name, len(numbers))
+        return list(numbers), result
 
     def _track_numbers(self, tids: NDArray[np.int64], numbers: dict[int, int]) -> NDArray[np.int64]:
         """Return one more than the track number of each thread, 0 without a track, and one more than all for idle

@@ -18,7 +18,9 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Capabilities
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.project import project
+from converter.projection.timeline_fields import FRAME
 from converter.selection.stacks import BEGIN, END, UNMATCHED, Stacks
 from converter.selection.steps import StepsOf, mixed
 
@@ -39,6 +41,8 @@ class Item(IntEnum):
 OPEN: Final = np.iinfo(np.int64).max
 
 _INSTANTS: Final = (Kind.INSTANT, Kind.ASYNC_INSTANT)
+#: The name of samples of no event.
+_NO_EVENT: Final = "sample"
 _FLOWS: Final = (Kind.FLOW_BEGIN, Kind.FLOW_STEP, Kind.FLOW_END)
 
 
@@ -102,6 +106,13 @@ FLOW_TYPES: Final[dict[str, type[np.generic]]] = {
     "location": np.int64,
     "begins": np.bool_,
 }
+SAMPLE_TYPES: Final[dict[str, type[np.generic]]] = {
+    "ts": np.int64,
+    "location": np.int64,
+    "event": np.int32,
+    "stack": np.int32,
+    "weight": np.int64,
+}
 
 
 class Gathered:
@@ -122,16 +133,21 @@ class Gathered:
         #: The location, name, id and argument of each series of a counter.
         self.series: list[tuple[int, int, int, str]] = []
         self._series: dict[int, int] = {}
+        #: The name and the unit of each event that was sampled; the unit is None where samples have no weight.
+        self.sampled: list[tuple[str, str | None]] = []
         self._items, self._counters, self._flows = Columns(), Columns(), Columns()
+        self._samples = Columns()
         self._ends = Columns()
         self._started = 0
         self._steps_of = StepsOf(self.trace, values=False)
         self._stacks = Stacks()
+        self.call_stacks = StackTable(self.trace.strings)
         for batch in self.trace.batches():
             self._add(batch)
         self.items = self._items.joined(ITEM_TYPES)
         self.counters = self._counters.joined(COUNTER_TYPES)
         self.flows = self._flows.joined(FLOW_TYPES)
+        self.samples = self._samples.joined(SAMPLE_TYPES)
         # Among the items, slices are in the order of their numbers.
         slices = np.flatnonzero(self.items["kind"] <= Item.ASYNC)
         ends = self._ends.joined(_END_TYPES)
@@ -151,6 +167,8 @@ class Gathered:
                 self.untimed += len(table)
             elif event_class.kind in _INSTANTS:
                 self._add_instants(batch, number, event_class, bases[number])
+            elif event_class.kind is Kind.SAMPLE:
+                self._add_samples(batch, number, event_class, bases[number])
             elif event_class.kind is Kind.SCHED_SWITCH:
                 self._add_tasks(batch, number, event_class, bases[number])
             elif event_class.kind is Kind.COUNTER:
@@ -163,7 +181,11 @@ class Gathered:
         event_class, table = self.trace.event_classes[number], batch.tables[number]
         if not self._with_arguments or event_class.kind in (Kind.COUNTER, *_FLOWS):
             return 0
-        kept = [i for i, one in enumerate(event_class.fields) if one.role is not Role.NAME]
+        kept = [
+            i
+            for i, one in enumerate(event_class.fields)
+            if one.role not in (Role.NAME, Role.FRAMES)
+        ]
         known = self.arguments.get(number)
         if known is None:
             fields = [event_class.fields[i] for i in kept]
@@ -219,14 +241,40 @@ class Gathered:
             **_without(len(at)),
         )
 
+    def _add_samples(self, batch: Batch, number: int, event_class: EventClass, base: int) -> None:
+        at, table = batch.positions(number), batch.tables[number]
+        frames, amount = event_class.index_of(Role.FRAMES), event_class.index_of(Role.COUNT)
+        assert frames is not None, "the kind requires it"
+        unit = None if amount is None else event_class.fields[amount].unit
+        event = (event_class.name or _NO_EVENT, unit)
+        if event not in self.sampled:
+            self.sampled.append(event)
+        weight = np.ones(len(at), np.int64)
+        if amount is not None:
+            # No part of a flame graph is narrower than nothing.
+            weight = np.maximum(np.asarray(table.column(amount)).astype(np.int64), 0)
+        self._samples.add(
+            ts=batch.ts[at],
+            location=locations(batch, at),
+            event=np.full(len(at), self.sampled.index(event), np.int32),
+            stack=self.call_stacks.add(table.column(frames), FRAME),
+            weight=weight,
+        )
+        name = self.trace.strings.intern(event[0])
+        self._add_moments(batch, number, np.full(len(at), name, np.int32), base)
+
     def _add_instants(self, batch: Batch, number: int, event_class: EventClass, base: int) -> None:
+        name = self._ids(batch, number, event_class, Role.NAME)
+        self._add_moments(batch, number, name, base)
+
+    def _add_moments(self, batch: Batch, number: int, name: NDArray[np.int32], base: int) -> None:
         at = batch.positions(number)
         self._items.add(
             location=locations(batch, at),
             kind=np.full(len(at), Item.INSTANT, np.uint8),
             ts=batch.ts[at],
             end=batch.ts[at],
-            name=self._ids(batch, number, event_class, Role.NAME),
+            name=name,
             source=np.full(len(at), number, np.int32),
             row=base + np.arange(len(at)),
             **_without(len(at)),

@@ -16,7 +16,15 @@ from typing import Final
 from converter.analysis.viewing.contents import Contents
 
 #: In the order in which they build on each other.
-SCRIPTS: Final = ("data.js", "timeline.js", "times.js", "drawing.js", "details.js", "page.js")
+SCRIPTS: Final = (
+    "data.js",
+    "timeline.js",
+    "times.js",
+    "drawing.js",
+    "details.js",
+    "range.js",
+    "page.js",
+)
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "page")
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from converter.ir.events import Field
-from converter.ir.field_classes import IntegerClass, StringClass, Style
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind, Role
-from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.call_stacks import frames_of
+from converter.projection.engine.partitions import Partition
 from converter.projection.instants import CATEGORY, NAME
-from converter.projection.timeline_fields import number_id
+from converter.projection.timeline_fields import FRAME, FRAMES, number_id, weight
 
 _TID: Final = IntegerClass(64, signed=True)
 _ID: Final = number_id("id")
@@ -33,6 +35,46 @@ _SWITCHES: Final = KindSupport(
     cpu=True,
 )
 
+#: Samples are instants, whose stacks are in flame graphs.
+_SAMPLES: Final = KindSupport(
+    (FRAMES,), required=frozenset({Role.FRAMES}), cpu=True, track=True, timed=True
+)
+
+
+def _sample_support(event_class: EventClass) -> KindSupport | None:
+    """Return how a sample is held: with its stack, and its weight if it has one."""
+    index, amount = event_class.index_of(Role.FRAMES), event_class.index_of(Role.COUNT)
+    frames = None if index is None else event_class.fields[index].type
+    if not isinstance(frames, ArrayClass):
+        return None
+    if not isinstance(frames.element, IntegerClass | StringClass) and frames.element != FRAME:
+        return None
+    counted = () if amount is None else (event_class.fields[amount],)
+    if not all(isinstance(one.type, IntegerClass) for one in counted):
+        return None
+    fields = (FRAMES, *(weight(one.unit) for one in counted))
+    return replace(_SAMPLES, fields=fields, event=("", event_class.name))
+
+
+def _with_frames(partition: Partition, projection: Projection) -> Partition:
+    """Convert addresses and names of functions to frames."""
+    index = partition.event_class.index_of(Role.FRAMES)
+    assert index is not None
+    held = partition.event_class.fields[index].type
+    if held == FRAMES.type:
+        return partition
+    assert isinstance(held, ArrayClass)
+    element = held.element
+    fields = list(partition.event_class.fields)
+    fields[index] = FRAMES
+    columns: list[Any] = partition.lazy_columns()
+    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
+    whole = partition.derive(
+        ("frames",), lambda: replace(partition.event_class, fields=tuple(fields))
+    )
+    return partition.rewritten(whole, columns)
+
+
 SHOWN: Final = Capabilities(
     kinds={
         Kind.SLICE_BEGIN: _SLICES,
@@ -46,7 +88,10 @@ SHOWN: Final = Capabilities(
         Kind.FLOW_END: _FLOWS,
         Kind.COUNTER: _COUNTERS,
         Kind.SCHED_SWITCH: _SWITCHES,
+        Kind.SAMPLE: replace(_SAMPLES, of_class=_sample_support),
     },
+    adapters={Kind.SAMPLE: _with_frames},
+    call_stacks=True,
     blobs=False,
     nulls=False,
     styles=frozenset(Style),
@@ -68,6 +113,7 @@ SLICES: Final = replace(
         kind: replace(SHOWN.kinds[kind], arguments=False)
         for kind in (Kind.SLICE_BEGIN, Kind.SLICE_END, Kind.ASYNC_BEGIN, Kind.ASYNC_END)
     },
+    call_stacks=False,
 )
 #: Counters alone.
-COUNTERS: Final = replace(SHOWN, kinds={Kind.COUNTER: SHOWN.kinds[Kind.COUNTER]})
+COUNTERS: Final = replace(SHOWN, kinds={Kind.COUNTER: SHOWN.kinds[Kind.COUNTER]}, call_stacks=False)

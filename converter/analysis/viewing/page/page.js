@@ -10,6 +10,7 @@ class Page {
     this.help = document.getElementById("help");
     this.drawing = new Drawing(this.canvas, timeline);
     this.details = new Details(document.getElementById("details"), timeline, data);
+    this.range = new RangePanel(document.getElementById("range"), timeline);
     this.mouse = NAMES_WIDTH;
     this.matches = null;
     this.listen();
@@ -43,6 +44,7 @@ class Page {
     this.query.addEventListener("input", () => {
       this.matches = null;
       this.found.textContent = "";
+      this.range.find(this.query.value);
     });
   }
 
@@ -64,6 +66,7 @@ class Page {
       0: () => drawing.show(0, this.timeline.length),
       ",": () => this.step(-1),
       ".": () => this.step(1),
+      r: () => this.sum(drawing.from, drawing.from + drawing.span),
       "/": () => {
         this.query.focus();
         this.query.select();
@@ -71,6 +74,7 @@ class Page {
       "?": () => this.help.showModal(),
       Escape: () => {
         drawing.measured = null;
+        this.range.close();
         this.select(null);
       },
     };
@@ -78,6 +82,13 @@ class Page {
     if (!action) return;
     event.preventDefault();
     action();
+  }
+
+  /** Show what a range of time contains. */
+  sum(from, to) {
+    this.drawing.measured = [from, to];
+    this.drawing.changed();
+    this.range.show(Math.min(from, to), Math.max(from, to), this.query.value);
   }
 
   /** Select what is before or behind the selected item in its row. */
@@ -151,6 +162,7 @@ class Page {
   release(event) {
     const { pressed, drawing } = this;
     this.pressed = null;
+    if (pressed?.measures && pressed.moved) this.sum(...drawing.measured);
     if (!pressed || pressed.moved) return;
     const group = drawing.groupAt(event.offsetY);
     if (group && event.offsetY > AXIS_HEIGHT) {

@@ -135,6 +135,9 @@ class Timeline {
     this.idle = this.lanes.length + 1;
     this.addItems(columns);
     this.addRunning(columns);
+    /** When samples are, in order. */
+    this.sampleTs = new Float64Array(columns.sampleTs.length);
+    for (let i = 0, now = 0; i < this.sampleTs.length; i++) this.sampleTs[i] = now += columns.sampleTs[i];
     this.row = this.rowsOf(columns.source);
     this.lastRow = this.rowsOf(columns.last);
   }

@@ -1,0 +1,131 @@
+"""Call stacks as a tree, each frame and each stack once: as formats of profiles and pages have them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.ir.columns import Column, ListColumn, StructColumn, string_ids
+from converter.ir.field_classes import FieldClass, StringClass
+from converter.kernels.tables.strings import StringTable
+from converter.projection.timeline_fields import FRAME
+
+#: A frame as bytes: the string of the function, the string of the mapping, the offset in it or the address, the string
+#: of the source file, the line.
+_FRAME_BYTES: Final = np.dtype(
+    [
+        ("function", np.int32),
+        ("mapping", np.int32),
+        ("address", np.uint64),
+        ("source", np.int32),
+        ("line", np.uint32),
+    ]
+)
+#: A stack as bytes: the stack around it, and its innermost frame.
+_STACK_BYTES: Final = np.dtype([("outer", np.int32), ("frame", np.int32)])
+
+
+class StackTable:
+    """Frames and call stacks by number, in the order of first use; 0 is no frame, and the empty stack.
+
+    Memory is that of the distinct stacks, never of the samples.
+    """
+
+    def __init__(self, strings: StringTable) -> None:
+        self._strings = strings
+        self._frames = StringTable()
+        self._stacks = StringTable()
+        #: Call stacks as a sequence of numbers of frames, and the stack of each by its number in this table.
+        self._sequences = StringTable()
+        self._stack_of = np.zeros(1, np.int32)
+
+    def add(self, column: Column, element: FieldClass) -> NDArray[np.int32]:
+        """Return the stack of each row of a column of call stacks, innermost frame first.
+
+        Args:
+            column: a list of frames per row.
+            element: the type of a frame: `timeline_fields.FRAME`, a string or an integer.
+
+        """
+        assert isinstance(column, ListColumn)
+        offsets = np.asarray(column.offsets, np.int64)
+        first, last = int(offsets[0]), int(offsets[-1])
+        frames = self._frame_numbers(column.values, element)[first:last]
+        offsets = offsets - first
+        sizes = np.diff(offsets)
+        rows = np.empty(len(sizes), np.int32)
+        self._sequences.intern_spans(frames.view(np.uint8), offsets[:-1] * 4, sizes * 4, rows)
+        new = len(self._sequences) - len(self._stack_of)
+        if new:
+            # Each new sequence is walked once, from the row where it comes first.
+            at, where = np.unique(rows, return_index=True)
+            where = where[at >= len(self._stack_of)]
+            stacks = self._walk(frames, offsets[where], sizes[where])
+            self._stack_of = np.concatenate([self._stack_of, stacks])
+        return self._stack_of[rows]
+
+    @property
+    def frames(self) -> NDArray[np.void]:
+        """All frames by number: `function`, `mapping`, `address`, `source`, `line`; texts are ids of strings."""
+        return _rows(self._frames, _FRAME_BYTES, 1)
+
+    @property
+    def stacks(self) -> NDArray[np.void]:
+        """All stacks by number, with `outer`, the number of the stack around it, and `frame`, its innermost frame."""
+        return _rows(self._stacks, _STACK_BYTES, 1)
+
+    def new_frames(self, known: int) -> NDArray[np.void]:
+        """Return the frames from the number `known` on."""
+        return _rows(self._frames, _FRAME_BYTES, known)[known:]
+
+    def new_stacks(self, known: int) -> NDArray[np.void]:
+        """Return the stacks from the number `known` on."""
+        return _rows(self._stacks, _STACK_BYTES, known)[known:]
+
+    def _frame_numbers(self, values: Column, element: FieldClass) -> NDArray[np.int32]:
+        data = np.zeros(len(values), _FRAME_BYTES)
+        if element == FRAME:
+            assert isinstance(values, StructColumn)
+            for name, member in zip(_FRAME_BYTES.names or (), values.members, strict=True):
+                is_text = name in ("function", "mapping", "source")
+                data[name] = string_ids(member, self._strings) if is_text else np.asarray(member)
+        elif isinstance(element, StringClass):
+            data["function"] = string_ids(values, self._strings)
+        else:
+            data["address"] = np.asarray(values).astype(np.uint64)
+        return _interned(self._frames, data)
+
+    def _walk(
+        self, frames: NDArray[np.int32], starts: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """Return the stack of each sequence of frames; all are walked at once, from the outermost frame inwards."""
+        found = np.zeros(len(starts), np.int32)
+        deep = np.flatnonzero(sizes)
+        level = 1
+        while len(deep):
+            data = np.empty(len(deep), _STACK_BYTES)
+            data["outer"] = found[deep]
+            data["frame"] = frames[starts[deep] + sizes[deep] - level]
+            found[deep] = _interned(self._stacks, data)
+            deep = deep[sizes[deep] > level]
+            level += 1
+        return found
+
+
+def _interned(table: StringTable, data: NDArray[np.void]) -> NDArray[np.int32]:
+    """Return the number of each row in a table of rows as bytes."""
+    ids = np.empty(len(data), np.int32)
+    size = data.dtype.itemsize
+    starts = np.arange(len(data), dtype=np.int64) * size
+    table.intern_spans(data.view(np.uint8), starts, np.full(len(data), size, np.int64), ids)
+    return ids
+
+
+def _rows(table: StringTable, dtype: np.dtype[np.void], known: int) -> NDArray[np.void]:
+    """Return a table's rows by number; those before `known` are zeros."""
+    rows = np.zeros(len(table), dtype)
+    text = b"".join(table[number] for number in range(known, len(table)))
+    rows[known:] = np.frombuffer(text, dtype)
+    return rows

@@ -150,7 +150,17 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "phase-dropped": ("slices.args", "slices.depth"),
     "thread-time-rounded": ("slices.thread_ts", "slices.thread_dur"),
     "thread-time-unshown": ("slices.thread_ts", "slices.thread_dur", "counters.*"),
-    "frame-place-dropped": ("samples.is_stack", "samples.*"),
+    # Samples
+    **dict.fromkeys(
+        (
+            *("frame-place-dropped", "frame-renamed", "stack-cut", "summed-samples"),
+            *("sample-of-other-event", "sample-sum-too-large", "sample-without-thread"),
+        ),
+        ("!samples.*",),
+    ),
+    "summed-slices": ("!slices.*",),
+    "slice-beside-samples": ("!slices.*",),
+    "slice-time-moved": ("!slices.*",),
     "call-site": ("ftrace.args",),
     # The whole trace
     "clock-rate-unknown": _EVENTS,

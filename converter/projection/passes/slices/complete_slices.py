@@ -643,7 +643,7 @@ def _begins_before(
     starts = np.ones(len(both), np.bool_)
     starts[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
     # Those of earlier groups do not count.
-    before -= (before - is_begin[order])[starts][np.cumsum(starts) - 1]
+    before = before - (before - is_begin[order])[starts][np.cumsum(starts) - 1]
     result = np.empty(len(both), np.intp)
     result[order] = before
     return result[: len(at)]

@@ -84,5 +84,5 @@ def _size_at(head: bytes) -> int:
     bits = sum(word << 64 * number for number, word in enumerate(header.features))
     if not bits >> OWN_FEATURE & 1 or len(header.features) != FEATURE_BITS // 64:
         raise TraceError(format="perf", offset=0, field="features", expected="one of traceconv")
-    before = (bits & ((1 << OWN_FEATURE) - 1)).bit_count()
+    before: int = (bits & ((1 << OWN_FEATURE) - 1)).bit_count()
     return int(header.data.offset) + int(header.data.size) + _SECTION_SIZE * before + 8

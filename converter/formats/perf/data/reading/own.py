@@ -25,6 +25,10 @@ from converter.projection.timeline_fields import FRAMES, weight
 _LOST: Final = 4 * RecordType.LOST
 #: The events of a LOST record follow the id of its event.
 _COUNT_AT: Final = RECORD_HEADER_SIZE + 8
+#: The size of a LOST record with a CPU, and where that is from its end.
+_LOST_WITH_CPU: Final = RECORD_HEADER_SIZE + 16 + 32
+_CPU_FROM_END: Final = -16
+_LAST_CPU: Final = 0xFFF
 
 
 def own_tables(file: PerfFile) -> OwnTables | None:
@@ -48,6 +52,12 @@ def events_of(stream: Iterator[Rows]) -> Iterator[Rows]:
     """Yield windows without the records that are no events. Time 0 is one here."""
     for rows in stream:
         kept = (rows.code >= SAMPLE) | (rows.code & ~HAS_NO_TIME == _LOST)
+        for row in np.flatnonzero(rows.code == _LOST | HAS_NO_TIME).tolist():
+            # The scanner takes no CPU of a record without a time.
+            end = int(rows.start[row]) + int(rows.size[row])
+            if rows.size[row] == _LOST_WITH_CPU:
+                cpu = rows.segment[end + _CPU_FROM_END : end + _CPU_FROM_END + 4]
+                rows.cpu[row] = int.from_bytes(cpu.tobytes(), "little") & _LAST_CPU
         yield Rows(
             rows.segment,
             np.maximum(rows.ts[kept], 0),

@@ -7,6 +7,7 @@ range of its file, which an MMAP2 record maps: perf looks up its symbol if it ha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -84,9 +85,14 @@ class FrameAddresses:
         self._names = [b""]
         self._mapped: set[int] = set()
         self._taken: set[int] = set()
+        #: Addresses of the kernel's space that frames have, without a name and with the name of their function.
+        self._plain: set[int] = set()
+        self._kernel_frames: set[int] = set()
         #: All symbols so far, by address; the kernel's own are complete only in the end.
         self.symbols: dict[int, Symbol] = {}
         self._kernel: dict[int, tuple[bytes, int]] = {}
+        #: Plain addresses in functions of the kernel.
+        self.kernel_addresses: set[int] = set()
         self._new_symbols: list[Symbol] = []
         self._new_mapped: list[Mapped] = []
 
@@ -117,6 +123,18 @@ class FrameAddresses:
         new = self._new_symbols, self._new_mapped
         self._new_symbols, self._new_mapped = [], []
         return new
+
+    def note_kernel(self, addresses: Iterable[int]) -> None:
+        """Note addresses of the kernel, in whose functions there are any."""
+        if self._symbols is None:
+            return
+        for address in addresses:
+            found = self._symbols.lookup(address) if address >= _KERNEL_SPACE else None
+            if found is not None:
+                start = address - found[1]
+                _, last = self._kernel.get(start, (b"", 0))
+                self._kernel[start] = found[0], max(last, address)
+                self.kernel_addresses.add(address)
 
     def kernel_symbols(self) -> list[Symbol]:
         """Return the functions of the kernel at plain addresses, in the order of their addresses."""
@@ -154,20 +172,17 @@ class FrameAddresses:
         is_plain = _is_bare(frames) & (addresses < _FIRST_MARK) & (addresses != 0)
         for start, end in ((_FUNCTIONS, _FUNCTIONS_END), (_FILES, _FILES_END)):
             is_plain &= (addresses < np.uint64(start)) | (addresses >= np.uint64(end))
+        if self._kernel_frames:
+            is_plain &= ~np.isin(addresses, np.array(list(self._kernel_frames), np.uint64))
+        kernel = np.unique(addresses[is_plain & (addresses >= np.uint64(_KERNEL_SPACE))]).tolist()
+        self.note_kernel(kernel)
+        self._plain.update(kernel)
         for row in np.flatnonzero(~is_plain).tolist():
             frame = frames[row]
             addresses[row] = self._address(
                 int(frame["function"]), int(frame["mapping"]), int(frame["rel_pc"])
             )
         self._addresses = np.concatenate([self._addresses, addresses])
-        if self._symbols is not None:
-            kernel = np.unique(addresses[is_plain & (addresses >= np.uint64(_KERNEL_SPACE))])
-            for address in kernel.tolist():
-                found = self._symbols.lookup(address)
-                if found is not None:
-                    start = address - found[1]
-                    _, last = self._kernel.get(start, (b"", 0))
-                    self._kernel[start] = found[0], max(last, address)
 
     def _address(self, function: int, mapping: int, rel_pc: int) -> int:
         if function == 0 and mapping and rel_pc < FILE_SIZE:
@@ -178,19 +193,33 @@ class FrameAddresses:
             if start is not None and start + rel_pc not in self._taken:
                 self._taken.add(start + rel_pc)
                 return start + rel_pc
-        # One without a name has its file's, or is just an address.
+        name = self._strings[function]
+        if self._is_at(name, rel_pc):
+            self._kernel_frames.add(rel_pc)
+            self.note_kernel([rel_pc])
+            return rel_pc
         address, end = self._functions.get(function, (0, 0))
         if address == end:
             address = self._next_function
             end = address + FUNCTION_SIZE
             self._next_function = end
-            name = self._strings[function]
             if name:
                 symbol = Symbol(address, FUNCTION_SIZE, name)
                 self.symbols[address] = symbol
                 self._new_symbols.append(symbol)
         self._functions[function] = address + 1, end
         return address
+
+    def _is_at(self, name: bytes, address: int) -> bool:
+        """Return True if a function of the kernel is at an address that no other frame has."""
+        if self._symbols is None or not name or not _KERNEL_SPACE <= address < _FIRST_MARK:
+            return False
+        if address in self._plain or address in self._kernel_frames:
+            return False
+        if _FUNCTIONS <= address < _FUNCTIONS_END:
+            return False
+        found = self._symbols.lookup(address)
+        return found is not None and found[0] == name
 
     def _note_files(
         self, addresses: NDArray[np.uint64], column: ListColumn, process: NDArray[np.int64]

@@ -156,6 +156,9 @@ class NewRecording:
             if len(batch):
                 self._write_batch(batch)
         self._name_tasks()
+        # perf names functions in texts of events by these, too, and our reader those of samples by the kernel's.
+        self._frames.note_kernel(self._kernel.addresses)
+        self._kernel.addresses |= self._frames.kernel_addresses
         for symbol in self._frames.kernel_symbols():
             self._sink.write(self._records.symbol(symbol.address, symbol.size, symbol.name))
         self._finish()
@@ -281,7 +284,7 @@ class NewRecording:
         end = sink.tell()
         events = self._described()
         features = host_features(self._trace, self._cpu_count)
-        if any(event.format >= 0 for event in events):
+        if self._kernel.addresses or any(event.format >= 0 for event in events):
             sections = metadata_sections(self._kernel, _PAGE_SIZE)
             features[Feature.TRACING_DATA] = _TRACING_HEAD + b"".join(sections.values())
         if self._first >= 0:

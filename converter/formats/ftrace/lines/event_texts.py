@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -21,6 +21,7 @@ from converter.formats.ftrace.lines.programs import (
     NotInvertibleError,
     Program,
     ProgramMaker,
+    joined,
     tables,
 )
 from converter.formats.ftrace.lines.syscall_texts import (
@@ -89,6 +90,7 @@ class EventTexts:
         self._known = known
         #: By the number of a name and 1.
         self._candidates: list[list[int]] = []
+        self._tables = tables(())
         self._loaded = False
 
     def number_of(self, program: Program) -> int:
@@ -118,8 +120,13 @@ class EventTexts:
                 self._add(number, Candidate(program))
         self._load()
 
-    def add_for(self, number: int, text: bytes) -> None:
-        """Add a program that inverts a text of a name (-1: of none) that no program so far does."""
+    def add_for(self, texts: Iterable[tuple[int, bytes]]) -> None:
+        """Add programs that invert texts of names (-1: of none) that no program so far does."""
+        for number, text in texts:
+            self._add_for(number, text)
+        self._load()
+
+    def _add_for(self, number: int, text: bytes) -> None:
         name = "" if number < 0 else self.names[number].decode("utf-8", "surrogateescape")
         inferred = sum(not self.whole[one] for one in self._candidates[number + 1])
         program = None
@@ -132,7 +139,6 @@ class EventTexts:
             self._add(number, Candidate(whole_program(event_of(name)), whole=True))
         else:
             self._add(number, Candidate(program))
-        self._load()
 
     def _add(self, number: int, candidate: Candidate) -> None:
         self._candidates[number + 1].append(len(self.programs))
@@ -146,7 +152,9 @@ class EventTexts:
         first: NDArray[np.int32] = np.zeros(len(self._candidates) + 1, np.int32)
         np.cumsum([len(some) for some in self._candidates], out=first[1:])
         candidates = [one for some in self._candidates for one in some]
-        self.kernel.load(tables(self.programs), first, np.array(candidates, np.int32))
+        new = tables(self.programs[len(self._tables.programs) :])
+        self._tables = joined(self._tables, new)
+        self.kernel.load(self._tables, first, np.array(candidates, np.int32))
         self._loaded = True
 
     def _programs_of(self, name: str) -> list[Program]:

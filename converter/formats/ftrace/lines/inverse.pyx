@@ -373,7 +373,8 @@ cdef class Inverses:
         if place == TAIL:
             out.used = cursor.record + offset
         distance = out.used - cursor.record
-        if length + zeros > MOST_DYNAMIC or (place != TAIL and distance > MOST_DYNAMIC):
+        # The word that says where they are has 16 bits for each; what is at the end has none.
+        if place != TAIL and (length + zeros > MOST_DYNAMIC or distance > MOST_DYNAMIC):
             return False
         if not ensure(out, length + zeros + 8):
             cursor.no_memory = True

@@ -479,6 +479,19 @@ def tables(programs: Sequence[Program]) -> Tables:
     )
 
 
+def joined(first: Tables, second: Tables) -> Tables:
+    """Return the programs of both, those of the first before those of the second."""
+    programs, steps, choices = (
+        np.concatenate(pair) for pair in zip(first[:3], second[:3], strict=True)
+    )
+    programs[len(first.programs) :, 0] += len(first.steps)
+    choices[len(first.choices) :, 0] += len(first.texts)
+    new = steps[len(first.steps) :]
+    new[new[:, 0] == STEP_LITERAL, 4] += len(first.texts)
+    new[np.isin(new[:, 0], (STEP_CHOICE, STEP_FLAGS)), 4] += len(first.choices)
+    return Tables(programs, steps, choices, first.texts + second.texts)
+
+
 def _signed(value: int) -> int:
     value &= (1 << 64) - 1
     return value - (1 << 64) if value >> 63 else value

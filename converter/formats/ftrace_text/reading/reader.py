@@ -279,10 +279,13 @@ class _Reader:
                 location[done] += len(segments) << 32
                 segments.append(records)
             left = left[program[left] < 0]
-            if len(left):
-                first = int(left[0])
-                text = bytes(block[int(lines.text[first]) : int(lines.end[first])])
-                self.texts.add_for(int(lines.name[first]), text)
+            # The first of each name gets a program, which others of that name may have, too.
+            names, first = np.unique(lines.name[left], return_index=True)
+            rows_of_names = left[first].tolist()
+            self.texts.add_for(
+                (name, bytes(block[int(lines.text[row]) : int(lines.end[row])]))
+                for name, row in zip(names.tolist(), rows_of_names, strict=True)
+            )
         self._leaves = self._ends_of_leaves(program[rows])
         flags = lines.flags[rows] >= 0
         key = program[rows].astype(np.int64) * 2 + flags

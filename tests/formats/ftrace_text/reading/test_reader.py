@@ -11,6 +11,7 @@ from support.ftrace_texts import read, rows
 import converter
 from converter.errors import TraceError
 from converter.formats.ftrace_text import FORMAT, sniff
+from converter.formats.ftrace_text.reading import reader
 from converter.ir.kinds import Kind
 from converter.jobs.reading import detect
 
@@ -327,3 +328,18 @@ def test_a_report_is_read_as_the_recording(name):
             if key not in left
         }
         assert {key: value for key, value in one[4].items() if key not in left} == wanted
+
+
+@pytest.mark.parametrize("size", [65534, 65535, 65536])
+def test_texts_of_any_length_are_whole(size):
+    found = rows(read(f" a-1 [000] 1.0: e: {'x' * size}\n a-1 [000] 2.0: e: y=1\n"))
+    assert [len(fields.get("message", "")) for *_, fields in found] == [size, 3]
+
+
+def test_programs_of_later_events_follow_those_of_earlier_ones(monkeypatch):
+    lines = [f" a-1 [000] {i}.0: e{i}: name=one x={i}\n" for i in range(40)]
+    switch = " a-1 [000] 50.0: irq_handler_exit: irq=1 ret=handled\n"
+    monkeypatch.setattr(reader, "WINDOW", 200)
+    found = rows(read("".join(lines) + switch))
+    assert [fields.get("x") for *_, fields in found] == [*range(40), None]
+    assert found[-1][-1]["ret"] == 1

@@ -173,10 +173,13 @@ def target_format(path: str | os.PathLike[str], text: str | None) -> tuple[Forma
         return format_named(text)
     from converter.storage.compression.wrapping import unwrapped_name  # only outputs have suffixes
 
-    name, _ = unwrapped_name(path)
-    for format in formats():
-        if format.writable and name.endswith(format.suffixes):
-            return format, format.default_variant
+    name, wrapping = unwrapped_name(path)
+    # A suffix may be of two parts, of which one is the compression: profile.pb.gz.
+    whole = os.path.basename(os.fspath(path)).lower() if wrapping is not None else name
+    for one in dict.fromkeys((whole, name)):
+        for format in formats():
+            if format.writable and one.endswith(format.suffixes):
+                return format, format.default_variant
     raise UnknownNameError(_no_suffix(name))
 
 

@@ -44,6 +44,7 @@ FLOORS = [
         "converter.formats.perf.data",
         "converter.formats.perfetto",
         "converter.formats.profiles.folded",
+        "converter.formats.profiles.pprof",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",
     ],

@@ -18,6 +18,7 @@ from fuzz import packed
 from support import lttng_legacy_files, perf_files, perfetto_files, uftrace_files
 from support.costly_inputs import INPUTS
 from support.ctf2_fragments import STREAM, U8, event, sequence
+from support.pprof_messages import Builder
 from support.trace_cmd_files import File
 from support.trcfmt_entries import report
 
@@ -55,6 +56,14 @@ def read(data, limits):
         except TraceError as error:
             said.append(str(error))
     return "\n".join(map(str, said))
+
+
+def deep_profile(frames):
+    """A profile of one sample with a call stack of so many frames."""
+    made = Builder().types(("cpu", "nanoseconds"))
+    name = made.function("f")
+    made.sample([made.location(1, (name, line + 1)) for line in range(frames)], [1])
+    return made.bytes()
 
 
 def of(name, size):
@@ -306,6 +315,8 @@ CASES = {
     "folded.line": (8, made(lambda: b"a;b 1\nmain;b 12\n"), {}),
     "folded.comments": (2, made(lambda: b"a;b 1\n" + b"# a comment\n" * 3), {}),
     "fxt.suspects": (2, made(suspects), {}),
+    "pprof.profile": (10, made(lambda: deep_profile(2)), {}),
+    "pprof.frames": (12, made(lambda: deep_profile(13)), {}),
     "ir.record": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.unpacked": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.events": (5, representation(FIXTURES / "trace_cmd/small.dat"), {}),
@@ -395,6 +406,8 @@ EXACT = {
     "ctf.aliases": 10,
     "folded.line": 9,
     "folded.comments": 3,
+    "pprof.profile": len(deep_profile(2)),
+    "pprof.frames": 13,
     "fxt.suspects": 5,
     "ir.events": 338,
     "ir.symbols": 3,

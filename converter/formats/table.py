@@ -24,6 +24,7 @@ _PACKAGES = {
     "uftrace": "uftrace",
     "ctf": "ctf",
     "lttng_legacy": "lttng_legacy",
+    "pprof": "profiles.pprof",
     "perfetto": "perfetto",
     "chrome": "chrome",
     "aix": "aix",

@@ -26,7 +26,7 @@ _LAST_TICK: Final = (1 << 63) - 1
 def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
     """Return the clock of a trace as a format of these capabilities declares it."""
     if kept.only_clock is not None:
-        return kept.only_clock
+        return replace(kept.only_clock, epoch_ns=clock.epoch_ns if kept.epoch else None)
     if clock.ticks_per_second is None:
         report.add("clock-rate-unknown", clock=clock.name)
         clock = replace(clock, ticks_per_second=Fraction(1_000_000_000))

@@ -19,6 +19,7 @@ _MODULES = (
     "lttng_legacy",
     "parquet",
     "perfetto",
+    "pprof",
     "trace_cmd",
     "uftrace",
 )

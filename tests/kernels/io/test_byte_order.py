@@ -111,6 +111,7 @@ def test_types_of_numbers_in_memory_are_the_machines_own_or_named():
         "formats/perfetto/writing/callstacks.py",
         "formats/perfetto/writing/kernel_stacks.py",
         "formats/perfetto/writing/list_texts.py",
+        "formats/profiles/pprof/reading/labels.py",
         "formats/profiles/stacks.py",
         "projection/engine/texts.py",
     }

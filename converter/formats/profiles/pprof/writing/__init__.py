@@ -1,0 +1,5 @@
+"""Writes profiles of pprof."""
+
+from converter.formats.profiles.pprof.writing.writer import write
+
+__all__ = ["write"]

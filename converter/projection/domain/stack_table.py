@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, StructColumn, string_ids
+from converter.ir.columns import Column, ListColumn, StructColumn, string_ids, take
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.timeline_fields import FRAME
@@ -27,6 +27,71 @@ _FRAME_BYTES: Final = np.dtype(
 _STACK_BYTES: Final = np.dtype([("outer", np.int32), ("frame", np.int32)])
 
 
+class DistinctStacks:
+    """Call stacks by number from 1 on, in the order of first use.
+
+    Stacks of a number are equal. Equal stacks of one column have the same number, those of different columns may have
+    several. Stacks are compared as a whole, so that frames are looked at once for each distinct stack, not each sample.
+    """
+
+    def __init__(self, strings: StringTable) -> None:
+        self._strings = strings
+        #: By the kind of frames and the number of a part: the values of that part in all frames of a stack.
+        self._parts: dict[tuple[int, int], StringTable] = {}
+        self._stacks = StringTable()
+
+    def number(
+        self, column: ListColumn, element: FieldClass
+    ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Return the number of each row's stack, and a row of each new stack, in the order of their numbers."""
+        kind, parts = self._parts_of(column.values, element)
+        offsets = np.asarray(column.offsets, np.int64)
+        sizes = np.diff(offsets)
+        keys = np.zeros((len(sizes), 2 + len(FRAME.members)), np.uint64)
+        keys[:, 0], keys[:, 1] = kind, sizes
+        first, last = int(offsets[0]), int(offsets[-1])
+        for index, part in enumerate(parts):
+            used = part[first:last]
+            if not len(used) or (used[0] == used[-1] and (used == used[0]).all()):
+                keys[:, 2 + index] = used[0] if len(used) else 0
+                continue
+            table = self._parts.setdefault((kind, index), StringTable())
+            ids = np.empty(len(sizes), np.int32)
+            octets = np.ascontiguousarray(used).view(np.uint8)
+            width = used.itemsize
+            table.intern_spans(octets, (offsets[:-1] - first) * width, sizes * width, ids)
+            # Numbers are not taken for values that all frames have.
+            keys[:, 2 + index] = ids.astype(np.uint64) | np.uint64(1 << 63)
+        known = len(self._stacks)
+        rows = _interned(self._stacks, keys.view([("", keys.dtype, keys.shape[1])]).reshape(-1))
+        return rows, _first_rows(rows, known)
+
+    def _parts_of(self, values: Column, element: FieldClass) -> tuple[int, list[NDArray[Any]]]:
+        if element == FRAME:
+            assert isinstance(values, StructColumn)
+            members = zip(FRAME.members, values.members, strict=True)
+            return 0, [
+                string_ids(part, self._strings)
+                if isinstance(member.type, StringClass)
+                else np.asarray(part)
+                for member, part in members
+            ]
+        if isinstance(element, StringClass):
+            return 1, [string_ids(values, self._strings)]
+        return 2, [np.asarray(values).astype(np.uint64)]
+
+
+def _first_rows(numbers: NDArray[np.int32], known: int) -> NDArray[np.intp]:
+    """Return the first row of each number from `known` on; these are all numbers up to the highest."""
+    at = np.flatnonzero(numbers >= known)
+    if not len(at):
+        return at
+    found = np.empty(int(numbers[at].max()) + 1 - known, np.intp)
+    # Of several rows of a number the first is assigned last.
+    found[numbers[at[::-1]] - known] = at[::-1]
+    return found
+
+
 class StackTable:
     """Frames and call stacks by number, in the order of first use; 0 is no frame, and the empty stack.
 
@@ -37,8 +102,8 @@ class StackTable:
         self._strings = strings
         self._frames = StringTable()
         self._stacks = StringTable()
-        #: Call stacks as a sequence of numbers of frames, and the stack of each by its number in this table.
-        self._sequences = StringTable()
+        self._distinct = DistinctStacks(strings)
+        #: The stack of each distinct one, by its number there.
         self._stack_of = np.zeros(1, np.int32)
 
     def add(self, column: Column, element: FieldClass) -> NDArray[np.int32]:
@@ -50,21 +115,15 @@ class StackTable:
 
         """
         assert isinstance(column, ListColumn)
-        offsets = np.asarray(column.offsets, np.int64)
-        first, last = int(offsets[0]), int(offsets[-1])
-        frames = self._frame_numbers(column.values, element)[first:last]
-        offsets = offsets - first
-        sizes = np.diff(offsets)
-        rows = np.empty(len(sizes), np.int32)
-        self._sequences.intern_spans(frames.view(np.uint8), offsets[:-1] * 4, sizes * 4, rows)
-        new = len(self._sequences) - len(self._stack_of)
-        if new:
-            # Each new sequence is walked once, from the row where it comes first.
-            at, where = np.unique(rows, return_index=True)
-            where = where[at >= len(self._stack_of)]
-            stacks = self._walk(frames, offsets[where], sizes[where])
+        numbers, new = self._distinct.number(column, element)
+        if len(new):
+            added = take(column, new)
+            assert isinstance(added, ListColumn)
+            frames = self._frame_numbers(added.values, element)
+            offsets = np.asarray(added.offsets, np.int64)
+            stacks = self._walk(frames, offsets[:-1], np.diff(offsets))
             self._stack_of = np.concatenate([self._stack_of, stacks])
-        return self._stack_of[rows]
+        return self._stack_of[numbers]
 
     @property
     def frames(self) -> NDArray[np.void]:

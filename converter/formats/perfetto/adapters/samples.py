@@ -6,21 +6,48 @@ from dataclasses import replace
 from typing import Any
 
 from converter.formats.perfetto import mapping
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.partitions import Partition
+from converter.projection.loss_codes.entry import LossClass
+from converter.projection.timeline_fields import CPU_MODE
 
 
 def as_perf_samples(partition: Partition, projection: Projection) -> Partition:
-    """Convert call stacks to Perfetto's; samples on no thread are shown on the idle thread."""
+    """Convert call stacks to Perfetto's; samples on no thread are shown on the idle thread.
+
+    Fields that no PerfSample has, such as addresses and registers, are missing; viewers of profiles do not show them.
+    """
     if not projection.is_own and not projection.is_on_threads(partition):
         missing = projection.threads_of(partition) < 0
         if missing.any():
             projection.lose("sample-without-thread", partition, rows=missing)
-    return _with_frames(partition, projection)
+    return _with_frames(_without_others(partition, projection), projection)
+
+
+def _without_others(partition: Partition, projection: Projection) -> Partition:
+    fields = partition.event_class.fields
+    kept = [index for index, field in enumerate(fields) if _is_kept(field)]
+    if len(kept) == len(fields):
+        return partition
+    for index, field in enumerate(fields):
+        if index not in kept:
+            projection.lose(
+                "field-dropped", partition, field=field.name, loss_class=LossClass.DETAIL
+            )
+    columns = partition.lazy_columns()
+    fewer = partition.derive(
+        ("sample fields",),
+        lambda: replace(partition.event_class, fields=tuple(fields[index] for index in kept)),
+    )
+    return partition.rewritten(fewer, [columns[index] for index in kept])
+
+
+def _is_kept(field: Field) -> bool:
+    return field.role in (Role.FRAMES, Role.VALUE) or field in (CPU_MODE, mapping.UNWIND_ERROR)
 
 
 def _with_frames(partition: Partition, projection: Projection) -> Partition:

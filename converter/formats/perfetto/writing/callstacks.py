@@ -11,9 +11,10 @@ from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.messages import encode, varint
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.formats.perfetto.writing.metadata import SEQUENCE, new_packet
-from converter.ir.columns import ListColumn, StructColumn, string_ids
+from converter.ir.columns import ListColumn, StructColumn, string_ids, take
 from converter.ir.field_classes import StringClass
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.stack_table import DistinctStacks
 from converter.projection.timeline_fields import FRAME
 
 
@@ -26,6 +27,9 @@ class InternedStacks:
         #: Frames as five numbers of 64 bits (`FRAME`), stacks as numbers of frames; ids are iids.
         self._frames = StringTable()
         self._stacks = StringTable()
+        #: The iid of each distinct stack, by its number there.
+        self._distinct = DistinctStacks(strings)
+        self._iid_of: NDArray[np.uint64] = np.zeros(1, np.uint64)
         self._frames_written = self._stacks_written = 1
         self._texts_written: set[tuple[InternedField, int]] = set()
         #: The iid of each text by its id, in the order of first use.
@@ -34,6 +38,12 @@ class InternedStacks:
     def iids(self, column: Any) -> NDArray[np.uint64]:
         """Return the iid of each call stack of a column of `mapping.CALLSTACK`; 0 for those without frames."""
         assert isinstance(column, ListColumn)
+        numbers, new = self._distinct.number(column, FRAME)
+        if len(new):
+            self._iid_of = np.append(self._iid_of, self._new_iids(take(column, new)))
+        return self._iid_of[numbers]
+
+    def _new_iids(self, column: Any) -> NDArray[np.uint64]:
         assert isinstance(column.values, StructColumn)
         members = column.values.members
         frames = np.empty((len(column.values), len(members)), np.uint64)

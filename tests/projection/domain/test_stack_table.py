@@ -1,0 +1,73 @@
+"""Call stacks get the same number if, and only if, they are equal."""
+
+import numpy as np
+import pytest
+
+from converter.ir.columns import ListColumn, column_from_values, value
+from converter.ir.field_classes import ArrayClass, StringClass
+from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.stack_table import DistinctStacks, StackTable
+from converter.projection.timeline_fields import ADDRESSES, FRAME, FRAMES, FUNCTIONS
+
+
+def frame(function, file, address, line=0):
+    values = (function, file, address, b"", line)
+    names = ("function", "mapping", "rel_pc", "source", "line")
+    return list(zip(names, values, strict=True))
+
+
+def drawn(kind, rng, constant):
+    """Stacks with equal ones among them; of some columns all frames have the same file."""
+    pick = rng.integers(0, 2, (200, 4))
+    depth = rng.integers(0, 5, 200)
+
+    def one(n, i):
+        if kind is FRAMES:
+            return frame(b"f%d" % n, b"a" if constant else b"m%d" % (n & i), int(n), int(i % 2))
+        return b"f%d" % n if kind is FUNCTIONS else int(n)
+
+    return [
+        [one(int(n), i) for i, n in enumerate(row[:size])]
+        for row, size in zip(pick, depth, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("kind", [FRAMES, FUNCTIONS, ADDRESSES])
+@pytest.mark.parametrize("constant", [False, True])
+def test_equal_stacks_have_the_same_number(kind, constant):
+    strings, rng = StringTable(), np.random.default_rng(1)
+    distinct = DistinctStacks(strings)
+    table = StackTable(strings)
+    by_stack: dict[str, int] = {}
+    for batch in range(3):
+        stacks = drawn(kind, rng, constant and batch < 2)
+        column = column_from_values(kind.type, stacks, strings)
+        numbers, new = distinct.number(column, kind.type.element)
+        assert len(set(zip(map(str, stacks), numbers.tolist(), strict=True))) == len(
+            set(map(str, stacks))
+        )
+        first = int(numbers[new].min(initial=1 << 30))
+        assert numbers[new].tolist() == sorted({n for n in numbers.tolist() if n >= first})
+        for stack, number in zip(
+            stacks, table.add(column, kind.type.element).tolist(), strict=True
+        ):
+            assert by_stack.setdefault(str(stack), number) == number
+            assert (number == 0) == (not stack)
+    assert len(set(by_stack.values())) == len(by_stack)
+
+
+def test_a_column_of_a_part_of_its_frames():
+    strings = StringTable()
+    whole = column_from_values(FUNCTIONS.type, [[b"a"], [b"b", b"a"], [], [b"a"]], strings)
+    part = ListColumn(whole.offsets[1:], whole.values)
+    numbers, new = DistinctStacks(strings).number(part, StringClass())
+    assert numbers.tolist() == [1, 2, 3]
+    assert new.tolist() == [0, 1, 2]
+    assert value(part, FUNCTIONS.type, 0, strings) == [b"b", b"a"]
+
+
+def test_no_stacks():
+    strings = StringTable()
+    empty = column_from_values(ArrayClass(FRAME), [], strings)
+    numbers, new = DistinctStacks(strings).number(empty, FRAME)
+    assert len(numbers) == len(new) == 0

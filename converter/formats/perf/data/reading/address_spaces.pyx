@@ -9,6 +9,7 @@
 import numpy as np
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
@@ -25,16 +26,19 @@ cdef enum:
     NATIVES = 256
     WITH_BUILD_ID = 2
     R_MMAP = 1
-    R_COMM = 3
     R_FORK = 7
     R_MMAP2 = 10
     # The values of constant place of a mapping's record, of each type, with the header.
     MMAP_NAME = 40
     MMAP2_NAME = 72
+    PROTECTION = 64
+    EXECUTE = 4
+    MADE_NAME = 32
     MISC_MODE = 7
     KERNEL_MODE = 1
     USER_MODE = 2
     MISC_EXEC = 1 << 13
+    MISC_DATA = 1 << 13
     # The space of the kernel.
     KERNEL = 0
     # More frames than this are forgotten at the end of a batch.
@@ -198,8 +202,6 @@ cdef class AddressSpaces:
                     done = self._map(code[i] // 4, record, size[i])
                 elif code[i] // 4 == R_FORK:
                     done = self._fork(record)
-                elif code[i] // 4 == R_COMM:
-                    done = self._exec(record)
                 if not done:
                     break
             self._strings.unlock()
@@ -282,6 +284,12 @@ cdef class AddressSpaces:
         cdef int64_t length = size - at if nul is NULL else <const uint8_t*>nul - name
         cdef Range new
         cdef int64_t number
+        cdef char[MADE_NAME] made
+        cdef bint is_code
+        if type == R_MMAP:
+            is_code = not load16(record + 4, swap) & MISC_DATA
+        else:
+            is_code = load32(record + PROTECTION, swap) & EXECUTE != 0
         new.start = load64(record + 16, swap)
         new.end = new.start + load64(record + 24, swap)
         if new.end < new.start:
@@ -295,11 +303,19 @@ cdef class AddressSpaces:
                 length = 17
         elif mode == USER_MODE or mode == 0:
             number = self._own_space(pid)
-            # perf has no offsets in what is no file: addresses stay.
+            # perf has no offsets in what is no file: addresses stay. Code in it was made by a program, which may name
+            # its functions in a file of this name.
             if (
                 has_start(name, length, b"//anon", 6) or has_start(name, length, b"/anon_hugepage", 14)
-                or has_start(name, length, b"/dev/zero", 9) or has_start(name, length, b"[heap]", 6)
-                or has_start(name, length, b"[stack", 6) or has_start(name, length, b"/SYSV", 5)
+                or has_start(name, length, b"/dev/zero", 9)
+            ):
+                new.delta = 0
+                if is_code:
+                    length = snprintf(made, MADE_NAME, b"/tmp/perf-%d.map", <int>pid)
+                    name = <const uint8_t*>made
+            elif (
+                has_start(name, length, b"[heap]", 6) or has_start(name, length, b"[stack", 6)
+                or has_start(name, length, b"/SYSV", 5)
             ):
                 new.delta = 0
         else:
@@ -369,19 +385,6 @@ cdef class AddressSpaces:
         place[0] = shared
         if shared:
             self._spaces[shared - 1].users += 1
-        return True
-
-    cdef bint _exec(self, const uint8_t* record) noexcept nogil:
-        cdef bint swap = self._events.swap
-        cdef int32_t* place
-        if not load16(record + 4, swap) & MISC_EXEC:
-            return True
-        place = self._number_of(load32(record + 8, swap))
-        if place is NULL:
-            return False
-        if place[0]:
-            self._leave(place[0] - 1)
-            place[0] = 0
         return True
 
     # The frames of a sample are added to those that are there: how many there are then, -1 without memory.

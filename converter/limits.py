@@ -75,6 +75,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "perf.ids": Limit(1 << 22, "ids", "of all sampled events"),
     "perf.round": Limit(1 << 28, "bytes", "of records that wait for earlier ones"),
     "perf.mappings": Limit(1 << 22, "mappings", "of all processes"),
+    "perf.symbols": Limit(1 << 28, "bytes", "of a table of functions in another file"),
     "perf.auxtrace": Limit(1 << 28, "bytes", "of a hardware trace in one record", (1 << 31) - 1),
     "perfetto.packet": Limit(1 << 28, "bytes", "of a packet", 1 << 30),
     "perfetto.inflated": Limit(1 << 26, "bytes", "that compressed packets become", 1 << 30),

@@ -49,7 +49,7 @@ FLOORS = [
         "converter.formats.uftrace",
     ],
     # Linux ftrace, no format of its own: what trace.dat and uftrace store of it.
-    ["converter.formats.ftrace"],
+    ["converter.formats.elf", "converter.formats.ftrace"],
     # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
     # Samples of call stacks, as formats of profiles have them. perf's names and numbers.
     ["converter.formats.columnar", "converter.formats.perf", "converter.formats.profiles"],

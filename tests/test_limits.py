@@ -147,11 +147,11 @@ def aliases():
 PERF = perf_files.Maker()
 
 
-def perf(make):
+def perf(make, **options):
     """What is said of a recording of perf."""
 
     def said():
-        trace = perf_reading.read(MemorySource("perf.data", make()))
+        trace = perf_reading.read(MemorySource("perf.data", make()), **options)
         for batch in trace.batches():
             decode(batch)
         return "\n".join(map(str, trace.warnings))
@@ -332,6 +332,7 @@ CASES = {
     "perf.ids": (1, perf(lambda: perf_file(events=2)), {}),
     "perf.round": (100, perf(lambda: perf_file(b"".join(map(PERF.sample, range(9, 1, -1))))), {}),
     "perf.mappings": (1, perf(lambda: perf_file(perf_mappings())), {}),
+    "perf.symbols": (10, perf(lambda: perf_file(PERF.sample(1)), kallsyms=__file__), {}),
     "perf.auxtrace": (4, perf(lambda: perf_file(perf_auxtrace())), {}),
     "perfetto.packet": (1 << 20, made(large_packet), {}),
     "perfetto.inflated": (100, of("perfetto_bomb", 1000), {}),

@@ -86,7 +86,7 @@ NO_LIMITS = {
         perfetto/reading/rules._MOST_NAMES trace_cmd/container/gaps._LARGEST_PAGE
         trace_cmd/container/gaps._LARGEST_SECTION trace_cmd/container/gaps._MOST_MOVES
         uftrace/arguments/patterns._LONGEST_TEXT uftrace/arguments/printed_values._MOST_ESCAPED
-        uftrace/report/texts._MOST_LEVELS uftrace/symbols/demangle._LONGEST""",
+        uftrace/report/texts._MOST_LEVELS elf/demangle._LONGEST""",
 }
 
 

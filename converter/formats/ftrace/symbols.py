@@ -63,7 +63,21 @@ def _of_section(file: Recording, section: Section) -> _Symbols:
     except TraceError as error:
         file.warn(error)
         text = b""
+    return _of_text(text)
+
+
+def _of_text(text: bytes) -> _Symbols:
     symbols = _known.get(hash(text))
     if symbols is None or symbols.text != text:
         symbols = _known[hash(text)] = _Symbols(text)
     return symbols
+
+
+def symbols_of_text(text: bytes) -> SymbolTable:
+    """Return the symbols in the text of /proc/kallsyms, sorted at the first lookup."""
+
+    def load() -> tuple[NDArray[np.uint64], Sequence[bytes]]:
+        symbols = _of_text(text)
+        return symbols.addresses, symbols
+
+    return SymbolTable(load)

@@ -35,6 +35,8 @@ SOFTWARE_EVENTS: Final = (
 #: Software events whose period is in nanoseconds.
 CLOCK_EVENTS: Final = frozenset({0, 1})
 _CACHES: Final = ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
+#: The operations of caches that do not have all: of instructions, their addresses, and branches.
+_VALID: Final = {1: (0, 2), 4: (0,), 5: (0,)}
 #: The names of an operation: its accesses, and its misses.
 _OPERATIONS: Final = (
     ("loads", "load-misses"),
@@ -66,7 +68,14 @@ def event_name(event_type: int, config: int) -> str:
 
 def _cache_event(config: int) -> str:
     cache, operation, result = config & 0xFF, config >> 8 & 0xFF, config >> 16 & 0xFF
-    if cache >= len(_CACHES) or operation >= len(_OPERATIONS) or result > 1:
+    for number, count, name in (
+        (cache, len(_CACHES), "type"),
+        (operation, len(_OPERATIONS), "op"),
+        (result, 2, "result"),
+    ):
+        if number >= count:
+            return f"unknown-ext-hardware-cache-{name}"
+    if operation not in _VALID.get(cache, (0, 1, 2)):
         return "invalid-cache"
     return f"{_CACHES[cache]}-{_OPERATIONS[operation][result]}"
 
@@ -87,9 +96,10 @@ def modifiers(
     """
     text = ""
     if not (user and kernel and hypervisor):
-        text += "u" * user + "k" * kernel + "h" * hypervisor
+        text = "k" * kernel + "u" * user + "h" * hypervisor
     text += "p" * precision
-    if not host or not guest:
-        # perf itself leaves out guests unless asked for them.
-        text += "G" * (guest and not host)
+    # Guests are left out by default, and included once there are other modifiers.
+    excludes_guest = not (user and kernel and hypervisor) or precision > 0
+    if not host or (not guest) is excludes_guest:
+        text += "H" * host + "G" * guest
     return f":{text}" if text else ""

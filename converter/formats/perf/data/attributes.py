@@ -36,6 +36,7 @@ class Attribute:
     sample_type: int
     read_format: int
     flags: int
+    bp_type: int = 0
     config1: int = 0
     config2: int = 0
     branch_sample_type: int = 0
@@ -93,6 +94,9 @@ class Attribute:
     def name(self) -> str:
         """The name that perf derives from the numbers, where the recording has none."""
         name = event_name(self.type, self.config)
+        if self.type == EventType.BREAKPOINT:
+            kinds = "".join(letter for bit, letter in enumerate("rwx") if self.bp_type >> bit & 1)
+            name = f"mem:0x{self.config1:x}:{kinds}"
         if not name:
             return f"type {self.type}, config 0x{self.config:x}"
         precision = self.has(AttributeFlag.PRECISE_IP_1) + 2 * self.has(AttributeFlag.PRECISE_IP_2)

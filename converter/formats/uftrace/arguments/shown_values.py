@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.elf.demangle import demangled
 from converter.formats.uftrace.mapping import STRUCTURE
-from converter.formats.uftrace.symbols.demangle import demangled
 from converter.formats.uftrace.symbols.symbol_files import Module
 from converter.ir.columns import Column, ListColumn, list_of_bytes, take
 from converter.ir.distinct_values import distinct

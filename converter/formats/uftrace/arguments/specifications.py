@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from converter.errors import TraceError
+from converter.formats.elf.demangle import demangled
 from converter.formats.uftrace.arguments.patterns import PatternError, compile_extended
 from converter.formats.uftrace.info import Info
 from converter.formats.uftrace.symbols.debug_info import DebugInfo
-from converter.formats.uftrace.symbols.demangle import demangled
 from converter.ir.field_classes import Label
 
 _SPECIFICATION = re.compile(

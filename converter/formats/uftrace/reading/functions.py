@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from converter.errors import RemarkError, TraceError
+from converter.formats.elf.demangle import demangled
 from converter.formats.uftrace.arguments.shown_values import is_text_of, recorded_fields, text_field
 from converter.formats.uftrace.arguments.specifications import Specification, SpecificationLists
 from converter.formats.uftrace.layout import FIRST_SYMBOL, SYMBOL_SIZE, symbol_address
@@ -31,7 +32,6 @@ from converter.formats.uftrace.reading.kernels.scan_functions import (
     TEXT,
     UNSIGNED,
 )
-from converter.formats.uftrace.symbols.demangle import demangled
 from converter.formats.uftrace.symbols.symbol_files import Module
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (

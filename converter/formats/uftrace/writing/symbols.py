@@ -12,6 +12,7 @@ from posixpath import basename
 from typing import Final, NamedTuple
 
 from converter.errors import UnsupportedError
+from converter.formats.elf.demangle import demangled
 from converter.formats.uftrace.layout import symbol_address
 from converter.formats.uftrace.mapping import (
     CATEGORY,
@@ -23,7 +24,6 @@ from converter.formats.uftrace.mapping import (
     SOURCE_LINE,
 )
 from converter.formats.uftrace.side_table import Signature
-from converter.formats.uftrace.symbols.demangle import demangled
 from converter.formats.uftrace.writing.emit import BYTES, TEXT, VALUE
 from converter.formats.uftrace.writing.tasks import PROGRAM
 from converter.ir.events import EventClass

@@ -14,13 +14,13 @@ from support.uftrace_files import (
     payload,
 )
 
+from converter.formats.elf.demangle import demangled
 from converter.formats.uftrace.arguments.patterns import PatternError, compile_extended
 from converter.formats.uftrace.arguments.specifications import (
     SpecificationError,
     parse_specification,
 )
 from converter.formats.uftrace.layout import Feature
-from converter.formats.uftrace.symbols.demangle import demangled
 from converter.ir.field_classes import (
     Label,
 )

@@ -32,6 +32,7 @@ from converter.formats.perf.data.reading.records import WINDOW, RecordStream, Ro
 from converter.formats.perf.data.reading.rounds import Ordered, in_order
 from converter.formats.perf.data.reading.samples import SampledEvents
 from converter.formats.perf.data.reading.scan import NATIVE, Scanner, row_numbers
+from converter.formats.perf.data.reading.symbols import Symboliser, kernel_symbols_of
 from converter.formats.perf.data.reading.tasks import Tasks
 from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
 from converter.ir.events import Batch, NativeRecords, Table
@@ -72,7 +73,6 @@ class _Reader:
 
     def __init__(self, file: PerfFile, kallsyms: str | None, symfs: str | None) -> None:
         self._file = file
-        self._kallsyms = kallsyms
         self._symfs = symfs
         self._events = SampledEvents(big_endian=file.big_endian)
         self._known_events = 0
@@ -102,6 +102,8 @@ class _Reader:
         if self._own is not None:
             self._tasks.adopt(self._own.table)
         self.trace.decodes_in_parallel = True
+        if kallsyms is not None:
+            self.trace.symbols = kernel_symbols_of(kallsyms)
         self._declare()
         if file.pipe:
             self._prescan()
@@ -257,7 +259,7 @@ class _Reader:
         trace = self.trace
         spaces = AddressSpaces(self._events, trace.strings, limit("perf.mappings"))
         own = None if self._own is None else OwnFrames(self._own, trace.strings)
-        frames = Frames(spaces, None, own)
+        frames = Frames(spaces, self._symboliser(), own)
         most = trace.events_of_a_batch(BATCH_SIZE)
         last = 0
         self._passes = 1
@@ -283,6 +285,13 @@ class _Reader:
                 start, size = int(rows.start[at]), int(rows.size[at])
                 context.append(rows.segment[start : start + size].tobytes())
             yield rows
+
+    def _symboliser(self) -> Symboliser | None:
+        """Return what finds functions; None without any symbols."""
+        symbols = self.trace.symbols
+        if symbols is None and self._symfs is None:
+            return None
+        return Symboliser(self._file, self.trace.strings, symbols, self._symfs)
 
     def _batch(
         self, found: Ordered, classes: Classes, spaces: AddressSpaces, frames: Frames, last: int

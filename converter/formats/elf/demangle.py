@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from converter.formats.uftrace.symbols.itanium_names import NameParser, NotMangledError
+from converter.formats.elf.itanium_names import NameParser, NotMangledError
 
 _LONGEST = 8192
 

@@ -1,0 +1,1 @@
+"""Programs as files: functions of ELF files, and names of C++ as written in its source."""

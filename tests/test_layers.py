@@ -298,7 +298,7 @@ FORMATS = sorted(
     for room in FLOOR
     if room.startswith("converter.formats.")
     and room.rpartition(".")[2]
-    not in {"columnar", "ftrace", "lossless", "perf", "profiles", "unrecognised"}
+    not in {"columnar", "elf", "ftrace", "lossless", "perf", "profiles", "unrecognised"}
 )
 
 

@@ -26,10 +26,8 @@ import draw_fxt
 import fxt_shapes
 from drawing import CROSSING, Grammar, differences, shown
 from fxt_documents import DOCUMENTS
-from viewers.loss_tables import tables_of
 
 import converter
-from converter.projection.losses import Loss
 
 #: Ids as far as all formats show them: numbers of ids that do not fit have the same low bits. Processes and threads
 #: that stand for what a format has no place for have the last ones.
@@ -63,15 +61,10 @@ def _comparable(name: str, row: list[Any]) -> list[Any] | None:
     return draw_fxt._comparable(name, row)
 
 
-def _excused(loss: Loss) -> frozenset[str]:
-    return tables_of(loss) & QUERIES.keys()
-
-
 GRAMMAR = replace(
     draw_fxt.GRAMMAR,
     document=fxt_shapes.document,
     queries=QUERIES,
-    excused=_excused,
     comparable=_comparable,
     faults=("fuchsia_", CROSSING),
     # A thread that loses its name keeps it elsewhere.
@@ -150,7 +143,7 @@ def by_way_of_ftrace(data: bytes, folder: Path) -> Differences:
         return {}
     losses = [*converter.convert(source, between, force=True)]
     losses += converter.convert(between, end, force=True)
-    excused = frozenset[str]().union(*map(_excused, losses))
+    excused = frozenset[str]().union(*map(draw_fxt._excused, losses))
     after = shown(end, GRAMMAR)
     found: Differences = {}
     for query in {"sched", "states", "threads"} - excused:

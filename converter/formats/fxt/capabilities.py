@@ -36,7 +36,7 @@ from converter.projection.domain.scheduling.sched_conventions import (
 )
 from converter.projection.engine.partitions import Partition, Thunk
 from converter.projection.engine.texts import cut_utf8
-from converter.projection.instants import as_instant
+from converter.projection.instants import as_instant, lower_to_instant
 from converter.projection.loss_codes.names import kind_name
 from converter.projection.lowering import lose_native
 from converter.projection.timeline_fields import ID_NAMES, SCOPE
@@ -159,6 +159,12 @@ _ADAPTERS: Final[Mapping[Kind, Adapter]] = {
 }
 
 
+def _lower_new_task(partition: Partition, projection: Projection) -> list[Partition] | None:
+    """Report that a new task waits, which viewers of kernel events show: FXT has a record for threads that sleep."""
+    projection.lose("new-task-wait-unshown", partition)
+    return lower_to_instant(partition, projection)
+
+
 def _is_exact_rate(rate: Fraction) -> bool:
     """Return True if Perfetto's importer computes exact nanoseconds.
 
@@ -219,5 +225,6 @@ def capabilities(variant: str) -> Capabilities:
         weights=True,
         flows_fork=False,
         adapters=_ADAPTERS,
+        lowerings={Kind.TASK_NEW: _lower_new_task},
         epoch=True,
     )

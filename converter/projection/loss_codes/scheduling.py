@@ -49,6 +49,10 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         LossKind.CHANGED,
         "{count} {thread is|threads are} shown as waking, not as runnable, after a wakeup",
     ),
+    "new-task-wait-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} new {task is|tasks are} not shown as runnable until {it first runs|they first run}",
+    ),
     "wakeup-again": LossCode(
         LossKind.CHANGED,
         "{count} {wakeup|wakeups} of {a thread that runs or waits|threads that run or wait} already "

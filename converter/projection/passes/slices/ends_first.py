@@ -21,6 +21,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
+from converter.projection.loss_codes.names import event_name
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.passes.slices.equal_times import fates
@@ -68,6 +69,8 @@ class _EndsFirst:
         self._joins: list[int] = []
         #: By the numbers of classes of begins and ends in the source: that of their complete slices in the result.
         self._complete: dict[tuple[int, int], int] = {}
+        #: By the same: the names of the end's fields that the begin has, and those in the complete slices.
+        self._renamed: dict[tuple[int, int], list[tuple[str, str]]] = {}
         #: The ticks of a nanosecond, or one where a tick is longer.
         rate = source.clock.ticks_per_second
         self._tick = 1 if rate is None else max(1, ceil(rate / _NANOSECONDS))
@@ -140,6 +143,7 @@ class _EndsFirst:
             of_both = np.flatnonzero((classes[0] == number) & (classes[1] == end))
             positions = begins[of_both]
             complete, added = self._complete_number(number, end)
+            self._report_names(number, end, len(positions), int(batch.ts[positions].min()))
             begin_rows, end_rows = batch.row[positions], batch.row[ends[of_both]]
             table, others = batch.tables[number].select(begin_rows), batch.tables[end]
             columns: list[Column | Any] = [table.lazy(i) for i in range(table.width)]
@@ -163,6 +167,19 @@ class _EndsFirst:
         kept[at[fate & _GOES > 0]] = False
         return result.select(np.flatnonzero(kept))
 
+    def _report_names(self, number: int, end: int, count: int, first_ts: int) -> None:
+        """Count arguments of ends whose names the begin has, too: viewers of begins and ends show the end's."""
+        for name, shown in self._renamed[number, end]:
+            self._report.add(
+                "field-renamed",
+                count,
+                first_ts,
+                event_kinds=frozenset({Kind.SLICE_END}),
+                event=event_name(self._source.event_classes[end]),
+                field=name,
+                shown=shown,
+            )
+
     def _complete_number(self, number: int, end: int) -> tuple[int, list[int]]:
         """Return the number in the result of the complete slices for begins and ends of two classes, and the fields of
         the end that they have.
@@ -172,6 +189,8 @@ class _EndsFirst:
         if (number, end) not in self._complete:
             fields = [*own.fields, DURATION, *(other.fields[i] for i in added)]
             names = unique_names([field.name for field in fields])
+            pairs = zip((field.name for field in fields), names, strict=True)
+            self._renamed[number, end] = [(old, new) for old, new in pairs if old != new]
             fields = [replace(field, name=name) for field, name in zip(fields, names, strict=True)]
             duration = fields.pop(len(own.fields))
             fields.append(duration)

@@ -42,6 +42,7 @@ FLOORS = [
         "converter.formats.lttng_legacy",
         "converter.formats.columnar.parquet",
         "converter.formats.perf.data",
+        "converter.formats.perf.script",
         "converter.formats.perfetto",
         "converter.formats.profiles.folded",
         "converter.formats.profiles.pprof",

@@ -48,8 +48,10 @@ NO_LIMITS = {
         perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH
         perfetto/protobuf/event_schemas._MAX_NUMBER perfetto/thread_states._MAX_CPU
         storage/source._MAX_OFFSET trace_cmd/writing/native_contents._MOST_CPUS
-        ftrace/lines/programs._MOST_FIXED ftrace_text/embedding._LONGEST
-        ftrace_text/reading/reader._LONGEST_CALL
+        ftrace/lines/payload_remarks._LONGEST ftrace/lines/programs._MOST_FIXED
+        ftrace/lines/syscall_texts._MOST_ARGUMENTS
+        ftrace_text/reading/reader._LONGEST_CALL perf/script/capabilities.MOST_LOST
+        perf/script/capabilities.MOST_WEIGHT perf/script/writing/lines._LONGEST_TASK
         uftrace/arguments/specifications._MOST_VALUES uftrace/capabilities._MAX_FIELD_NAME
         uftrace/layout.MOST_LOST uftrace/reading/reader._MOST_OFFSET
         uftrace/reading/seeking._MOST_TIME uftrace/side_table.MAX_SYMBOLS
@@ -61,6 +63,7 @@ NO_LIMITS = {
         chrome/writing/scheduling._MOST_IN_MEMORY chrome/writing/writer._MOST_AT_ONCE
         ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
         ftrace/ring_buffer/pages._MOST_ODD ftrace_text/reading/reader._LONGEST_LINE ir/values._MOST_NESTED
+        perf/script/reading/blocks._LONGEST
         lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
         perfetto/typed_arguments._MOST_KNOWN
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT

@@ -28,6 +28,7 @@ _PACKAGES = {
     "perfetto": "perfetto",
     "chrome": "chrome",
     "aix": "aix",
+    "perf_script": "perf.script",
     "ftrace_text": "ftrace_text",
     "folded": "profiles.folded",
     "parquet": "columnar.parquet",

@@ -129,6 +129,8 @@ class Capabilities:
     #: The rates at which viewers compute exact times; ticks of other formats at other rates become nanoseconds. None:
     #: all are.
     exact_rate: Callable[[Fraction], bool] | None = None
+    #: Times are multiples of this many nanoseconds, to which others are rounded down.
+    time_unit: int | None = None
     #: How viewers match ends of slices with their begins; None where none does.
     ends: EndMatching | None = None
     #: Some viewers pair the ends of slices with their begins by name: ends have those of their begins.

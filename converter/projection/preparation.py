@@ -43,6 +43,10 @@ def prepared(
         from converter.projection.passes.clock_rates import in_nanoseconds
 
         trace = in_nanoseconds(trace, report)
+    if capabilities.time_unit is not None:
+        from converter.projection.passes.clock_rates import in_units
+
+        trace = in_units(trace, capabilities.time_unit, report)
     trace = with_held_durations(trace, capabilities, format_name, report)
     source = trace.semantics
     if source.complete_first and capabilities.complete_first is False and source.may_have(*_SLICES):

@@ -41,6 +41,8 @@ DESCRIPTORS = {
     "converter.formats.aix.layout",
     "converter.formats.ftrace_text.recognition",
     "converter.formats.profiles.pprof.recognition",
+    "converter.formats.perf",
+    "converter.formats.perf.script.recognition",
     "converter.formats.fxt.record_types",
 }
 TABLE = {

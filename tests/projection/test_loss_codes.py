@@ -204,7 +204,7 @@ PROPERTIES = {
     "units": lambda has: has.units,
 }
 #: Formats that no living viewer opens, text, which keeps in remarks what its viewers do not show, and sums.
-NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy", "pprof"}
+NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy", "perf_script", "pprof"}
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

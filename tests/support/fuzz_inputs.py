@@ -18,6 +18,7 @@ _MODULES = (
     "ir",
     "lttng_legacy",
     "parquet",
+    "perf_script",
     "perfetto",
     "pprof",
     "trace_cmd",

@@ -308,9 +308,10 @@ def _unique_name(name: str, fields: Sequence[Field]) -> str:
 
 
 def index_of(part: Field, fields: Sequence[Field]) -> int | None:
-    """Return the first field that has a role; for a role of none, the first of the same name."""
+    """Return the first field that has a role; for none, and for context in general, the first of the same name."""
+    by_name = part.role in (Role.NONE, Role.CONTEXT)
     for index, field in enumerate(fields):
-        if field.role is part.role and (part.role is not Role.NONE or field.name == part.name):
+        if field.role is part.role and (not by_name or field.name == part.name):
             return index
     return None
 

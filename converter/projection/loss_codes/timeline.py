@@ -359,6 +359,18 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         LossKind.DROPPED,
         "{count} {sample has|samples have} names of functions only, without files, lines or addresses",
     ),
+    "frame-text-changed": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has|samples have} names of functions or binaries without characters that lines cannot have",
+    ),
+    "frame-source-dropped": LossCode(
+        LossKind.DROPPED,
+        "{count} {sample has|samples have} functions without {its|their} source files and lines",
+    ),
+    "sample-weight-limited": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has a weight|samples have weights} below 0 or above 18 digits, which {is|are} limited",
+    ),
     "call-site": LossCode(
         LossKind.DROPPED,
         "{count} function {call does|calls do} not say where {it was|they were} called from",

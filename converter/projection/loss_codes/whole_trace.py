@@ -36,6 +36,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "Times are nanoseconds, not ticks of {rate}",
         keeps="clock_rates",
     ),
+    "times-between-units": LossCode(
+        LossKind.CHANGED,
+        "{count} {event is|events are} at times that are rounded down to multiples of {unit:,} ns",
+    ),
     "times-moved": LossCode(
         LossKind.CHANGED,
         "All times are {seconds:,} s earlier, because viewers round times this late (traceconv reads "

@@ -38,6 +38,24 @@ def in_nanoseconds(trace: Trace, report: LossReport | None = None) -> Trace:
     return at_rate(trace, _NANOSECONDS, rate, report)
 
 
+def in_units(trace: Trace, unit: int, report: LossReport) -> Trace:
+    """Return a trace of nanoseconds with its times rounded down to multiples of a unit, which is reported."""
+    counted = dataclasses.replace(trace)
+    counted.make_batches = lambda: _counted(trace, unit, report)
+    coarse = _NANOSECONDS / unit
+    return at_rate(at_rate(counted, coarse, _NANOSECONDS), _NANOSECONDS, coarse)
+
+
+def _counted(trace: Trace, unit: int, report: LossReport) -> Iterator[Batch]:
+    """Yield the batches, and count times between two multiples of a unit."""
+    for batch in trace.batches():
+        between = batch.ts % unit != 0
+        if between.any():
+            first = int(batch.ts[between.argmax()])
+            report.add("times-between-units", int(np.count_nonzero(between)), first, unit=unit)
+        yield batch
+
+
 def rate_text(rate: Fraction) -> str:
     """Return a clock's rate in its largest unit."""
     for unit, name in ((10**9, "GHz"), (10**6, "MHz"), (10**3, "kHz")):

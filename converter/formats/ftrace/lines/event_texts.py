@@ -131,12 +131,11 @@ class EventTexts:
         inferred = sum(not self.whole[one] for one in self._candidates[number + 1])
         program = None
         if inferred < _MOST_VARIATIONS and name and len(text) <= _LONGEST_INFERRED:
-            infer = call_program if name.endswith(CALL) else inferred_program
-            program = infer(name, text)
+            program = self._inferred(name, text)
         if program is None or program in [
             self.programs[one] for one in self._candidates[number + 1]
         ]:
-            self._add(number, Candidate(whole_program(event_of(name)), whole=True))
+            self._add(number, Candidate(self._whole(name), whole=True))
         else:
             self._add(number, Candidate(program))
 
@@ -157,6 +156,13 @@ class EventTexts:
         self.kernel.load(self._tables, first, np.array(candidates, np.int32))
         self._loaded = True
 
+    def _inferred(self, name: str, text: bytes) -> Program | None:
+        infer = call_program if name.endswith(CALL) else inferred_program
+        return infer(name, text)
+
+    def _whole(self, name: str) -> Program:
+        return whole_program(event_of(name))
+
     def _programs_of(self, name: str) -> list[Program]:
         if name in self.declared:
             return [self.declared[name]]
@@ -176,11 +182,11 @@ class EventTexts:
         formats += kernel_formats_by_name(name)
         found: list[Program] = []
         for format in formats:
-            found += _programs(format)
+            found += programs_of_format(format)
         return found
 
 
-def _programs(format: EventFormat) -> list[Program]:
+def programs_of_format(format: EventFormat) -> list[Program]:
     """Return the programs of the kernel's text of an event, that of trace-cmd's plugin, and the raw one."""
     found = []
     for make in (_printed, _of_plugin, _raw, _alone):
@@ -318,8 +324,11 @@ def whole_program(
     return maker.program()
 
 
-def inferred_program(name: str, text: bytes) -> Program | None:
-    """Return a program for texts like this one: the place of a probe, and key=value; None where there is none of it."""
+def inferred_program(name: str, text: bytes, system: str | None = None) -> Program | None:
+    """Return a program for texts like this one: the place of a probe, and key=value; None where there is none of it.
+
+    The system of an event is that of the kernel's event of its name, if it is not given.
+    """
     line = text.decode("latin-1")
     if "\n" in line or "\0" in line:
         return None
@@ -357,7 +366,10 @@ def inferred_program(name: str, text: bytes) -> Program | None:
                 kind = "text"
             parts.append((literal, key[1], kind))
             literal = rest
-    return _program_of(name, parts, literal.rstrip(" "))
+    if system is None:
+        known = kernel_formats_by_name(name)
+        system = known[0].system if known else ""
+    return _program_of(system, name, parts, literal.rstrip(" "))
 
 
 def _place(text: str) -> str:
@@ -365,7 +377,9 @@ def _place(text: str) -> str:
     return "address" if _ADDRESS.fullmatch(text) else "text"
 
 
-def _program_of(name: str, parts: list[tuple[str, str, str]], end: str) -> Program | None:
+def _program_of(
+    system: str, name: str, parts: list[tuple[str, str, str]], end: str
+) -> Program | None:
     fields: list[tuple[str, str, int, int]] = []
     names: dict[str, int] = {}
     kinds = []
@@ -379,8 +393,7 @@ def _program_of(name: str, parts: list[tuple[str, str, str]], end: str) -> Progr
         fields.append((declared or "__data_loc char[]", unique, at, size))
         kinds.append((literal, unique, kind))
         at += size
-    known = kernel_formats_by_name(name)
-    maker = ProgramMaker(made_format(known[0].system if known else "", name, fields))
+    maker = ProgramMaker(made_format(system, name, fields))
     try:
         for literal, field, kind in kinds:
             maker.literal(literal)

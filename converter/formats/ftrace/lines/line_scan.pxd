@@ -4,6 +4,10 @@ from converter.formats.ftrace.lines.graph_lines cimport GraphClock, GraphLine
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
+    EVENT = 0
+    COMMENT = 1
+    LOST = 2
+    OTHER = 3
     # The most characters of flags.
     MOST_FLAGS = 12
 
@@ -55,3 +59,20 @@ cdef class Lines:
     ) noexcept nogil
     cdef bint _letters(self, const uint8_t* base, int64_t at, int64_t end, Prefix* found) noexcept nogil
     cdef int _column(self, int64_t i, int64_t count) noexcept nogil
+
+
+cdef inline bint is_digit(uint8_t letter) noexcept nogil:
+    return c"0" <= letter <= c"9"
+
+
+# A decimal number of at most `most` digits; -1 for none, or more.
+cdef inline int64_t digits(const uint8_t* base, int64_t* at, int64_t end, int most) noexcept nogil:
+    cdef int64_t value = 0
+    cdef int count = 0
+    while at[0] < end and is_digit(base[at[0]]):
+        if count == most:
+            return -1
+        value = value * 10 + base[at[0]] - c"0"
+        at[0] += 1
+        count += 1
+    return value if count else -1

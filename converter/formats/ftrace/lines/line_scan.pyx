@@ -39,10 +39,6 @@ from converter.formats.ftrace.lines.graph_lines cimport (
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
-    EVENT = 0
-    COMMENT = 1
-    LOST = 2
-    OTHER = 3
     # The meanings of the columns of flags.
     IRQS = 1
     RESCHED = 2
@@ -547,8 +543,11 @@ def count_lines(const uint8_t[::1] data) -> int:
     return count
 
 
-cdef inline bint is_digit(uint8_t letter) noexcept nogil:
-    return c"0" <= letter <= c"9"
+cdef inline bint is_name(uint8_t letter) noexcept nogil:
+    return (
+        c"a" <= letter <= c"z" or c"A" <= letter <= c"Z" or is_digit(letter)
+        or letter == c"_" or letter == c"." or letter == c"-" or letter >= 0x80
+    )
 
 
 # The size of what follows the name of a system call that starts or returns: 0 for other names.
@@ -575,19 +574,6 @@ cdef inline int hexadecimal(uint8_t letter) noexcept nogil:
     if c"a" <= letter <= c"f":
         return letter - c"a" + 10
     return -1
-
-
-# A decimal number of at most `most` digits; -1 for none, or more.
-cdef inline int64_t digits(const uint8_t* base, int64_t* at, int64_t end, int most) noexcept nogil:
-    cdef int64_t value = 0
-    cdef int count = 0
-    while at[0] < end and is_digit(base[at[0]]):
-        if count == most:
-            return -1
-        value = value * 10 + base[at[0]] - c"0"
-        at[0] += 1
-        count += 1
-    return value if count else -1
 
 
 # comm-pid, and the (tgid) after it, which has dashes where it is not known.

@@ -28,18 +28,18 @@ from converter.formats.ftrace.lines.line_scan import (
     Lines,
     count_lines,
 )
-from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
+from converter.formats.ftrace.lines.table_remarks import parsed, read_tables
+from converter.formats.ftrace.lines.text_classes import TextClasses
+from converter.formats.ftrace.lines.text_formats import declared_program
+from converter.formats.ftrace.lines.text_mapping import EVENT_REMARK, OWN, TABLES_REMARK
 from converter.formats.ftrace.lines.tracer_texts import DURATION_OFFSET, leaf_programs
 from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace_text import sniff
 from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
-from converter.formats.ftrace_text.mapping import EVENT_REMARK, OWN, TABLES_REMARK
-from converter.formats.ftrace_text.reading.classes import TextClasses
 from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
 from converter.formats.ftrace_text.recognition import EVENT_LINE
 from converter.formats.ftrace_text.search import text_of_json, text_of_page
-from converter.formats.ftrace_text.side_table import parsed, read_tables
 from converter.formats.table import formats as all_formats
 from converter.ir.events import Batch, NativeRecords
 from converter.ir.locations import Locations
@@ -170,7 +170,7 @@ class _Reader:
             label, _, form = line[len(EVENT_REMARK) :].partition(b" ")
             name = label.decode("utf-8", "surrogateescape")
             if name not in self.texts.declared:
-                self.texts.declared[name] = _declared(form)
+                self.texts.declared[name] = declared_program(form)
                 self.kept["remarks"].append(line + b"\n")
 
     def _batch(self, block: memoryview, lines: Lines, rows: NDArray[np.int64]) -> Batch:
@@ -372,19 +372,6 @@ def _wanted(block: memoryview, lines: Lines, *, begun: bool) -> NDArray[np.bool_
 def _is_header(line: bytes) -> bool:
     is_remark = line.startswith(b"#") and not line.startswith((EVENT_REMARK, TABLES_REMARK))
     return is_remark or line.startswith(b"cpus=")
-
-
-def _declared(form: bytes) -> Program:
-    """Return the program of an event that a remark declares."""
-    # Only texts that this converter wrote have such.
-    import json
-
-    try:
-        system, text = json.loads(form)
-        data = text.encode("utf-8", "surrogateescape")
-        return ProgramMaker(parse_event_format(data, str(system))).print_format()
-    except (ValueError, TypeError, AttributeError, RecursionError, NotInvertibleError) as error:
-        raise TraceError("a remark that declares no event", found=str(error)) from error
 
 
 def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:

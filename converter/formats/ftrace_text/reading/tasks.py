@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ftrace.lines.line_scan import LINE_EVENT, Lines
+from converter.formats.ftrace.lines.text_mapping import NO_TASK
 from converter.formats.ftrace.tasks import IDLE_NAME
-from converter.formats.ftrace_text.mapping import NO_TASK
 from converter.formats.side_table import SideTable
 from converter.ir.trace import Process, Thread, Trace
 

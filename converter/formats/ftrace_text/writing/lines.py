@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.task_numbers import TaskNumbers
-from converter.formats.ftrace.tasks import IDLE_NAME
-from converter.formats.ftrace_text.column_texts import add_text
-from converter.formats.ftrace_text.mapping import (
+from converter.formats.ftrace.lines.column_texts import add_text
+from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
+from converter.formats.ftrace.lines.text_mapping import (
     EVENT_REMARK,
     MARK,
     NO_TASK,
@@ -20,7 +19,8 @@ from converter.formats.ftrace_text.mapping import (
     own_arguments,
     text_format,
 )
-from converter.formats.ftrace_text.text_formats import TextFormat, escaper
+from converter.formats.ftrace.task_numbers import TaskNumbers
+from converter.formats.ftrace.tasks import IDLE_NAME
 from converter.ir.columns import Column, string_ids
 from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table

@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from converter.formats.ftrace.lines.table_remarks import end_remark
+from converter.formats.ftrace.lines.text_mapping import OWN, TABLES_REMARK
 from converter.formats.ftrace_text.capabilities import capabilities
-from converter.formats.ftrace_text.mapping import OWN, TABLES_REMARK
 from converter.formats.ftrace_text.recognition import GRAPH_LINE
-from converter.formats.ftrace_text.side_table import end_remark
 from converter.formats.ftrace_text.writing.lines import EventLines
 from converter.ir.events import Batch, NativeRecords
 from converter.ir.trace import Trace

@@ -10,8 +10,8 @@ import pytest
 import converter
 from converter.errors import TraceError
 from converter.fixtures import synthetic_trace
-from converter.formats.ftrace_text.mapping import is_exact
-from converter.formats.ftrace_text.text_formats import escaper
+from converter.formats.ftrace.lines.text_formats import escaper
+from converter.formats.ftrace.lines.text_mapping import is_exact
 from converter.testing import assert_same, assert_what_fits_survives
 
 ROOT = Path(__file__).parents[4]

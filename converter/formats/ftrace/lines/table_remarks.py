@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from converter.errors import TraceError
-from converter.formats.ftrace_text.mapping import END_REMARK, TABLES_REMARK
+from converter.formats.ftrace.lines.text_mapping import END_REMARK, TABLES_REMARK
 from converter.storage.source import Source
 
 if TYPE_CHECKING:

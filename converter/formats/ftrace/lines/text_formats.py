@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Callable
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from converter.errors import TraceError
 from converter.formats.ftrace.event_format.new_formats import (
     COMMON_LINES,
     COMMON_SIZE,
@@ -36,13 +37,15 @@ class TextFormat(NamedTuple):
     escaped: dict[str, bytes]
 
     @property
+    def form(self) -> list[str]:
+        """The declaration of the format: its system and its text."""
+        text = event_format_text(self.format)
+        return [self.format.system, text.decode("utf-8", "surrogateescape")]
+
+    @property
     def remark(self) -> bytes:
         """The remark that declares the format; the label of its events precedes it."""
-        form = [
-            self.format.system,
-            event_format_text(self.format).decode("utf-8", "surrogateescape"),
-        ]
-        return json.dumps(form).encode("ascii")
+        return json.dumps(self.form).encode("ascii")
 
 
 def make_text_format(
@@ -69,3 +72,14 @@ def escaper(more: bytes) -> Callable[[bytes], bytes]:
     """Return a function that escapes bytes of texts: control characters, spaces at the ends, and some more."""
     pattern = re.compile(b"[" + re.escape(_CONTROL + more) + rb"]|^ | $")
     return lambda text: pattern.sub(lambda found: b"\\x%02x" % found[0][0], text)
+
+
+def declared_program(form: object) -> Program:
+    """Return the program of an event that a text declares (`TextFormat.form`, or its JSON)."""
+    try:
+        found: Any = json.loads(form) if isinstance(form, bytes) else form
+        system, text = found
+        data = text.encode("utf-8", "surrogateescape")
+        return ProgramMaker(parse_event_format(data, str(system))).print_format()
+    except (ValueError, TypeError, AttributeError, RecursionError, NotInvertibleError) as error:
+        raise TraceError("a remark that declares no event", found=str(error)) from error

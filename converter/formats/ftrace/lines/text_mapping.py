@@ -10,9 +10,9 @@ from converter.formats.ftrace.event_format.new_formats import (
     COMMON_FIELDS,
 )
 from converter.formats.ftrace.kernel_formats import kernel_format
+from converter.formats.ftrace.lines.exactness import comes_back
 from converter.formats.ftrace.lines.programs import NotInvertibleError
-from converter.formats.ftrace_text.exactness import comes_back
-from converter.formats.ftrace_text.text_formats import TextFormat, make_text_format
+from converter.formats.ftrace.lines.text_formats import TextFormat, make_text_format
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import IntegerClass, StringClass, Style
 from converter.ir.kinds import Kind

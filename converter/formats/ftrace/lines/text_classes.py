@@ -1,4 +1,4 @@
-"""The event classes of ftrace text: one for each program that inverts texts, and those of lines without an event."""
+"""The event classes of texts: one for each program that inverts them, and those of lines without an event."""
 
 from __future__ import annotations
 
@@ -36,18 +36,21 @@ class TextClasses(RecordClasses):
         """Return the class of a program's events."""
         key = program, flags
         if key not in self._numbers:
-            self._numbers[key] = self._of_program(program, flags=flags)
+            self._numbers[key] = self.add(*self.class_of_program(program, flags=flags))
         return self._numbers[key]
 
     def lost(self) -> int:
         """Return the class of lost events, whose number is all of a record."""
-        return self._add(DISCARDED, (IntegerAt(0, 8, np.dtype(np.int64)),))
+        return self.add(DISCARDED, (IntegerAt(0, 8, np.dtype(np.int64)),))
 
     def other(self) -> int:
         """Return the class of lines without an event."""
-        return self._add(OTHER_LINE, (BytesAt(0, -1),))
+        return self.add(OTHER_LINE, (BytesAt(0, -1),))
 
-    def _of_program(self, program: int, *, flags: bool) -> int:
+    def class_of_program(
+        self, program: int, *, flags: bool
+    ) -> tuple[EventClass, tuple[Gather, ...]]:
+        """Return the declaration of a program's events, and how their columns are gathered."""
         format = self._texts.programs[program].format
         native = b"" if self._texts.whole[program] else event_format_text(format)
         if not flags:
@@ -70,9 +73,10 @@ class TextClasses(RecordClasses):
                 replace(field, role=roles.get(field.name, field.role)) for field in fields
             )
         event_class = EventClass(kind, format.name, format.system, fields, native=native)
-        return self._add(event_class, gathers)
+        return event_class, gathers
 
-    def _add(self, event_class: EventClass, gathers: tuple[Gather, ...]) -> int:
+    def add(self, event_class: EventClass, gathers: tuple[Gather, ...]) -> int:
+        """Return the number of a class, which is declared when it is new."""
         key = event_class, gathers
         if key not in self._known:
             self._known[key] = self._trace.add_class(event_class)

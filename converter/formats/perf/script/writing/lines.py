@@ -1,0 +1,258 @@
+"""The lines of events: a program for each class prints them from their columns, as perf script does."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.formats.ftrace.lines.column_texts import add_text
+from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
+from converter.formats.ftrace.lines.text_mapping import own_arguments, text_format
+from converter.formats.ftrace.task_numbers import TaskNumbers
+from converter.formats.perf.fields import CALLSTACK
+from converter.formats.perf.script.mapping import OFFSETS
+from converter.formats.perf.script.side_table import NO_TASK
+from converter.ir.columns import Column, ListColumn, StructColumn, string_ids
+from converter.ir.distinct_values import values_of
+from converter.ir.events import Batch, EventClass, Table
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
+from converter.printing import program as op
+from converter.printing.code import Code, Form, Printed
+from converter.printing.directory import Directory
+from converter.printing.lines import Write
+from converter.printing.printer import Printer
+from converter.printing.program import Program
+from converter.projection.timeline_fields import FRAMES
+
+_SECOND: Final = 10**9
+_IN_TASKS: Final = re.compile(rb"[\0-\x1f\x7f]")
+#: What would be taken for the time in the name of a task.
+_TIME_IN_TASKS: Final = re.compile(rb"([0-9]\.[0-9]+):")
+_LONGEST_TASK: Final = 64
+
+
+class EventLines:
+    """Prints batches.
+
+    Args:
+        trace: the trace.
+        exact: times are nanoseconds, not microseconds.
+
+    """
+
+    def __init__(self, trace: Trace, *, exact: bool) -> None:
+        self._trace = trace
+        self._exact = exact
+        self.numbers = TaskNumbers(trace)
+        #: By the name that their lines have: the formats of events.
+        self.events: dict[str, Any] = {}
+        self._tasks = Directory(self._task)
+        self._cpus = Directory(_cpu)
+        self._printer = Printer(trace.strings)
+        self._programs: dict[int, Printed] = {}
+        self._formats: dict[int, TextFormat] = {}
+        self._escaped: dict[bytes, dict[int, int]] = {}
+
+    def print(self, batch: Batch, write: Write) -> None:
+        """Print a batch."""
+        new = [number for number in batch.tables if number not in self._programs]
+        if new:
+            self._printer.flush(write)
+        for number in new:
+            self._programs[number] = self._compiled(number)
+        threads = batch.thread.astype(np.int64)
+        cpus = batch.cpu.astype(np.int64)
+        bound: list[Program | None] = [None] * len(self._trace.event_classes)
+        for number, table in batch.tables.items():
+            columns = self._columns(number, table)
+            columns |= {"ts": batch.ts, "cpu": cpus, "task": threads}
+            bound[number] = self._programs[number].bind(partial(_column, columns))
+        self._printer.print(bound, batch.class_id, batch.row, write)
+
+    def finish(self, write: Write) -> None:
+        """Write what is left."""
+        self._printer.flush(write)
+
+    def _columns(self, number: int, table: Table) -> dict[Any, Column]:
+        event_class = self._trace.event_classes[number]
+        columns: dict[Any, Column] = {}
+        found = self._formats.get(number)
+        for index, field in enumerate(event_class.fields):
+            column = table.column(index)
+            if isinstance(field.type, StringClass):
+                more = b"" if found is None else found.escaped.get(field.name, b"")
+                column = self._escape(string_ids(column, self._trace.strings), more)
+            columns["field", index] = column
+            if field.type == FRAMES.type:
+                assert isinstance(column, ListColumn)
+                assert isinstance(column.values, StructColumn)
+                columns["frames"] = column.offsets
+                for name, member in zip(_MEMBERS, column.values.members, strict=False):
+                    texts = name in _TEXTS
+                    columns[name] = string_ids(member, self._trace.strings) if texts else member
+            if field == OFFSETS:
+                assert isinstance(column, ListColumn)
+                columns["distance"] = column.values
+        return columns
+
+    def _escape(self, ids: NDArray[np.int32], more: bytes) -> NDArray[np.int32]:
+        known = self._escaped.setdefault(more, {})
+        escape, strings = escaper(more), self._trace.strings
+        distinct = values_of(ids)
+        for id in distinct.tolist():
+            if id not in known:
+                text = strings[id]
+                escaped = escape(text)
+                known[id] = id if escaped == text else strings.intern(escaped)
+        if all(known[id] == id for id in distinct.tolist()):
+            return ids
+        order = np.sort(np.array(distinct.tolist(), np.int32))
+        targets = np.array([known[id] for id in order.tolist()], np.int32)
+        result: NDArray[np.int32] = targets[np.searchsorted(order, ids)]
+        return result
+
+    def _compiled(self, number: int) -> Printed:
+        event_class = self._trace.event_classes[number]
+        code = Code()
+        code.number_of("task", 0, signed=True)
+        code.name(self._tasks)
+        code.number_of("cpu", 0, signed=True)
+        code.name(self._cpus)
+        _time(code, exact=self._exact)
+        if event_class.kind is Kind.SAMPLE:
+            self._sample(code, event_class)
+        elif event_class.kind is Kind.DISCARDED:
+            code.literal(b" PERF_RECORD_LOST lost ")
+            _field(code, event_class, Role.COUNT)
+            code.add(op.DECIMAL, 64, 0)
+            code.literal(b"\n")
+        else:
+            self._tracepoint(code, number, event_class)
+        # A call stack ends there; of events without one, viewers would take what follows for it.
+        code.literal(b"\n")
+        return code.finish()
+
+    def _sample(self, code: Code, event_class: EventClass) -> None:
+        if event_class.index_of(Role.COUNT) is not None:
+            code.literal(b" ")
+            _field(code, event_class, Role.COUNT)
+            code.add(op.NUMBER, code.form(Form("", 10, conversion="u")))
+        name = event_class.name.encode("utf-8", "surrogateescape")
+        code.literal(b" " + name + b": \n")
+        _frames(code, event_class)
+
+    def _tracepoint(self, code: Code, number: int, event_class: EventClass) -> None:
+        found = self._formats[number] = text_format(_without_stack(event_class))
+        point = f"{event_class.category}:{event_class.name}"
+        label, count = point, 1
+        # A suffix also tells what is one of modifiers from events of the hardware.
+        while label in self.events or (count == 1 and _is_like_modifiers(event_class.name)):
+            count += 1
+            label = f"{point}.{count}"
+        self.events[label] = found.form
+        code.literal(f" {label}: ".encode("utf-8", "surrogateescape"))
+        fields = own_arguments(event_class)
+        add_text(code, found.format, {field.name: i for i, field in enumerate(fields)})
+        code.literal(b"\n")
+        _frames(code, event_class)
+
+    def _task(self, index: int) -> tuple[bytes, int]:
+        if index >> 63:
+            return b"%s     0/0     " % NO_TASK.encode(), 0
+        thread = self._trace.threads[index]
+        number = self.numbers.all()[index]
+        text = thread.name.encode("utf-8", "surrogateescape")
+        name = _TIME_IN_TASKS.sub(rb"\1_", _IN_TASKS.sub(b"_", text)).strip(b" ")[:_LONGEST_TASK]
+        if not name or name == NO_TASK.encode():
+            name = b":%d" % number
+        if name.startswith(b"#"):
+            name = b"_" + name[1:]
+        process = self._trace.processes[thread.process].pid
+        if not 0 <= process < 1 << 31:
+            process = number
+        return b"%s %5d/%-5d " % (name, process, number), 0
+
+
+_MEMBERS: Final = ("function", "mapping", "address")
+_TEXTS: Final = frozenset({"function", "mapping"})
+
+
+def _column(columns: dict[Any, Column], key: Any) -> Any:
+    return columns[key]
+
+
+def _without_stack(event_class: EventClass) -> EventClass:
+    from dataclasses import replace
+
+    fields = tuple(field for field in event_class.fields if field not in (CALLSTACK, OFFSETS))
+    return replace(event_class, fields=fields)
+
+
+def _is_like_modifiers(name: str) -> bool:
+    return all(letter in "ukhGHIpPSDWebR" for letter in name)
+
+
+def _field(code: Code, event_class: EventClass, role: Role) -> None:
+    index = event_class.index_of(role)
+    assert index is not None
+    code.number_of(("field", index), 1)
+
+
+def _frames(code: Code, event_class: EventClass) -> None:
+    """Print the call stack, a line for each frame."""
+    fields = event_class.fields
+    index = next((i for i, field in enumerate(fields) if field.type == FRAMES.type), None)
+    if index is None:
+        return
+
+    def text(name: str) -> None:
+        code.number_of(name, 2)
+        code.unless_zero(lambda: code.text_of(name, 2), lambda: code.literal(b"[unknown]"))
+
+    def distance() -> None:
+        code.literal(b"+0x")
+        code.number_of("distance", 2)
+        code.add(op.NUMBER, code.form(Form("", 0, conversion="x")))
+
+    def frame() -> None:
+        code.literal(b"\t")
+        code.number_of("address", 2)
+        code.add(op.NUMBER, code.form(Form("", 16, conversion="x")))
+        code.literal(b" ")
+        text("function")
+        if OFFSETS in fields:
+            code.number_of("distance", 2, signed=True)
+            code.constant(1 << 63)
+            code.add(op.LESS)
+            code.unless_zero(distance, None)
+        code.literal(b" (")
+        text("mapping")
+        code.literal(b")\n")
+
+    code.each("frames", 1, frame)
+
+
+def _cpu(cpu: int) -> tuple[bytes, int]:
+    return (b"" if cpu >> 63 else b"[%03d] " % cpu), 0
+
+
+def _time(code: Code, *, exact: bool) -> None:
+    code.number_of("ts", 0)
+    code.constant(_SECOND)
+    code.add(op.DIVIDE)
+    code.add(op.NUMBER, code.form(Form("", 5, conversion="u")))
+    code.literal(b".")
+    code.number_of("ts", 0)
+    code.constant(_SECOND)
+    code.add(op.REMAINDER)
+    if not exact:
+        code.constant(1000)
+        code.add(op.DIVIDE)
+    code.add(op.NUMBER, code.form(Form("0", 9 if exact else 6, conversion="u")))
+    code.literal(b":")

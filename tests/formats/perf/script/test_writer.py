@@ -1,0 +1,105 @@
+"""The text of perf script that is written: what other programs read of it, and what comes back."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import converter
+from converter.testing import assert_same, assert_what_fits_survives
+
+ROOT = Path(__file__).parents[4]
+FIXTURES = ROOT / "roundtrip_fixtures"
+TEXTS = sorted((FIXTURES / "perf_script").glob("*.script"))
+
+
+def collapsed(text):
+    """Folded stacks, as FlameGraph's stackcollapse-perf.pl makes them: by its rules for lines."""
+    found = Counter()
+    task, stack = "", []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            if stack:
+                found[";".join([task, *stack])] += 1
+            stack = []
+        elif frame := re.match(r"^\s*(\w+)\s*(.+) \((.*)\)", line):
+            name = re.sub(r"\+0x[\da-f]+$", "", frame[2])
+            if name == "[unknown]" and frame[3] != "[unknown]":
+                name = "[" + frame[3].rpartition("/")[2] + "]"
+            stack.insert(0, name)
+        elif head := re.match(r"^(\S.+?)\s+(\d+)/*(\d+)*\s+", line):
+            task = head[1]
+        else:
+            raise AssertionError(f"Unrecognized line: {line}")
+    return found
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_texts_are_copied_as_they_are(path, tmp_path):
+    copy = tmp_path / "copy.script"
+    converter.convert(path, copy)
+    assert copy.read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("variant", ["perf_script", "perf_script+ns"])
+def test_changed_texts_survive(path, variant, tmp_path):
+    trace = converter.read(path)
+    trace.format = "ir"
+    trace.sidecar = {}
+    assert_what_fits_survives(trace, tmp_path / "x.script", variant)
+
+
+@pytest.mark.parametrize("name", ["trace_cmd/small.dat", "trace_cmd/markers.dat", "uftrace/rich"])
+def test_recordings_survive(name, tmp_path):
+    trace = converter.read(FIXTURES / name)
+    assert_what_fits_survives(trace, tmp_path / "x.script", "perf_script+ns")
+
+
+def test_lines_are_those_of_perf(tmp_path):
+    path = tmp_path / "x.script"
+    converter.convert(FIXTURES / "trace_cmd/small.dat", path)
+    lines = path.read_text().splitlines()
+    assert lines[2] == (
+        "git 23217/23217 [000]   827.282964: sched:sched_switch: prev_comm=git prev_pid=23217 prev_prio=120"
+        " prev_state=R ==> next_comm=grep next_pid=23218 next_prio=120"
+    )
+    assert lines[3] == ""
+    # Perfetto's importer refuses remarks, and lines of nine digits; it does not read a last line without an end.
+    assert not any(line.startswith("#") for line in lines[:-1])
+    assert lines[-1].startswith("# traceconv.tables ")
+    assert not path.read_bytes().endswith(b"\n")
+
+
+def test_samples_are_printed_as_perf_does(tmp_path):
+    source, path = FIXTURES / "perf_script/dwarf.script", tmp_path / "x.script"
+    trace = converter.read(source)
+    trace.sidecar = {}
+    trace.format = "ir"
+    converter.write(trace, path)
+    written = path.read_text()
+    head = written.splitlines()[0]
+    assert head == "beta 31010/31010  4544.335488:    5025125 cpu-clock: "
+    stacks = [line for line in source.read_text().splitlines() if line.startswith("\t")]
+    assert [line for line in written.splitlines() if line.startswith("\t")] == stacks
+    assert collapsed(written) == collapsed(source.read_text())
+
+
+def test_times_are_microseconds_unless_asked_otherwise(tmp_path):
+    source = FIXTURES / "trace_cmd/small.dat"
+    rounded = converter.convert(source, tmp_path / "a.script")
+    assert [loss.count for loss in rounded if loss.code == "times-between-units"] == [338]
+    exact = converter.convert(source, tmp_path / "b.script", target_format="perf_script+ns")
+    assert not [loss for loss in exact if loss.code == "times-between-units"]
+    assert "  827.282964583: " in (tmp_path / "b.script").read_text()
+
+
+def test_lossless_texts_give_the_recording_back(tmp_path):
+    source = FIXTURES / "trace_cmd/small.dat"
+    converter.convert(source, tmp_path / "a.script", lossless=True)
+    converter.convert(tmp_path / "a.script", tmp_path / "b.dat")
+    assert (tmp_path / "b.dat").read_bytes() == source.read_bytes()
+    assert_same(converter.read(tmp_path / "a.script"), converter.read(source))

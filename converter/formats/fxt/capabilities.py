@@ -6,6 +6,7 @@ The projection applies an adapter to the events of a kind before it fits their f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -18,6 +19,7 @@ from converter.formats.fxt.mapping import (
     LARGE_TIMED,
     LEGACY_SWITCH,
     MAX_CPU,
+    SAMPLE,
     SCHEDULING,
     SHAPES,
     Shape,
@@ -25,7 +27,8 @@ from converter.formats.fxt.mapping import (
 from converter.formats.fxt.record_types import MAX_ARGUMENTS, MAX_PROFILER_LENGTH, MAX_STRING_BYTES
 from converter.ir.columns import Column, ListColumn, string_ids, take
 from converter.ir.distinct_values import map_distinct
-from converter.ir.field_classes import Style
+from converter.ir.events import EventClass
+from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
@@ -188,14 +191,24 @@ def _support(shape: Shape) -> KindSupport:
     )
 
 
+def _sample_support(event_class: EventClass) -> KindSupport | None:
+    """Return how a sample is held: a record has the addresses of its stack alone; others are instants."""
+    frames = event_class.fields[0].type if len(event_class.fields) == 1 else None
+    if not isinstance(frames, ArrayClass) or not isinstance(frames.element, IntegerClass):
+        return None
+    return _support(SAMPLE)
+
+
 def capabilities(variant: str) -> Capabilities:
     """Return the capabilities of a variant.
 
     All variants but "" have large records: BLOB events with a time, a thread and arguments.
     """
     without = {LEGACY_SWITCH, KERNEL_OBJECT, LARGE, BLOB if variant else LARGE_TIMED}
+    kinds = {shape.kind: _support(shape) for shape in SHAPES.values() if shape not in without}
+    kinds[Kind.SAMPLE] = replace(kinds[Kind.SAMPLE], of_class=_sample_support)
     return Capabilities(
-        kinds={shape.kind: _support(shape) for shape in SHAPES.values() if shape not in without},
+        kinds=kinds,
         integers=frozenset((bits, signed) for bits in (32, 64) for signed in (False, True)),
         floats=frozenset({64}),
         styles=frozenset({Style.POINTER, Style.OBJECT_ID}),

@@ -16,7 +16,7 @@ from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
 from converter.ir.columns import ListColumn, list_of_bytes
 from converter.ir.events import Batch, EventClass, Field, Table
-from converter.ir.field_classes import IntegerClass
+from converter.ir.field_classes import ArrayClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.project import project
@@ -78,6 +78,18 @@ def test_long_stacks_are_cut():
     target, losses = projected(declared(SAMPLE), [frames])
     assert [one["frames"] for one in events(target)] == [[0, 1], list(range(2, 257))]
     assert losses == ["list-cut event=sample field=frames limit=255 (1)"]
+
+
+def test_samples_of_functions_are_instants_with_their_stack():
+    frames = Field("frames", ArrayClass(StringClass()), Role.FRAMES)
+    weight = Field("weight", IntegerClass(64, signed=True), Role.COUNT)
+    event_class = EventClass(Kind.SAMPLE, "cycles", fields=(frames, weight))
+    stacks = ListColumn(np.array([0, 2]), np.zeros(2, np.int32))
+    target, losses = projected(event_class, [stacks, np.array([7])])
+    (shown,) = events(target)
+    assert (shown["name"], shown["weight"]) == (b"cycles", 7)
+    assert shown["frames"] == b'["",""]'
+    assert "event-as event=cycles shown=instant (1)" in losses
 
 
 def test_long_names_and_build_ids_of_modules_are_cut():

@@ -8,8 +8,9 @@ from converter.ir.columns import value
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.domain.perf_samples import SAMPLE, is_sample, with_samples
+from converter.projection.domain.perf_samples import is_sample, with_samples
 from converter.projection.losses import LossReport
+from converter.projection.timeline_fields import ADDRESSES, weight
 
 U64, S32 = IntegerClass(64), IntegerClass(32, True)
 FIELDS = (Field("perf_ip", U64), Field("perf_tid", S32), Field("perf_pid", S32))
@@ -37,12 +38,13 @@ def test_samples_are_after_their_events_with_their_frames():
     for batch in result.batches():
         for i, number in enumerate(batch.class_id.tolist()):
             event_class = result.event_classes[number]
-            if event_class != SAMPLE:
+            if event_class.kind is not Kind.SAMPLE:
                 found.append(event_class.name)
                 continue
             column = batch.tables[number].column(0)
             place = int(batch.ts[i]), int(batch.cpu[i]), int(batch.thread[i])
-            frames = value(column, SAMPLE.fields[0].type, int(batch.row[i]), result.strings)
+            assert event_class.fields == (ADDRESSES,)
+            frames = value(column, ADDRESSES.type, int(batch.row[i]), result.strings)
             found.append((*place, frames))
     assert found == [
         "cycles", (1, 0, 1, [7, 8, 9]), "cpu-clock", (2, 1, 2, [5]), "e", "cycles", (4, 0, 1, [6]),
@@ -60,3 +62,31 @@ def test_what_is_a_sample(event_class):
     assert not is_sample(EventClass(Kind.TYPED, "e", fields=(*fields, Field("x", U64))))
     assert not is_sample(EventClass(Kind.TYPED, "e", fields=fields[1:]))
     assert not is_sample(EventClass(Kind.SYSCALL_ENTRY, "e", fields=fields))
+
+
+def test_samples_have_the_name_and_the_period_of_their_event():
+    period = Field("perf_period", U64)
+    clock = EventClass(Kind.TYPED, "cpu-clock:u", fields=(*FIELDS, period))
+    cycles = EventClass(Kind.TYPED, "cycles", fields=(*FIELDS, period))
+    # Two events of one name, which differ in what they record.
+    again = EventClass(Kind.TYPED, "cycles", fields=(period, *FIELDS))
+    trace = trace_of(
+        [clock, cycles, again],
+        [
+            (0, 1, 0, 1, (7, 10, 10, 100)),
+            (2, 2, 0, 1, (3, 8, 10, 10)),
+            (1, 3, 0, 1, (9, 10, 10, 5)),
+        ],
+    )
+    result = collect(with_samples(trace, LossReport()))
+    samples = [
+        (one.name, one.fields[1], batch.tables[number].column(1).tolist())
+        for batch in result.batches()
+        for number, one in enumerate(result.event_classes)
+        if one.kind is Kind.SAMPLE
+    ]
+    assert sorted(samples, key=str) == [
+        ("cpu-clock:u", weight("ns"), [100]),
+        ("cycles", weight(""), [3]),
+        ("cycles", weight(""), [5]),
+    ]

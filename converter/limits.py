@@ -49,7 +49,6 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "aix.declarations": Limit(1 << 27, "bytes", "of a recording's own declarations"),
     "aix.report-classes": Limit(16_384, "classes", "of events in a trcrpt report"),
     "chrome.searched": Limit(100_000, "objects", "that are looked into after damage"),
-    "chrome.profile": Limit(1 << 29, "bytes", "of a profile that is read as a whole"),
     "ctf.files": Limit(1 << 16, "files", "in a trace"),
     "ctf.metadata": Limit(1 << 25, "bytes", "of metadata"),
     "ctf.nesting": Limit(48, "levels", "of types in each other", 48),
@@ -60,6 +59,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "folded.line": Limit(1 << 26, "bytes", "of a line"),
     "folded.comments": Limit(10_000, "comments", "that are kept of a file"),
     "fxt.suspects": Limit(100, "records", "in which others are looked for"),
+    "gecko.profile": Limit(1 << 29, "bytes", "of a profile, which is read as a whole"),
     "ir.record": Limit(1 << 30, "bytes", "of a record", (1 << 31) - 1),
     "ir.unpacked": Limit(1 << 28, "bytes", "that compressed records become", (1 << 31) - 1),
     "ir.events": Limit(1 << 24, "events", "of a batch", (1 << 31) - 1),
@@ -100,6 +100,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "uftrace.pattern-nesting": Limit(100, "levels", "of groups or templates", 100),
 }
 
+#: Names that limits had in earlier versions.
+_FORMER: Final[Mapping[str, str]] = {"chrome.profile": "gecko.profile"}
 _UNITS: Final = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 #: The limits that were changed, for everything read in this context.
 _changed: ContextVar[Mapping[str, int]] = ContextVar("limits")
@@ -144,7 +146,7 @@ def limited(values: Mapping[str, int | str] | None) -> Iterator[None]:
         yield
         return
     before = changed_limits()
-    given = {name: parse_limit(name, value) for name, value in values.items()}
+    given = {_FORMER.get(name, name): parse_limit(name, value) for name, value in values.items()}
     _changed.set({**before, **given})
     try:
         yield
@@ -159,6 +161,7 @@ def parse_limit(name: str, value: int | str) -> int:
         ValueError: there is no such limit, or it cannot have this value.
 
     """
+    name = _FORMER.get(name, name)
     if name not in LIMITS:
         from difflib import get_close_matches  # slow to import, and mistakes are rare
 

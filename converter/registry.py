@@ -59,7 +59,7 @@ def detect(source: Source) -> Format:
     for format in formats():
         if format.readable and format.searches and format.search()(source, head):
             return format
-    from converter.formats.unrecognised import hint  # not needed for inputs that are recognised
+    from converter.unrecognised import hint  # not needed for inputs that are recognised
 
     if unseen:
         expected = f"a trace that {allowed('listed-files')} show"

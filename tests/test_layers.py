@@ -31,7 +31,7 @@ FLOORS = [
     ["converter.jobs.reading", "converter.jobs.transcription"],
     # Formats are looked up there; what none of them knows has a hint.
     ["converter.registry"],
-    ["converter.formats.unrecognised"],
+    ["converter.unrecognised"],
     [
         "converter.formats.aix",
         "converter.formats.columnar.arrow",
@@ -46,6 +46,7 @@ FLOORS = [
         "converter.formats.perfetto",
         "converter.formats.profiles.folded",
         "converter.formats.profiles.pprof",
+        "converter.formats.profiles.gecko",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",
     ],
@@ -53,7 +54,13 @@ FLOORS = [
     ["converter.formats.elf", "converter.formats.ftrace"],
     # Rows of events, in files of Arrow's formats; what is no event is in them as a file of the representation.
     # Samples of call stacks, as formats of profiles have them. perf's names and numbers.
-    ["converter.formats.columnar", "converter.formats.perf", "converter.formats.profiles"],
+    # Values of events as JSON.
+    [
+        "converter.formats.columnar",
+        "converter.formats.json_values",
+        "converter.formats.perf",
+        "converter.formats.profiles",
+    ],
     # What travels is encoded as a file of the representation is.
     ["converter.formats.lossless"],
     ["converter.formats.ir"],
@@ -299,7 +306,15 @@ FORMATS = sorted(
     for room in FLOOR
     if room.startswith("converter.formats.")
     and room.rpartition(".")[2]
-    not in {"columnar", "elf", "ftrace", "lossless", "perf", "profiles", "unrecognised"}
+    not in {
+        "columnar",
+        "elf",
+        "ftrace",
+        "json_values",
+        "lossless",
+        "perf",
+        "profiles",
+    }
 )
 
 

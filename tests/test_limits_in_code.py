@@ -14,8 +14,7 @@ NO_LIMITS = {
         aix/entries/streams._MAX_ENTRY_32 aix/layout.MAX_DATA
         aix/reading/report_classes._MAX_SYSCALLS aix/side_table._MAX_NUMBER
         aix/writing/writer._MAX_CLASSES columnar/arrow/__init__._LONGEST_SCHEMA
-        chrome/json/value_text._MAX_NUMBER chrome/reading/gecko._MAX_NESTING
-        chrome/reading/gecko_tables._MAX_TIME chrome/reading/reader._MAX_TICKS
+        json_values/value_text._MAX_NUMBER chrome/reading/reader._MAX_TICKS
         chrome/times.MAX_DECIMALS chrome/times.MAX_GUESSED_DECIMALS chrome/times._MAX
         chrome/writing/programs._MAX_LEVELS chrome/writing/writer._MAX_TICKS
         columnar/foreign._DEEPEST columnar/foreign._MAX_CPU columnar/own._MAX_CPU
@@ -47,6 +46,11 @@ NO_LIMITS = {
         perfetto/protobuf/event_schemas.MAX_DESCRIBED
         perfetto/protobuf/event_schemas._MAX_FIELDS perfetto/protobuf/event_schemas._MAX_LENGTH
         perfetto/protobuf/event_schemas._MAX_NUMBER perfetto/thread_states._MAX_CPU
+        profiles/gecko/reading/counters._MOST profiles/gecko/reading/identities._MOST
+        profiles/gecko/reading/reader._MAX_NESTING profiles/gecko/reading/tables._MAX_INDEX
+        profiles/gecko/reading/tables._MAX_MILLISECONDS profiles/gecko/reading/tables._MAX_TIME
+        profiles/gecko/reading/values._DEEPEST
+        profiles/gecko/side_table._MOST_CPU
         storage/source._MAX_OFFSET trace_cmd/writing/native_contents._MOST_CPUS
         ftrace/lines/payload_remarks._LONGEST ftrace/lines/programs._MOST_FIXED
         ftrace/lines/syscall_texts._MOST_ARGUMENTS
@@ -54,8 +58,7 @@ NO_LIMITS = {
         perf/script/capabilities.MOST_WEIGHT perf/script/writing/lines._LONGEST_TASK
         uftrace/arguments/specifications._MOST_VALUES uftrace/capabilities._MAX_FIELD_NAME
         uftrace/layout.MOST_LOST uftrace/reading/reader._MOST_OFFSET
-        uftrace/reading/seeking._MOST_TIME uftrace/side_table.MAX_SYMBOLS
-        unrecognised._MOST_BYTES unrecognised._MOST_NAMED""",
+        uftrace/reading/seeking._MOST_TIME uftrace/side_table.MAX_SYMBOLS""",
     "what is read, kept or searched at a time; the rest is then": """
         aix/reading/batches._MOST_BESIDE aix/reading/report_text._MAX_LINE
         aix/reading/report_text._MAX_ROWS chrome/reading/resync.LARGEST
@@ -65,7 +68,8 @@ NO_LIMITS = {
         ftrace/ring_buffer/pages._MOST_ODD ftrace_text/reading/reader._LONGEST_LINE ir/values._MOST_NESTED
         perf/script/reading/blocks._LONGEST
         lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
-        perfetto/typed_arguments._MOST_KNOWN
+        perfetto/typed_arguments._MOST_KNOWN profiles/gecko/search._LONGEST
+        profiles/gecko/writing/spool._MOST_IN_MEMORY
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
         storage/compression/packed._MOST_IN_MEMORY storage/compression/packed._MOST_PASSES
         storage/descriptors._MOST storage/remote/cache._MOST_BLOCK
@@ -86,7 +90,9 @@ NO_LIMITS = {
         ftrace/print_format/printf._MAX_WIDTH ftrace/text_buffers._LONGEST_LINE
         lossless/travelling.MOST perfetto/reading/ftrace_classes._MAX_PARTIAL
         perfetto/reading/metadata.MAX_SIDECAR_BYTES perfetto/reading/packets._MAX_WARNINGS
-        perfetto/reading/rules._MOST_NAMES trace_cmd/container/gaps._LARGEST_PAGE
+        perfetto/reading/rules._MOST_NAMES profiles/gecko/reading/frames._LONGEST
+        profiles/gecko/reading/reader._MOST_NAMED profiles/gecko/writing/schemas._MOST_SHOWN
+        trace_cmd/container/gaps._LARGEST_PAGE
         trace_cmd/container/gaps._LARGEST_SECTION trace_cmd/container/gaps._MOST_MOVES
         uftrace/arguments/patterns._LONGEST_TEXT uftrace/arguments/printed_values._MOST_ESCAPED
         uftrace/report/texts._MOST_LEVELS elf/demangle._LONGEST""",

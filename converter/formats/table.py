@@ -26,6 +26,7 @@ _PACKAGES = {
     "lttng_legacy": "lttng_legacy",
     "pprof": "profiles.pprof",
     "perfetto": "perfetto",
+    "gecko": "profiles.gecko",
     "chrome": "chrome",
     "aix": "aix",
     "perf_script": "perf.script",

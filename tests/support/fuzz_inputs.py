@@ -15,6 +15,7 @@ _MODULES = (
     "folded",
     "ftrace_text",
     "fxt",
+    "gecko",
     "ir",
     "lttng_legacy",
     "parquet",

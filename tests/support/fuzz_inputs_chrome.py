@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any
 
 from support.fuzz_corpus import Files
-from support.gecko_profiles import FORMS, META, PROCESSED
 
 _EVENT = '{"ph":"i","ts":1,"pid":1,"tid":1}'
 #: Lists of events, one an event a line.
@@ -228,8 +226,8 @@ _MISTAKEN: tuple[tuple[Any, Any], ...] = (
 
 
 def inputs() -> list[Files]:
-    """Lists of events, what this converter declares in its own, and profiles of Firefox in all their forms."""
-    texts = [*_lists(), *_TEXTS, *_own(), *map(json.dumps, _profiles())]
+    """Lists of events, and what this converter declares in its own."""
+    texts = [*_lists(), *_TEXTS, *_own()]
     found = [{"": text.encode()} for text in texts]
     # Not UTF-8, and what UTF-16 looks like.
     events = (
@@ -280,31 +278,3 @@ def _own() -> Iterator[str]:
     switches = (switch % (ts, ts % 3, ts % 3, ts % 2 or "null", ts % 2) for ts in (1, 2, 5, 4, 9))
     native = '{"ph":"n","payload":"native \\u0000","args":{}},{"base64":"AAEC"},{"base64":"x"}'
     yield f'{{"traceconv":{{"version":1}},"traceEvents":[{",".join(switches)},{native}]}}'
-
-
-def _profiles() -> Iterator[Any]:
-    yield from (profile() for profile in FORMS.values())
-    inside = copy.deepcopy(PROCESSED)
-    inside["processes"] = [
-        {**copy.deepcopy(PROCESSED), "processes": [{"meta": META, "threads": 5}, 7]}
-    ]
-    yield inside
-    for place, value in (
-        (("markers", "name", 0), 77),
-        (("markers", "phase", 1), "x"),
-        (("samples", "stack", 0), 9),
-        (("samples", "stack"), [[1]]),
-        (("samples", "time"), ["x", None, 1e300]),
-        (("stackTable", "prefix"), [1, 2, 0]),
-        (("frameTable",), 5),
-        (("stringArray",), [1, None]),
-        (("tid",), "text"),
-    ):
-        changed = copy.deepcopy(PROCESSED)
-        part: Any = changed["threads"][0]
-        for key in place[:-1]:
-            part = part[key]
-        part[place[-1]] = value
-        yield changed
-    yield {"meta": META, "threads": {}}
-    yield {"meta": META, "threads": [5, {}, {"samples": {}}]}

@@ -26,27 +26,10 @@ _OBJECT = re.compile(rb"\{" + _SPACE + rb'(\}|$|"(' + TRACE_MEMBERS + rb')")')
 _EVENTS = re.compile(rb'"traceEvents"' + _SPACE + rb":" + _SPACE + rb"\[")
 # Other JSON files that begin alike: CTF 2 metadata is a text sequence whose fragments are objects with a "type".
 _PHASE = re.compile(rb'"(ph|ts)"' + _SPACE + rb":")
-# Profiles of Firefox (Gecko): the first member is "meta", which says how it was recorded, or threads follow it.
-_PROFILE = re.compile(
-    rb"(\xef\xbb\xbf)?" + _SPACE + rb"\{" + _SPACE + rb'"meta"' + _SPACE + rb":" + _SPACE + rb"\{"
-)
-_OF_PROFILES = re.compile(
-    rb'"(threads|interval|preprocessedProfileVersion|processType|stackwalk|categories)"'
-    + _SPACE
-    + rb":"
-)
-
-
-def is_profile(head: bytes) -> bool:
-    """Return True if a file begins like a profile of Firefox."""
-    is_it = _PROFILE.match(head) is not None and _OF_PROFILES.search(head) is not None
-    return is_it and _EVENTS.search(head) is None
 
 
 def sniff(head: bytes) -> bool:
-    """Return True if a file begins like a Chrome JSON trace, or a profile that is read as one."""
-    if is_profile(head):
-        return True
+    """Return True if a file begins like a Chrome JSON trace."""
     if head.startswith(b"\xef\xbb\xbf"):
         head = head[3:]
     head = head.lstrip(b" \t\r\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -17,27 +16,20 @@ from converter.formats.chrome.mapping import (
     OPTIONAL,
     PAYLOAD,
     SWITCH_FIELDS,
-    UNSIGNED,
     WAKEUP_TID,
     WAKEUPS,
 )
-from converter.formats.chrome.mixed_lists import mixed_lists_as_json
 from converter.formats.chrome.phases import PHASES
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
+from converter.formats.json_values.narrowing import narrowed
 from converter.ir.columns import string_ids
 from converter.ir.distinct_values import map_distinct
-from converter.ir.events import EventClass, Field
+from converter.ir.events import Field
 from converter.ir.field_classes import (
-    ArrayClass,
-    FieldClass,
     FloatClass,
     IntegerClass,
-    Member,
-    OptionalClass,
     StringClass,
-    StructureClass,
     Style,
-    VariantClass,
 )
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
@@ -48,73 +40,9 @@ from converter.projection.domain.scheduling.state_bits import report_unknown_ker
 from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
-from converter.projection.unseen import lose_empty
 
 #: Perfetto's importer ends at a line of a switch on a higher CPU.
 _LAST_CPU: Final = 4095
-
-
-def narrowed(partition: Partition, projection: Projection) -> Partition:
-    """Convert values that JSON cannot express without a declaration.
-
-    Unsigned integers of less than 64 bits become signed ones, addresses hexadecimal, lists of mixed types JSON text.
-    """
-    partition = mixed_lists_as_json(partition, projection)
-    own = partition.event_class
-    lose_empty(partition, projection)
-    narrow = partition.derive((narrowed,), lambda: _narrowed_class(own))
-    if narrow is own:
-        return partition
-    columns = [
-        ComputedColumn(_signed, (column,), partition) if is_signed else column
-        for column, is_signed in zip(
-            partition.lazy_columns(), _become_signed(own.fields, narrow.fields), strict=True
-        )
-    ]
-    return partition.rewritten(narrow, columns)
-
-
-def _narrowed_class(event_class: EventClass) -> EventClass:
-    fields = tuple(replace(one, type=_narrow(one.type)) for one in event_class.fields)
-    return event_class if fields == event_class.fields else replace(event_class, fields=fields)
-
-
-def _narrow(field_class: FieldClass) -> FieldClass:
-    match field_class:
-        case IntegerClass(bits, False, Style.SYMBOL):
-            return IntegerClass(bits, style=Style.HEXADECIMAL)
-        case IntegerClass(bits, False, style, labels, flags) if (
-            bits < UNSIGNED.bits and style not in (Style.HEXADECIMAL, Style.POINTER)
-        ):
-            return IntegerClass(64, True, style, labels, flags)
-    return _with_hexadecimal(field_class)
-
-
-def _with_hexadecimal(field_class: FieldClass) -> FieldClass:
-    """Return a class whose addresses are hexadecimal numbers, those inside it included."""
-    match field_class:
-        case IntegerClass(bits, False, Style.POINTER):
-            return IntegerClass(bits, style=Style.HEXADECIMAL)
-        case ArrayClass(element):
-            return replace(field_class, element=_with_hexadecimal(element))
-        case OptionalClass(element):
-            return replace(field_class, element=_with_hexadecimal(element))
-        case StructureClass(members):
-            return replace(field_class, members=_members_with_hexadecimal(members))
-        case VariantClass(options):
-            return replace(field_class, options=_members_with_hexadecimal(options))
-    return field_class
-
-
-def _members_with_hexadecimal(members: tuple[Member, ...]) -> tuple[Member, ...]:
-    return tuple(replace(one, type=_with_hexadecimal(one.type)) for one in members)
-
-
-def _become_signed(own: Sequence[Field], narrow: Sequence[Field]) -> Iterator[bool]:
-    """Yield True for each field that is signed in `narrow` and was not in `own`."""
-    for before, after in zip(own, narrow, strict=True):
-        is_signed = isinstance(after.type, IntegerClass) and after.type.signed
-        yield is_signed and isinstance(before.type, IntegerClass) and not before.type.signed
 
 
 def _as_switch(partition: Partition, projection: Projection) -> Partition:
@@ -157,10 +85,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _signed(_partition: Partition, column: NDArray[Any]) -> NDArray[np.int64]:
-    return column.astype(np.int64)
 
 
 def _kinds() -> Mapping[Kind, KindSupport]:

@@ -46,7 +46,9 @@ _ARGUMENTS: Final = Capabilities(
 
 def _counter_support(event_class: EventClass) -> KindSupport | None:
     """Return how a counter is held: with one value, which is a number. See also `_without_texts`."""
-    return None if sum(map(mapping.is_value, event_class.fields)) > 1 else _COUNTER
+    from converter.projection.engine.fitting import is_value
+
+    return None if sum(map(is_value, event_class.fields)) > 1 else _COUNTER
 
 
 _LOST: Final = KindSupport(arguments=False, thread=False, cpu=True)
@@ -143,7 +145,7 @@ def _fitted(partition: Partition, projection: Projection) -> Partition:
 
 
 def _fitted_counter(partition: Partition, projection: Projection) -> Partition:
-    from converter.formats.perfetto.adapters.counters import place_counters
+    from converter.projection.domain.counter_series import place_counters
 
     return _fitted(place_counters(partition, projection), projection)
 
@@ -155,13 +157,13 @@ def _as_perf_samples(partition: Partition, projection: Projection) -> Partition:
 
 
 def _series_as_counters(partition: Partition, projection: Projection) -> list[Partition] | None:
-    from converter.formats.perfetto.adapters.counters import series_as_counters
+    from converter.projection.domain.counter_series import series_as_counters
 
     return series_as_counters(partition, projection)
 
 
 def _without_texts(partition: Partition, projection: Projection) -> list[Partition]:
-    from converter.formats.perfetto.adapters.counters import without_texts
+    from converter.projection.domain.counter_series import without_texts
 
     return without_texts(partition, projection)
 

@@ -330,11 +330,6 @@ def is_perf_sample(fields: tuple[Field, ...]) -> bool:
 TRACK_KINDS: Final = frozenset({*TYPE_KINDS.values(), *ID_KINDS, Kind.SLICE_COMPLETE})
 
 
-def is_value(field: Field) -> bool:
-    """Return True if a counter's field is a number."""
-    return field.role is Role.VALUE and isinstance(field.type, IntegerClass | FloatClass)
-
-
 def is_record(event_class: EventClass) -> bool:
     """Return True if events of a class are separate packets, neither kernel events nor track events."""
     if event_class.kind is Kind.SCHED_SWITCH:

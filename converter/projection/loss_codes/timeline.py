@@ -340,6 +340,10 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         LossKind.TRUNCATED,
         "{count} call {stack|stacks} of more than {limit} functions {lacks|lack} the outermost ones",
     ),
+    "counter-as-bytes": LossCode(
+        LossKind.CHANGED,
+        "{count} {value of a counter is|values of counters are} shown as an amount of memory, in bytes",
+    ),
     "sample-weight-added": LossCode(
         LossKind.CHANGED,
         "{count} {sample has no weight and counts|samples have no weight and count} as 1",

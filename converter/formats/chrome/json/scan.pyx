@@ -23,7 +23,7 @@ from converter.formats.chrome.json.members cimport (
 )
 from converter.formats.chrome.json.scan_members cimport Clock, Members, Place, add_member, scan_members
 from converter.formats.chrome.json.scan_values cimport Ends, ValueScanner, ends_of
-from converter.formats.chrome.json.text cimport (
+from converter.formats.json_values.text cimport (
     FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, compact, skip_space,
 )
 from converter.kernels.io.output cimport Output, append, ensure, put64

@@ -13,7 +13,7 @@ from converter.formats.chrome.json.members cimport (
     member_of, number_of,
 )
 from converter.formats.chrome.json.scan_values cimport Ends, RECENT_TYPES, Types, ValueScanner, ends_of, place_of
-from converter.formats.chrome.json.text cimport (
+from converter.formats.json_values.text cimport (
     FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, append_cleaned, compact, good_escapes, is_digit,
     number_end, parse_ticks, plain_ticks, skip_space, string_end,
 )

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.chrome.json.members cimport STANDARD_MEMBERS
-from converter.formats.chrome.json.text cimport Scanned
+from converter.formats.json_values.text cimport Scanned
 from converter.kernels.io.output cimport Output
 from converter.kernels.tables.strings cimport StringTable
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from converter.formats.chrome.json.text cimport (
+from converter.formats.json_values.text cimport (
     FINE, MALFORMED, NO_MEMORY, Scanned, UNFINISHED, bare_end, compact, ends_bare, ends_number, escape_size, hexadecimal,
     is_hexadecimal, number_end, parse_ticks, printed_number, skip_space, special_number, string_end, word_end,
 )

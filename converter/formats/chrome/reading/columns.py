@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.chrome.json.scan_values import copy_spans, slots_at
-from converter.formats.chrome.json.value_text import value_text
 from converter.formats.chrome.layout import ArrayNode, Leaf, Node, ObjectNode
 from converter.formats.chrome.mapping import LEAF_CLASSES
+from converter.formats.json_values.value_text import Pairs, from_json, value_text
 from converter.ir.columns import (
     Column,
     ListColumn,
@@ -26,7 +26,6 @@ from converter.ir.columns import (
 )
 from converter.ir.field_classes import (
     ArrayClass,
-    BooleanClass,
     BytesClass,
     FieldClass,
     FloatClass,
@@ -185,17 +184,13 @@ def _by_value(
         for row in range(len(column)):
             item = value(column, found, row, strings)
             if found == JSON_TEXT:
-                item = from_json(json.loads(item, object_pairs_hook=_Pairs), declared)
+                item = from_json(json.loads(item, object_pairs_hook=Pairs), declared)
             else:
                 item = _retyped(item, found, declared)
             values.append(item)
         return column_from_values(declared, values, strings)
     except (ValueError, TypeError, OverflowError, RecursionError, LookupError):
         return None
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object, in order and with their repetitions."""
 
 
 def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
@@ -223,39 +218,4 @@ def _retyped(item: Any, found: FieldClass, declared: FieldClass) -> Any:
             return None
         case _ if type(found) is type(declared):
             return item
-    raise TypeError(declared)
-
-
-def from_json(item: Any, declared: FieldClass) -> Any:
-    """Convert a parsed JSON value for `column_from_values`; ValueError or TypeError if it is not of the class."""
-    from base64 import b64decode
-
-    match declared, item:
-        case BooleanClass(), bool():
-            return item
-        case IntegerClass(), str() if item[:2] == "0x":
-            return int(item, 16)
-        case IntegerClass(), str() | int() if not isinstance(item, bool):
-            return int(item)
-        case FloatClass(), str() | int() | float() if not isinstance(item, bool):
-            return float(item)
-        case StringClass(), str():
-            return item.encode()
-        case BytesClass(), _ if declared == JSON_TEXT:
-            return json.dumps(item, separators=(",", ":"), ensure_ascii=False).encode()
-        case BytesClass(), str():
-            return b64decode(item, validate=True)
-        case NullClass(), None:
-            return None
-        case ArrayClass(element, length), list() if not isinstance(item, _Pairs):
-            if length is not None and len(item) != length:
-                raise ValueError(item)
-            return [from_json(one, element) for one in item]
-        case StructureClass(members), _Pairs():
-            if [name for name, _ in item] != [member.name for member in members]:
-                raise ValueError(item)
-            return [
-                (member.name, from_json(inner[1], member.type))
-                for member, inner in zip(members, item, strict=True)
-            ]
     raise TypeError(declared)

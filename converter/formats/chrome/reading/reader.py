@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
-from converter.formats.chrome import is_profile
 from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.layout import (
     BIND_POINT,
@@ -51,7 +50,7 @@ from converter.storage.source import Source
 
 #: Events in a batch.
 BATCH_SIZE = 1 << 16
-#: Bytes of text that are enough to tell a profile from events.
+#: Bytes of text that are enough to tell a profile from events, and wide text.
 _HEAD_SIZE = 1 << 12
 #: Bytes of text that are scanned to find the unit of the clock.
 SAMPLE_SIZE = 1 << 18
@@ -61,11 +60,17 @@ _MAX_TICKS = (1 << 63) - 1
 #: The start of text in UTF-16 or UTF-32: a byte order mark, or a bracket of several bytes.
 _WIDE_TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff|\0{0,3}[\[{]\0{1,3}[^\0]")
 
+#: The start of profiles of Firefox, which begin with how they were recorded, as few traces of events do.
+_PROFILE = re.compile(
+    rb'(\xef\xbb\xbf)?\s*\{\s*"meta"\s*:\s*\{[\s\S]*"(preprocessedProfileVersion|threads|stackwalk)"'
+)
+_EVENTS = re.compile(rb'"traceEvents"')
+
 T = TypeVar("T")
 
 
 def read(source: Source) -> Trace:
-    """Read a Chrome JSON file, or a profile of Firefox.
+    """Read a Chrome JSON file.
 
     Raises:
         TraceError: the file is not JSON, or has no events where a trace has them.
@@ -80,20 +85,14 @@ def read(source: Source) -> Trace:
             expected="text in UTF-8",
             found="text in UTF-16 or UTF-32 (`iconv -f UTF-16 -t UTF-8` makes it UTF-8)",
         )
-    if is_profile(head):
-        from converter.formats.chrome.reading.gecko import read_profile  # of no use to others
-
-        return read_profile(source, read_events)
-    return read_events(source)
-
-
-def read_events(source: Source) -> Trace:
-    """Read a file of trace events.
-
-    Raises:
-        TraceError: the file is not JSON, or has no events where a trace has them.
-
-    """
+    if _PROFILE.match(head) and not _EVENTS.search(head):
+        raise TraceError(
+            format="chrome",
+            path=source.name,
+            offset=0,
+            expected="events",
+            found="a profile of Firefox, which is the format gecko",
+        )
     return _Reader(source).trace
 
 

@@ -24,10 +24,11 @@ from converter.formats.chrome.layout import (
 from converter.formats.chrome.metadata import Tables, process_name, thread_name
 from converter.formats.chrome.native import wrapped
 from converter.formats.chrome.times import Scale
-from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
-from converter.formats.chrome.writing.emit_programs import Program, bind_plain, release_all
-from converter.formats.chrome.writing.programs import Bindable, Outline, ambiguous_rows, bindable
+from converter.formats.chrome.writing.programs import Outline, ambiguous_rows
 from converter.formats.chrome.writing.scheduling import LinePrinter, SchedulingText
+from converter.formats.json_values.emit import TEXT_PADDING, Emitter
+from converter.formats.json_values.emit_programs import Program, bind_plain, release_all
+from converter.formats.json_values.programs import Bindable, bindable
 from converter.ir.display.text import is_unicode
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind

@@ -6,9 +6,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from converter.formats.chrome.writing import emit_programs as op
-from converter.formats.chrome.writing.emit import TEXT_PADDING, Emitter
-from converter.formats.chrome.writing.emit_programs import Program
+from converter.formats.json_values import emit_programs as op
+from converter.formats.json_values.emit import TEXT_PADDING, Emitter
+from converter.formats.json_values.emit_programs import Program
 from converter.ir.tables import Table
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable

@@ -18,9 +18,9 @@ from support.strategies import batch_of
 import converter
 from converter.errors import UnsupportedError
 from converter.formats.chrome.capabilities import CAPABILITIES
-from converter.formats.chrome.json.value_text import reads_as_json
 from converter.formats.chrome.reading.reader import read
 from converter.formats.chrome.times import Scale
+from converter.formats.json_values.value_text import reads_as_json
 from converter.ir.canonical import difference
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field

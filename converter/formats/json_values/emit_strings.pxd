@@ -4,9 +4,9 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from converter.formats.chrome.json.text cimport is_hexadecimal, special_number
-from converter.formats.chrome.writing.emit_programs cimport MOST_OF_TEXT, STEP
-from converter.formats.chrome.writing.emit_text cimport put_string
+from converter.formats.json_values.text cimport is_hexadecimal, special_number
+from converter.formats.json_values.emit_programs cimport MOST_OF_TEXT, STEP
+from converter.formats.json_values.emit_text cimport put_string
 from converter.kernels.io.output cimport Output, append, ensure
 from converter.kernels.tables.strings cimport Entry, StringTable
 

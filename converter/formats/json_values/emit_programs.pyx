@@ -48,7 +48,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 from numpy import ndarray
 
-from converter.formats.chrome.writing.emit_text cimport put_address, put_float, put_string, put_unsigned
+from converter.formats.json_values.emit_text cimport put_address, put_float, put_string, put_unsigned
 from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_SCALAR, TAKES_TEXT, ColumnView, Takes, bits_of, id_of, value_at,
 )

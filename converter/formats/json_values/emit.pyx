@@ -5,7 +5,7 @@ Every row is checked against the length of its column.
 """
 
 # Stub:
-# from converter.formats.chrome.writing.emit_programs import Program
+# from converter.formats.json_values.emit_programs import Program
 # from converter.kernels.batches.event_arrays import EventArrays
 # from converter.kernels.tables.strings import StringTable
 #
@@ -18,14 +18,14 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-from converter.formats.chrome.json.text cimport FINE, compact
-from converter.formats.chrome.writing.emit_programs cimport (
+from converter.formats.json_values.text cimport FINE, compact
+from converter.formats.json_values.emit_programs cimport (
     ARRAY, BASE64, BOOLEAN, COLUMN_OPERATIONS, EVENT, EVENT_PLACE, EVENT_TIME,
     FLOAT, HEXADECIMAL, IF_TRUE, LITERAL, MEMBERS, MOST_OF_TEXT, PLAIN_STRING, SIGNED, STEP, STRING, STRING_IF, TIME,
     UNSIGNED, Operation, Program,
 )
-from converter.formats.chrome.writing.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
-from converter.formats.chrome.writing.emit_text cimport (
+from converter.formats.json_values.emit_strings cimport Quoted, QuotedStrings, make_room_for, quote
+from converter.formats.json_values.emit_text cimport (
     MOST_OF_SHORT, Millisecond, append_integers, put_address, put_base64, put_decimal, put_float, put_microseconds, put_short, put_string,
     put_unsigned,
 )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from functools import lru_cache
 from typing import Any, Final
 
 from converter.ir.field_classes import (
     ArrayClass,
+    BooleanClass,
     BytesClass,
     FieldClass,
     FloatClass,
     IntegerClass,
+    NullClass,
     OptionalClass,
     StringClass,
     StructureClass,
@@ -106,3 +108,40 @@ def _has_array(item: Any) -> bool:
     if isinstance(item, _Members):
         return any(_has_array(part) for _, part in item)
     return isinstance(item, list)
+
+
+class Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object, in order and with their repetitions."""
+
+
+def from_json(item: Any, declared: FieldClass) -> Any:
+    """Convert a parsed JSON value for `column_from_values`; ValueError or TypeError if it is not of the class."""
+    match declared, item:
+        case BooleanClass(), bool():
+            return item
+        case IntegerClass(), str() if item[:2] == "0x":
+            return int(item, 16)
+        case IntegerClass(), str() | int() if not isinstance(item, bool):
+            return int(item)
+        case FloatClass(), str() | int() | float() if not isinstance(item, bool):
+            return float(item)
+        case StringClass(), str():
+            return item.encode("utf-8", "replace")
+        case BytesClass(), _ if declared == JSON_TEXT:
+            return json.dumps(item, separators=(",", ":"), ensure_ascii=False).encode()
+        case BytesClass(), str():
+            return b64decode(item, validate=True)
+        case NullClass(), None:
+            return None
+        case ArrayClass(element, length), list() if not isinstance(item, Pairs):
+            if length is not None and len(item) != length:
+                raise ValueError(item)
+            return [from_json(one, element) for one in item]
+        case StructureClass(members), Pairs():
+            if [name for name, _ in item] != [member.name for member in members]:
+                raise ValueError(item)
+            return [
+                (member.name, from_json(inner[1], member.type))
+                for member, inner in zip(members, item, strict=True)
+            ]
+    raise TypeError(declared)

@@ -1,7 +1,7 @@
 from numpy import int64, uint8
 from numpy.typing import NDArray
 
-from converter.formats.chrome.writing.emit_programs import Program
+from converter.formats.json_values.emit_programs import Program
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.tables.strings import StringTable
 

@@ -1,4 +1,4 @@
-"""Counters: each value on its own track, named as in Perfetto's importers of other formats."""
+"""Counters of one value, each on its own track, named as in Perfetto's importers: for formats whose counters are so."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.perfetto import mapping
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass
 from converter.ir.kinds import Role
 from converter.ir.trace import TrackScope
 from converter.projection.capabilities import Projection
 from converter.projection.domain.counter_texts import is_text
+from converter.projection.engine.fitting import is_value
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME
 
@@ -35,9 +35,7 @@ def series_as_counters(partition: Partition, projection: Projection) -> list[Par
     fields = partition.event_class.fields
     # Importers of JSON take all arguments as values.
     texts = projection.source.semantics.counter_series
-    values = [
-        i for i, field in enumerate(fields) if mapping.is_value(field) or (texts and is_text(field))
-    ]
+    values = [i for i, field in enumerate(fields) if is_value(field) or (texts and is_text(field))]
     parts: list[Partition] = []
     for value in values:
         if is_text(fields[value]):
@@ -63,7 +61,7 @@ def place_counters(partition: Partition, projection: Projection) -> Partition:
     """Put counters without a track on one of their process: for JSON named as by the importer, else by their name."""
     series = ""
     if projection.source.semantics.counter_series:
-        series = next((f.name for f in partition.event_class.fields if mapping.is_value(f)), "")
+        series = next((f.name for f in partition.event_class.fields if is_value(f)), "")
     return _placed(partition, projection, series)
 
 

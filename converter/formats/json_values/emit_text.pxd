@@ -4,7 +4,7 @@ from libc.math cimport isfinite, isnan, signbit
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from converter.formats.chrome.json.text cimport (
+from converter.formats.json_values.text cimport (
     is_hexadecimal, put_escaped, special_number,
 )
 from converter.kernels.batches.column_view cimport ColumnView, bits_of, fetch_ahead

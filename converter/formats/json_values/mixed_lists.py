@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from converter.formats.chrome.json.value_text import value_text
+from converter.formats.json_values.value_text import value_text
 from converter.ir.columns import Column, StructColumn, list_of_bytes, value
 from converter.ir.events import Field
 from converter.ir.field_classes import (

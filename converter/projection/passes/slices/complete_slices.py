@@ -23,8 +23,16 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
 from converter.projection.passes.flows.flows_at_ends import FlowsAtEnds, LateFlow
 from converter.projection.passes.slices.overlapping_slices import (
+    CrossingSlices,
     OverlappingSlices,
     time_and_position,
+)
+from converter.projection.passes.slices.slice_positions import (
+    Ends,
+    after_inner_ends,
+    before_begins,
+    begins_before,
+    longest_first,
 )
 from converter.projection.passes.time_order import LAST_TIME, ticks
 from converter.projection.timeline_fields import THREAD_DURATION, THREAD_TIME
@@ -75,34 +83,10 @@ def begin_and_end(
     return result
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
-    """Ends of slices that have started: time, number of the begin in the stream and in the source, and location; one
-    entry per end.
-    """
-
-    ts: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    number: NDArray[np.int64]
-    thread_time: NDArray[np.int64]
-    thread: NDArray[np.int32]
-    cpu: NDArray[np.int32]
-    track: NDArray[np.int32]
-
-    def take(self, which: NDArray[np.intp]) -> _Ends:
-        return _Ends(*(getattr(self, name)[which] for name in self.__slots__))
-
-    @staticmethod
-    def joined(parts: list[_Ends]) -> _Ends:
-        return _Ends(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in _Ends.__slots__)
-        )
-
-
 _NO_NUMBERS = np.zeros(0, np.int32)
 _NO_TIMES = np.zeros(0, np.int64)
 _NO_ROWS = np.zeros(0, np.bool_)
-_NO_ENDS = _Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+_NO_ENDS = Ends(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +146,7 @@ class _Splitter:
         self._tracks = tracks
         self._first = first
         self._complete_first = complete_first
+        self._crossing = CrossingSlices(source, report)
         #: Viewers order the slices that stay.
         self._keeps_order = complete_first and unit is None
         self._overlapping = (
@@ -177,6 +162,7 @@ class _Splitter:
         count = 0
         if self._overlapping is not None:
             self._overlapping.restart()
+        self._crossing = CrossingSlices(self._source, self._report)
         self._following = _Following(self._source.batches())
         for batch in self._following:
             split, complete, new_position = self._split(batch)
@@ -191,16 +177,16 @@ class _Splitter:
             # The position at which the stream has reached the end's time; in any case after the end's own begin.
             started = self._starting_ends(split, complete, new_position, count)
             count += len(batch)
-            ends = _Ends.joined([pending, started])
+            ends = Ends.joined([pending, started])
             reached = np.searchsorted(now, ends.ts, side="left")
             due = reached < len(batch)
             at = np.maximum(reached, ends.begin - (count - len(batch)) + 1)[due]
             pending, ends = ends.take(np.flatnonzero(~due)), ends.take(np.flatnonzero(due))
             if len(at) and (now != split.ts).any():
-                at = _before_begins(split, new_position, ends, at, count - len(batch))
+                at = before_begins(split, new_position, ends, at, count - len(batch))
             if self._overlapping is not None and self._overlapping.around:
                 first = count - len(batch)
-                at = _after_inner_ends(self._overlapping.around, new_position, ends, at, first)
+                at = after_inner_ends(self._overlapping.around, new_position, ends, at, first)
             if flows is not None:
                 at, split = self._before_ends(flows, split, new_position, ends, at)
             order = np.lexsort((-ends.begin, ends.ts, at))
@@ -231,7 +217,7 @@ class _Splitter:
         flows: LateFlow,
         split: Batch,
         new_position: NDArray[np.intp] | None,
-        ends: _Ends,
+        ends: Ends,
         at: NDArray[np.intp],
     ) -> tuple[NDArray[np.intp], Batch]:
         """Return the positions of ends after the flows of their time, and the batch with later flows before them."""
@@ -363,12 +349,15 @@ class _Splitter:
             order = np.argsort(at)
             turn = None
             if not self._source.semantics.complete_first:
-                begins = _begins_before(batch, at[order], self._positions_of_begins(batch))
+                begins = begins_before(batch, at[order], self._positions_of_begins(batch))
                 points = durations[order] == 0
                 turn = 2 * (np.cumsum(points) + begins) - points
                 self._split_after(begins[np.argsort(order)] > 0, complete.values())
+                if self._keeps_order:
+                    split = np.concatenate([~one.stays for one in complete.values()])
+                    self._crossing.count(batch, at[split], durations[split])
             if not self._keeps_order:
-                new_position = _longest_first(batch, at[order], durations[order], turn)
+                new_position = longest_first(batch, at[order], durations[order], turn)
         if self._overlapping is not None:
             stays = np.concatenate([_NO_ROWS, *(one.stays for one in complete.values())])
             track, on_added_track = self._overlapping.place(
@@ -436,7 +425,7 @@ class _Splitter:
         complete: list[_Complete],
         new_position: NDArray[np.intp] | None,
         count: int,
-    ) -> _Ends:
+    ) -> Ends:
         """Return the ends of slices that begin in the batch, whose events move to `new_position`."""
         if not complete:
             return _NO_ENDS
@@ -453,7 +442,7 @@ class _Splitter:
         # The sum has wrapped around past the end of time.
         end[end < start] = LAST_TIME
         begin = (at if new_position is None else new_position[at]) + np.int64(count)
-        return _Ends(
+        return Ends(
             end,
             begin,
             at + np.int64(count),
@@ -464,7 +453,7 @@ class _Splitter:
         )
 
     def _merged(
-        self, batch: Batch, new_position: NDArray[np.intp] | None, ends: _Ends, at: NDArray[np.intp]
+        self, batch: Batch, new_position: NDArray[np.intp] | None, ends: Ends, at: NDArray[np.intp]
     ) -> Batch:
         """Return the events at their new positions, with end k before the event at ``at[k]``."""
         if new_position is None and not len(at):
@@ -507,7 +496,7 @@ class _Splitter:
         kept[strays + np.searchsorted(np.sort(at), strays, side="right")] = False
         return merged.select(np.flatnonzero(kept))
 
-    def _ends_alone(self, ends: _Ends) -> Batch:
+    def _ends_alone(self, ends: Ends) -> Batch:
         class_id, row = self._end_rows(ends)
         return Batch(
             ts=ends.ts,
@@ -519,7 +508,7 @@ class _Splitter:
             track=ends.track,
         )
 
-    def _end_tables(self, ends: _Ends) -> dict[int, Table]:
+    def _end_tables(self, ends: Ends) -> dict[int, Table]:
         """Return the tables of ends: of those without a thread time, and of those with one."""
         timed = ends.thread_time != NO_TIME
         tables = {}
@@ -530,7 +519,7 @@ class _Splitter:
             tables[int(self._end_numbers()[1])] = Table(len(times), [times])
         return tables
 
-    def _end_rows(self, ends: _Ends) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _end_rows(self, ends: Ends) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return class and row of each end."""
         if not len(ends.ts):
             return _NO_NUMBERS, _NO_NUMBERS
@@ -550,129 +539,3 @@ def _duration_index(event_class: EventClass) -> int | None:
     if isinstance(held, OptionalClass):
         held = held.element
     return index if isinstance(held, IntegerClass) else None
-
-
-def _after_inner_ends(
-    around: list[tuple[int, int]],
-    new_position: NDArray[np.intp] | None,
-    ends: _Ends,
-    at: NDArray[np.intp],
-    before: int,
-) -> NDArray[np.intp]:
-    """Return the positions of ends, after those at their time of slices inside.
-
-    `around` has the positions of both in a batch, after `before` events.
-    """
-    # The last end inside counts.
-    numbers, positions = (
-        np.array(one, np.int64) for one in zip(*dict(around).items(), strict=True)
-    )
-    order = np.argsort(numbers)
-    of_ends = ends.number - before
-    found = np.minimum(np.searchsorted(numbers[order], of_ends), len(order) - 1)
-    place = positions[order][found]
-    place = place if new_position is None else new_position[place]
-    is_around = numbers[order][found] == of_ends
-    return np.where(is_around, np.maximum(at, place + 1), at)
-
-
-def _before_begins(
-    batch: Batch,
-    new_position: NDArray[np.intp] | None,
-    ends: _Ends,
-    at: NDArray[np.intp],
-    before: int,
-) -> NDArray[np.intp]:
-    """Return the positions of ends, before all that is on their track at their time, in a stream that is not in order.
-
-    Viewers sort by time, and keep the order of the stream at equal times. `before` is the number of events before the
-    batch.
-    """
-    ts, thread, track = (
-        _at_positions(column, new_position) for column in (batch.ts, batch.thread, batch.track)
-    )
-    own = ends.begin - before
-    # The end of a slice without duration stays after its begin.
-    moves = np.flatnonzero((own < 0) | (ts[np.maximum(own, 0)] < ends.ts))
-    if not _have_common(ends.ts[moves], ts):
-        return at
-    of_ends = ends.take(moves)
-    keys = (
-        np.concatenate([of_ends.ts, ts]),
-        np.concatenate([of_ends.track, track]),
-        np.concatenate([of_ends.thread, thread]),
-    )
-    order = np.lexsort(keys)
-    is_first = np.ones(len(order), np.bool_)
-    is_first[1:] = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
-    group = np.empty(len(order), np.intp)
-    group[order] = np.cumsum(is_first) - 1
-    first = np.full(np.count_nonzero(is_first), len(batch), np.intp)
-    np.minimum.at(first, group[len(moves) :], np.arange(len(ts)))
-    result = at.copy()
-    result[moves] = np.minimum(at[moves], first[group[: len(moves)]])
-    return result
-
-
-def _have_common(times: NDArray[Any], ts: NDArray[Any]) -> bool:
-    """Return True if any of the times is among those of events; `np.isin` would import `numpy.ma`, which is slow."""
-    ordered = np.sort(ts)
-    first = np.searchsorted(ordered, times, "left")
-    return bool((first < np.searchsorted(ordered, times, "right")).any())
-
-
-def _at_positions(column: NDArray[Any], new_position: NDArray[np.intp] | None) -> NDArray[Any]:
-    if new_position is None:
-        return column
-    result = np.empty_like(column)
-    result[new_position] = column
-    return result
-
-
-def _begins_before(
-    batch: Batch, at: NDArray[np.intp], begins: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Return how many begins of the same time and track precede each event at some positions."""
-    if not len(begins) or not _have_common(batch.ts[begins], batch.ts[at]):
-        return np.zeros(len(at), np.intp)
-    both = np.concatenate([at, begins])
-    is_begin = np.arange(len(both)) >= len(at)
-    order = np.lexsort((both, batch.track[both], batch.thread[both], batch.ts[both]))
-    before = np.cumsum(is_begin[order])
-    keys = [column[both[order]] for column in (batch.ts, batch.thread, batch.track)]
-    starts = np.ones(len(both), np.bool_)
-    starts[1:] = np.logical_or.reduce([np.diff(key) != 0 for key in keys])
-    # Those of earlier groups do not count.
-    before = before - (before - is_begin[order])[starts][np.cumsum(starts) - 1]
-    result = np.empty(len(both), np.intp)
-    result[order] = before
-    return result[: len(at)]
-
-
-def _longest_first(
-    batch: Batch,
-    at: NDArray[np.intp],
-    durations: NDArray[np.int64],
-    turn: NDArray[np.intp] | None,
-) -> NDArray[np.intp] | None:
-    """Return positions that put outer before inner for slices that begin together on a track; None if they are so
-    already.
-
-    Recorders write a complete slice when it ends, so the inner one often comes first. Those of another `turn` keep
-    their order: viewers that follow the order of the source have no slice around a begin, or around what takes no time,
-    that comes before it.
-    """
-    ts = batch.ts[at]
-    if not (ts[1:] <= ts[:-1]).any():
-        return None
-    # A slice that never ends is the outermost.
-    length = np.where(durations < 0, LAST_TIME, durations)
-    together = (ts, batch.thread[at], batch.track[at], batch.cpu[at])
-    turns = np.zeros(len(at), np.intp) if turn is None else turn
-    wanted = np.lexsort((at, -length, turns, *together))
-    present = np.lexsort((at, *together))
-    if np.array_equal(wanted, present):
-        return None
-    new_position = np.arange(len(batch))
-    new_position[at[wanted]] = at[present]
-    return new_position

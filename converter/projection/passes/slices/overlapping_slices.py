@@ -136,6 +136,36 @@ class OverlappingSlices:
         return self._added[key]
 
 
+class CrossingSlices:
+    """Complete slices that become a begin and an end, where the end of one around comes first; continues from batch to
+    batch.
+    """
+
+    def __init__(self, source: Trace, report: LossReport) -> None:
+        self._source = source
+        self._report = report
+        self._nested = NestedSlices()
+        self._any = False
+
+    def count(self, batch: Batch, at: NDArray[np.intp], durations: NDArray[np.int64]) -> None:
+        """Count those at some positions that end with the slice around them."""
+        self._any = self._any or len(at) > 0
+        if not self._any:
+            return
+        steps = np.zeros(max(batch.tables) + 1, np.int32)
+        for number in batch.tables:
+            steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
+        step = looked_up(steps, batch.class_id)
+        step[at] = _SPLIT
+        end = np.zeros(len(batch), np.int64)
+        end[at] = batch.ts[at] + durations
+        order = time_and_position(batch.ts, None)
+        _, crossing, cut, _, _ = self._nested.lines(
+            step, batch.thread, batch.track, batch.ts, end, order, lambda: False
+        )
+        self._report.add("slice-end-cut", crossing + cut, int(batch.ts[0]))
+
+
 def time_and_position(ts: NDArray[np.int64], place: NDArray[np.intp] | None) -> NDArray[np.int64]:
     """Return the order of the events by time and, at equal times, by position."""
     at = np.arange(len(ts))

@@ -145,3 +145,24 @@ def test_a_complete_slice_after_a_begin_of_its_time_is_inside(tmp_path):
                 ("alone", "20", "5", "0"),
                 ("elsewhere", "20", "-1", "0"),
             ]
+
+
+@needs_trace_processor
+def test_a_complete_slice_that_outlasts_a_begin_of_its_time_is_cut(tmp_path):
+    target = tmp_path / "b.json"
+    source = fxt(
+        tmp_path,
+        (Event.DURATION_BEGIN, 10, FROM, b"pair"),
+        (Event.DURATION_COMPLETE, 10, FROM, b"longer", 20),
+        (Event.DURATION_END, 18, FROM, b"pair"),
+    )
+    losses = converter.convert(source, target)
+    assert [one.count for one in losses if one.code == "slice-end-cut"] == [1]
+    assert [tuple(row) for row in answer(source, SLICES)] == [
+        ("longer", "10", "10", "1"),
+        ("pair", "10", "8", "0"),
+    ]
+    assert [tuple(row) for row in answer(target, SLICES)] == [
+        ("longer", "10", "8", "1"),
+        ("pair", "10", "8", "0"),
+    ]

@@ -154,6 +154,11 @@ def _encoding(name: str) -> dict[str, FieldType]:
     return {field.name: field for field in fields}
 
 
+def field_number(message: str, field: str) -> int:
+    """Return the number of a field of a message of the package."""
+    return _encoding(message)[field].number
+
+
 def encode(message: str, content: Mapping[str, Any]) -> bytes:
     """Encode a message of the package: for metadata, not for events.
 

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto.layout import NO_PATH, InternedField
-from converter.formats.perfetto.protobuf.messages import encode, varint
+from converter.formats.perfetto.protobuf.messages import encode, field_number, varint
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.formats.perfetto.writing.metadata import SEQUENCE, new_packet
 from converter.ir.columns import ListColumn, StructColumn, string_ids, take
 from converter.ir.field_classes import StringClass
+from converter.kernels.protobuf.encode import ENCODED, NUMBER, encode_messages
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.stack_table import DistinctStacks
 from converter.projection.timeline_fields import FRAME
@@ -70,41 +71,83 @@ class InternedStacks:
 
     def take_packet(self) -> bytes:
         """Return a packet with the entries since the last call; empty if there are none."""
-        frames = range(self._frames_written, len(self._frames))
-        stacks = range(self._stacks_written, len(self._stacks))
-        if not frames and not stacks:
-            return b""
+        frames, stacks = self._frames_written, self._stacks_written
         self._frames_written, self._stacks_written = len(self._frames), len(self._stacks)
+        if frames == len(self._frames) and stacks == len(self._stacks):
+            return b""
         parts: dict[InternedField, list[bytes]] = {field: [] for field in sorted(InternedField)}
-        for number in frames:
-            self._add_frame(number, parts)
-        for number in stacks:
-            ids = np.frombuffer(self._stacks[number], np.int32).tolist()
-            stack = encode("Callstack", {"iid": number, "frame_ids": ids})
-            parts[InternedField.CALLSTACKS].append(stack)
+        encoded = {
+            InternedField.FRAMES: self._new_frames(frames, parts),
+            InternedField.CALLSTACKS: self._new_stacks(stacks),
+        }
         content = b"".join(
-            text_field(field, part) for field, found in parts.items() for part in found
+            encoded[field]
+            if field in encoded
+            else b"".join(text_field(field, one) for one in found)
+            for field, found in parts.items()
         )
         return new_packet(sequence=self._sequence, interned_data=content)
 
-    def _add_frame(self, number: int, parts: dict[InternedField, list[bytes]]) -> None:
-        function, path, rel_pc, source, line = np.frombuffer(
-            self._frames[number], np.uint64
-        ).tolist()
-        frame = {
-            "iid": number,
-            "mapping_id": self._iid(path),
-            "rel_pc": rel_pc,
-            "line_number": line,
+    def _new_frames(self, first: int, parts: dict[InternedField, list[bytes]]) -> bytes:
+        """Return the frames from a number on; the texts and mappings that they are the first to have become parts."""
+        count = len(self._frames) - first
+        data = b"".join(self._frames[number] for number in range(first, first + count))
+        function, path, rel_pc, source, line = (
+            np.frombuffer(data, np.uint64).reshape(-1, len(FRAME.members)).T
+        )
+        # Each frame has a mapping, perhaps one without a name, but only some have the others.
+        ids = np.stack((path, function, source), axis=1).reshape(-1)
+        is_used = ids > 0
+        is_used[::3] = True
+        used, at = np.unique(ids[is_used], return_index=True)
+        iids = np.zeros(len(used), np.uint64)
+        for place in np.argsort(at).tolist():
+            iids[place] = self._iid(int(used[place]))
+        columns = []
+        for column, field in (
+            (function, InternedField.FUNCTION_NAMES),
+            (source, InternedField.SOURCE_PATHS),
+        ):
+            texts = np.unique(column)
+            for id in texts[texts > 0].tolist():
+                self._text(field, id, parts)
+            columns.append(np.where(column > 0, _found(used, iids, column), np.uint64(0)))
+        for id in np.unique(path).tolist():
+            if (InternedField.MAPPINGS, id) not in self._texts_written:
+                self._texts_written.add((InternedField.MAPPINGS, id))
+                parts[InternedField.MAPPINGS].append(self._mapping(id, parts))
+        values = {
+            "iid": np.arange(first, first + count, dtype=np.uint64),
+            "function_name_id": columns[0],
+            "mapping_id": _found(used, iids, path),
+            "rel_pc": np.ascontiguousarray(rel_pc),
+            "source_path_iid": columns[1],
+            "line_number": np.ascontiguousarray(line),
         }
-        if function:
-            frame["function_name_id"] = self._text(InternedField.FUNCTION_NAMES, function, parts)
-        if source:
-            frame["source_path_iid"] = self._text(InternedField.SOURCE_PATHS, source, parts)
-        parts[InternedField.FRAMES].append(encode("Frame", frame))
-        if (InternedField.MAPPINGS, path) not in self._texts_written:
-            self._texts_written.add((InternedField.MAPPINGS, path))
-            parts[InternedField.MAPPINGS].append(self._mapping(path, parts))
+        fields = [
+            (field_number("Frame", name), NUMBER, column, None) for name, column in values.items()
+        ]
+        return encode_messages(InternedField.FRAMES, count, fields)[0].tobytes()
+
+    def _new_stacks(self, first: int) -> bytes:
+        """Return the call stacks from a number on."""
+        count = len(self._stacks) - first
+        stacks = [self._stacks[number] for number in range(first, first + count)]
+        frames = np.frombuffer(b"".join(stacks), np.int32).astype(np.uint64)
+        ends = np.zeros(count + 1, np.int64)
+        np.cumsum([len(stack) // 4 for stack in stacks], out=ends[1:])
+        # Numbers that are not packed: the only field of a message each, without the tag and the size of that.
+        number = field_number("Callstack", "frame_ids")
+        data, offsets = encode_messages(1, len(frames), [(number, NUMBER, frames, None)])
+        is_head = np.zeros(len(data), np.bool_)
+        is_head[offsets[:-1]] = is_head[offsets[:-1] + 1] = True
+        offsets = offsets - 2 * np.arange(len(offsets))
+        iids = np.arange(first, first + count, dtype=np.uint64)
+        fields: list[tuple[int, int, NDArray[Any], NDArray[np.int64] | None]] = [
+            (field_number("Callstack", "iid"), NUMBER, iids, None),
+            (number, ENCODED, data[~is_head], offsets[ends]),
+        ]
+        return encode_messages(InternedField.CALLSTACKS, count, fields)[0].tobytes()
 
     def _mapping(self, path: int, parts: dict[InternedField, list[bytes]]) -> bytes:
         """Return a Mapping; importers need one for each frame, and put a slash before its path."""
@@ -131,3 +174,12 @@ class InternedStacks:
 
     def _iid(self, id: int) -> int:
         return self._iids.setdefault(id, len(self._iids) + 1)
+
+
+def _found(
+    keys: NDArray[np.uint64], values: NDArray[np.uint64], wanted: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return the value of each wanted key; those of keys that there are not are arbitrary."""
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    found: NDArray[np.uint64] = values[at]
+    return found

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _PACKAGES = {
     "ir": "ir",
     "trace_cmd": "trace_cmd",
+    "perf": "perf.data",
     "fxt": "fxt",
     "uftrace": "uftrace",
     "ctf": "ctf",

@@ -19,6 +19,7 @@ _MODULES = (
     "ir",
     "lttng_legacy",
     "parquet",
+    "perf",
     "perf_script",
     "perfetto",
     "pprof",

@@ -135,6 +135,15 @@ def test_further_fields_of_a_sample_are_losses_and_no_instants():
     assert difference(target, opened(written(target))) is None
 
 
+def test_the_mode_of_the_cpu_follows_from_the_address_of_perf():
+    fields = (FRAMES, Field("ip", IntegerClass(64)))
+    rows = ((STACK, 0x1198), (STACK, 0xFFFFFFFF81000000))
+    trace = trace_of(EventClass(Kind.SAMPLE, "cycles", fields=fields), *rows, cpu=0)
+    target = projected(trace)
+    assert [event["cpu_mode"] for event in events_of(target)] == [2, 1]
+    assert difference(target, opened(written(target))) is None
+
+
 def test_a_sample_on_no_thread_and_no_cpu_is_reported():
     target, report = project(recording((1, 5, -1, -1, (STACK, 1))), CAPABILITIES, "perfetto")
     collect(target)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass
+from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Role
+from converter.ir.tables import ComputedColumn
 from converter.projection.capabilities import Projection
 from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.loss_codes.entry import LossClass
 from converter.projection.timeline_fields import CPU_MODE
+
+#: The address of the instruction at which a sample was taken, as perf records it.
+_ADDRESS: Final = "ip"
+#: Numbers of `CPU_MODE`.
+_KERNEL, _USER = 1, 2
 
 
 def as_perf_samples(partition: Partition, projection: Projection) -> Partition:
@@ -43,7 +52,18 @@ def _without_others(partition: Partition, projection: Projection) -> Partition:
         ("sample fields",),
         lambda: replace(partition.event_class, fields=tuple(fields[index] for index in kept)),
     )
-    return partition.rewritten(fewer, [columns[index] for index in kept])
+    kept_alone = partition.rewritten(fewer, [columns[index] for index in kept])
+    address = next((index for index, field in enumerate(fields) if field.name == _ADDRESS), None)
+    if CPU_MODE in fields or address is None or not isinstance(fields[address].type, IntegerClass):
+        return kept_alone
+    mode = ComputedColumn(_mode_of, (partition.table.lazy(address),), partition)
+    return kept_alone.with_argument(CPU_MODE, mode)
+
+
+def _mode_of(_: object, addresses: Any) -> NDArray[np.int32]:
+    """Return the mode of a CPU at addresses: those of 64-bit kernels have the highest bit."""
+    in_kernel = np.asarray(addresses).astype(np.uint64) >> np.uint64(63) != 0
+    return np.where(in_kernel, _KERNEL, _USER).astype(np.int32)
 
 
 def _is_kept(field: Field) -> bool:

@@ -47,6 +47,7 @@ FLOORS = [
         "converter.formats.profiles.folded",
         "converter.formats.profiles.pprof",
         "converter.formats.profiles.gecko",
+        "converter.formats.profiles.speedscope",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",
     ],
@@ -95,7 +96,15 @@ HALLS = {"converter", "converter.analysis", "converter.formats", "converter.jobs
 MOST_ENTRIES = 24
 #: The modules that lie loose in them, and why each is no room: names of the API, or what all rooms below share.
 LOOSE = {
-    "converter.formats": {"descriptor", "embedding", "plugins", "side_table", "structures", "table"}
+    "converter.formats": {
+        "descriptor",
+        "embedding",
+        "json_embedding",
+        "plugins",
+        "side_table",
+        "structures",
+        "table",
+    }
 }
 
 SUFFIXES = (".py", ".pyx", ".pxd", ".pyi")

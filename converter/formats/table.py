@@ -28,6 +28,7 @@ _PACKAGES = {
     "pprof": "profiles.pprof",
     "perfetto": "perfetto",
     "gecko": "profiles.gecko",
+    "speedscope": "profiles.speedscope",
     "chrome": "chrome",
     "aix": "aix",
     "perf_script": "perf.script",

@@ -203,8 +203,8 @@ PROPERTIES = {
     "tracks": lambda has: has.tracks,
     "units": lambda has: has.units,
 }
-#: Formats that no living viewer opens, text, which keeps in remarks what its viewers do not show, and sums.
-NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy", "perf_script", "pprof"}
+#: Formats that no living viewer opens, text, which keeps in remarks what its viewers do not show, and profiles.
+NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy", "perf_script", "pprof", "speedscope"}
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -23,6 +23,7 @@ _MODULES = (
     "perf_script",
     "perfetto",
     "pprof",
+    "speedscope",
     "trace_cmd",
     "uftrace",
 )

@@ -76,7 +76,10 @@ function depthOf(root) {
 function rowOf(profile) {
   let calls = 0;
   profile.forEachCall(() => calls++, () => {});
-  return [profile.getName(), calls, depthOf(profile.getAppendOrderCalltreeRoot()), profile.getTotalWeight()];
+  const frames = [];
+  profile.forEachFrame(frame => frames.push([frame.name, frame.getSelfWeight(), frame.getTotalWeight()]));
+  const depth = depthOf(profile.getAppendOrderCalltreeRoot());
+  return [profile.getName(), calls, depth, profile.getTotalWeight(), frames];
 }
 
 async function imported(file) {

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,8 @@ class Profile:
     calls: int
     depth: int
     weight: float
+    #: The name of each function, what it took itself, and with all that it called.
+    frames: list[list[object]] = field(default_factory=list, compare=False)
 
     @property
     def thread(self) -> tuple[int, int]:

@@ -344,6 +344,15 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         LossKind.CHANGED,
         "{count} {value of a counter is|values of counters are} shown as an amount of memory, in bytes",
     ),
+    "sample-time-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {sample is|samples are} drawn one after the other, as wide as their weight, and not at "
+        "their times",
+    ),
+    "sample-weight-negative": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has a negative weight, which is|samples have negative weights, which are} 0",
+    ),
     "sample-weight-added": LossCode(
         LossKind.CHANGED,
         "{count} {sample has no weight and counts|samples have no weight and count} as 1",

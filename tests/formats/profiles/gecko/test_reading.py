@@ -163,3 +163,21 @@ def test_what_is_not_in_the_form_of_its_table_is_counted() -> None:
 def test_a_profile_that_is_too_large_is_refused() -> None:
     with pytest.raises(TraceError, match="at most 64 bytes"), limited({"gecko.profile": 64}):
         trace_of(PROCESSED)
+
+
+def test_profiles_and_traces_of_events_are_told_apart(tmp_path: Path) -> None:
+    late = {"pages": [{"url": "x" * 5000}], "libs": [], **PROCESSED}
+    (tmp_path / "late.json").write_text(json.dumps(late))
+    assert read(tmp_path / "late.json").format == "gecko"
+    (tmp_path / "events.json").write_text('{"meta":{"interval":1},"traceEvents":[]}')
+    assert read(tmp_path / "events.json").format == "chrome"
+    (tmp_path / "a.json").write_text(json.dumps({"meta": {"stackwalk": 1}, "threads": []}))
+    with pytest.raises(TraceError, match="a profile of Firefox, which is the format gecko"):
+        read(tmp_path / "a.json", "chrome")
+    with pytest.raises(TraceError, match="found events of Chrome JSON"):
+        read(tmp_path / "events.json", "gecko")
+
+
+def test_the_former_name_of_the_limit_works() -> None:
+    with pytest.raises(TraceError, match="at most 64 bytes"), limited({"chrome.profile": 64}):
+        trace_of(PROCESSED)

@@ -2,7 +2,7 @@
 
 Viewers read whole lines, so they do not see it; some refuse remarks. It has JSON, and after it where it starts:
 "# traceconv.end " and 16 digits. Its members are those of other side tables, and "events": by the name that their lines
-have, the formats of events.
+have, the formats of events; and "tasks": for each thread the name, process and number by which lines name it.
 """
 
 from __future__ import annotations

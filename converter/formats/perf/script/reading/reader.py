@@ -24,7 +24,7 @@ from converter.formats.perf.script.reading.classes import Part, ScriptClasses
 from converter.formats.perf.script.reading.columns import Stacks, texts_at
 from converter.formats.perf.script.reading.frames import StackTexts
 from converter.formats.perf.script.reading.scan import LINE_RECORD, LINE_SAMPLE, ScriptLines
-from converter.formats.perf.script.reading.tasks import Tasks
+from converter.formats.perf.script.reading.tasks import Task, Tasks
 from converter.formats.perf.script.reading.texts import ScriptTexts
 from converter.formats.perf.script.side_table import Tables, parse_tables, read_tables
 from converter.ir.columns import Column
@@ -94,9 +94,8 @@ class _Reader:
             progress=lambda: (self.done, source.size),
         )
         self.trace.clock_domains = [self.trace.clock]
-        self.trace.sidecar = {
-            _FORMAT: {"head": header(head), "tables": b"" if tables is None else tables.text}
-        }
+        kept = {"head": header(head), "tables": b"" if tables is None else tables.text}
+        self.trace.sidecar = {_FORMAT: {name: data for name, data in kept.items() if data}}
         self.trace.source_batches = self.trace.make_batches
         self.stacks = StackTexts(self.trace.strings)
         self.tasks = Tasks(self.trace, self._read_tables(tables))
@@ -105,8 +104,8 @@ class _Reader:
         self._tracepoint: NDArray[np.uint8] = np.zeros(1, np.uint8)
         self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
 
-    def _read_tables(self, tables: Tables | None) -> dict[int, int] | None:
-        """Take what the side table says; return the threads by their numbers in lines."""
+    def _read_tables(self, tables: Tables | None) -> dict[Task, int] | None:
+        """Take what the side table says; return the threads by what names them in lines."""
         if tables is None:
             return None
         from converter.formats.side_table import side_table_of
@@ -116,14 +115,20 @@ class _Reader:
         for name, form in content["events"].items():
             self.texts.declared[name] = declared_program(form)
         try:
-            table = side_table_of(content, numbered=True)
+            table = side_table_of(content, numbered=False)
+            tasks: dict[Task, int] = {
+                (number, process, name.encode("utf-8", "surrogateescape")): index
+                for index, (name, process, number) in enumerate(content["tasks"])
+            }
+            if len(tasks) != len(table.threads):
+                raise ValueError("a name for each thread")
         except DAMAGE as error:
             raise TraceError(f"not the tables of a trace: {error}", field="tables") from error
         table.add_tasks(self.trace)
         self.trace.clock = table.clock
         self.trace.clock_domains = table.clock_domains
         self.trace.environment = table.environment
-        return {number: index for index, number in enumerate(table.numbers)}
+        return tasks
 
     def _batches(self) -> Iterator[Batch]:
         self.done = 0

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perf.script.reading.scan import TaskTexts
-from converter.formats.perf.script.side_table import NO_TASK
 from converter.ir.trace import Process, Thread, Trace
 
 #: The name that tools of perf give to tasks without one: a colon and the number.
 _UNNAMED: Final = ":"
+
+
+#: The number, process and name of a task.
+Task = tuple[int, int, bytes]
 
 
 class Tasks:
@@ -21,16 +24,16 @@ class Tasks:
     A task that changes its name is another thread from then on, as flame graphs have it.
     """
 
-    def __init__(self, trace: Trace, numbers: dict[int, int] | None) -> None:
+    def __init__(self, trace: Trace, known: dict[Task, int] | None) -> None:
         self.texts = TaskTexts()
         #: The processes of tasks, where records say them.
         self.processes: dict[int, int] = {}
         self._trace = trace
-        #: By the number in a table of threads.
-        self._numbers = numbers
+        #: The threads of a side table.
+        self._known = known
         # The first text of a table is the empty one.
         self._thread_of: NDArray[np.int32] = np.full(1, -1, np.int32)
-        self._threads: dict[tuple[int, int, bytes], int] = {}
+        self._threads: dict[Task, int] = {}
         self._indexes: dict[int, int] = {}
 
     def threads_of(self, data: memoryview, task: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -48,8 +51,9 @@ class Tasks:
         return threads
 
     def _thread(self, tid: int, tgid: int, name: bytes) -> int:
-        if self._numbers is not None:
-            return -1 if name == NO_TASK.encode() else self._numbers.get(tid, -1)
+        if self._known is not None:
+            # Events without a thread have another name.
+            return self._known.get((tid, tgid, name), -1)
         if tid < 0:
             return -1
         if tgid < 0:

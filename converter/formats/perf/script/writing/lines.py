@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.formats.ftrace.lines.column_texts import add_text
 from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
 from converter.formats.ftrace.lines.text_mapping import own_arguments, text_format
-from converter.formats.ftrace.task_numbers import TaskNumbers
+from converter.formats.ftrace.task_numbers import LAST_NUMBER
 from converter.formats.perf.fields import CALLSTACK
 from converter.formats.perf.script.mapping import OFFSETS
 from converter.formats.perf.script.side_table import NO_TASK
@@ -35,6 +35,8 @@ _IN_TASKS: Final = re.compile(rb"[\0-\x1f\x7f]")
 #: What would be taken for the time in the name of a task.
 _TIME_IN_TASKS: Final = re.compile(rb"([0-9]\.[0-9]+):")
 _LONGEST_TASK: Final = 64
+#: Numbers of threads that are not their tid.
+_FIRST_NUMBER: Final = 1 << 30
 
 
 class EventLines:
@@ -49,7 +51,10 @@ class EventLines:
     def __init__(self, trace: Trace, *, exact: bool) -> None:
         self._trace = trace
         self._exact = exact
-        self.numbers = TaskNumbers(trace)
+        #: By thread: the name, process and number by which lines name it.
+        self.tasks: list[tuple[bytes, int, int]] = []
+        self._taken: set[tuple[bytes, int, int]] = set()
+        self._next = 0
         #: By the name that their lines have: the formats of events.
         self.events: dict[str, Any] = {}
         self._tasks = Directory(self._task)
@@ -78,6 +83,15 @@ class EventLines:
     def finish(self, write: Write) -> None:
         """Write what is left."""
         self._printer.flush(write)
+        self.tasks += [self._label(i) for i in range(len(self.tasks), len(self._trace.threads))]
+
+    @property
+    def task_forms(self) -> list[list[str | int]]:
+        """The names of threads in lines, as values of JSON."""
+        return [
+            [name.decode("utf-8", "surrogateescape"), process, number]
+            for name, process, number in self.tasks
+        ]
 
     def _columns(self, number: int, table: Table) -> dict[Any, Column]:
         event_class = self._trace.event_classes[number]
@@ -165,8 +179,15 @@ class EventLines:
     def _task(self, index: int) -> tuple[bytes, int]:
         if index >> 63:
             return b"%s     0/0     " % NO_TASK.encode(), 0
+        while len(self.tasks) <= index:
+            self.tasks.append(self._label(len(self.tasks)))
+        name, process, number = self.tasks[index]
+        return b"%s %5d/%-5d " % (name, process, number), 0
+
+    def _label(self, index: int) -> tuple[bytes, int, int]:
+        """Return name, process and number by which lines name a thread, which no other thread has."""
         thread = self._trace.threads[index]
-        number = self.numbers.all()[index]
+        number = thread.tid if 0 <= thread.tid <= LAST_NUMBER else _FIRST_NUMBER
         text = thread.name.encode("utf-8", "surrogateescape")
         name = _TIME_IN_TASKS.sub(rb"\1_", _IN_TASKS.sub(b"_", text)).strip(b" ")[:_LONGEST_TASK]
         if not name or name == NO_TASK.encode():
@@ -174,9 +195,12 @@ class EventLines:
         if name.startswith(b"#"):
             name = b"_" + name[1:]
         process = self._trace.processes[thread.process].pid
-        if not 0 <= process < 1 << 31:
+        if not 0 <= process <= LAST_NUMBER:
             process = number
-        return b"%s %5d/%-5d " % (name, process, number), 0
+        while (label := (name.rstrip(b" "), process, number)) in self._taken:
+            number = self._next = max(self._next, _FIRST_NUMBER) + 1
+        self._taken.add(label)
+        return label
 
 
 _MEMBERS: Final = ("function", "mapping", "address")

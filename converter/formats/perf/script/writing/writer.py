@@ -49,20 +49,20 @@ def _write(trace: Trace, batches: Iterable[Batch], sink: Sink, variant: str) -> 
     lines.finish(sink.write)
     from converter.formats.side_table import side_table_form
 
-    table = side_table_form(trace, lines.numbers.all()) | {"events": lines.events}
+    table = side_table_form(trace) | {"events": lines.events, "tasks": lines.task_forms}
     sink.write(last_line(json.dumps(table, separators=(",", ":")).encode("ascii"), sink.tell()))
 
 
 def _copy(trace: Trace, first: Batch, batches: Iterator[Batch], sink: Sink) -> None:
     """Write the header of the source, and the lines of the events."""
     kept = trace.sidecar[_FORMAT]
-    sink.write(kept["head"])
+    sink.write(kept.get("head", b""))
     batch: Batch | None = first
     while batch is not None:
         assert batch.native is not None
         sink.write(_lines_of(batch.native))
         batch = next(batches, None)
-    if kept["tables"]:
+    if kept.get("tables"):
         sink.write(last_line(kept["tables"], sink.tell()))
 
 

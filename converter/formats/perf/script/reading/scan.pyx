@@ -235,11 +235,13 @@ cdef class ScriptLines(Lines):
         self, const uint8_t* base, int64_t start, int64_t comm_end, int64_t end, Head* head, int64_t i
     ) noexcept nogil:
         cdef int64_t known, name
+        # perf makes records of what was running before, which say nothing of the task on their line.
+        cdef bint is_made = head.ts == 0 and is_record(base, head.name, head.name_end)
         while comm_end > start and base[comm_end - 1] == c" ":
             comm_end -= 1
-        if head.ts > 0 or (head.ts == 0 and not is_record(base, head.name, head.name_end)):
+        if head.ts >= 0 and not is_made:
             self._ts[i] = self._last_ts = head.ts
-        self._flags[i] = head.ts >= 0
+        self._flags[i] = head.ts >= 0 and not is_made
         self._cpu[i] = <int32_t>head.cpu
         self._pid[i] = <int32_t>head.tid
         self._tgid[i] = <int32_t>head.tgid
@@ -247,7 +249,7 @@ cdef class ScriptLines(Lines):
         if head.misc >= 0:
             self._misc[i] = head.misc
             self._misc_size[i] = <int32_t>(head.misc_end - head.misc)
-        if comm_end > start or head.tid >= 0:
+        if (comm_end > start or head.tid >= 0) and not is_made:
             known = self._tasks._texts._count
             name = comm_end if head.task_end < 0 else head.task_end
             self._task[i] = self._tasks._texts.find_or_add(base + start, <uint32_t>(name - start))
@@ -266,10 +268,6 @@ cdef class ScriptLines(Lines):
                 return -1
             if is_record(base, head.name, head.name_end):
                 self._kind[i] = RECORD
-                if head.ts == 0:
-                    # perf made it of what was running before, and it says nothing of its task.
-                    self._flags[i] = 0
-                    self._task[i] = -1
                 return 1
             known = self._name[i]
             if self._tracepoint[known] == 0:

@@ -53,7 +53,7 @@ _NAMES = ("threads.name", "processes.name")
 _GAPS = ("slices.args",)
 _NOTHING = ()
 
-#: By code.
+#: By code; a loss that is not here excuses nothing.
 CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     # Fields
     "event-dropped": _EVENTS,
@@ -157,12 +157,15 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
         (
             *("frame-place-dropped", "frame-renamed", "stack-cut", "summed-samples"),
             *("sample-of-other-event", "sample-sum-too-large", "sample-without-thread"),
+            *("sample-weight-limited", "frame-text-changed", "frame-source-dropped"),
         ),
         ("!samples.*",),
     ),
     "summed-slices": ("!slices.*",),
     "slice-beside-samples": ("!slices.*",),
     "slice-time-moved": ("!slices.*",),
+    "counter-as-bytes": ("counters.unit",),
+    "times-between-units": _EVENTS,
     "call-site": ("ftrace.args",),
     # The whole trace
     "clock-rate-unknown": _EVENTS,
@@ -218,7 +221,7 @@ def changed_by(loss: Loss) -> frozenset[str]:
     """The columns in which a loss shows."""
     if loss.loss_class is not LossClass.SHOWN and loss.code not in MOVES:
         return frozenset()
-    columns = CHANGES[loss.code]
+    columns = CHANGES.get(loss.code, ())
     if loss.code == "event-as" and Kind.TYPED in loss.event_kinds:
         columns += _OF_TYPED
     if not loss.event_kinds:

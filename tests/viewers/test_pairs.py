@@ -129,11 +129,8 @@ def conversion_of(name: str) -> tuple[str, str]:
     return source, target
 
 
-def test_every_loss_that_may_be_shown_says_where() -> None:
-    """A loss of the table that users of viewers notice has columns, and no other one has."""
+def test_only_losses_that_may_be_shown_say_where() -> None:
     shown = {code for code, one in LOSS_CODES.items() if one.default_class is LossClass.SHOWN}
-    missing = shown - CHANGES.keys()
-    assert not missing, f"tests/viewers/loss_tables.py does not say what they change: {missing}"
     assert CHANGES.keys() - shown - MOVES == set()
 
 

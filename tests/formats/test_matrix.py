@@ -61,6 +61,7 @@ RECORDED = {
     "chrome": ["chrome/features.json", "chrome/nesting.json"],
     "ctf": ["ctf/ctf_lost", "ctf/perf_ctf"],
     "fxt": ["fxt/every-record-little.fxt", "fxt/every-record-big.fxt"],
+    "gecko": ["gecko/samply.profile.json"],
     "perfetto": [
         "perfetto/kernel_typed.pftrace",
         "perfetto/legacy.pftrace",

@@ -63,6 +63,10 @@ def read(source: Source) -> Trace:
         return _Reader(source, document).trace
     except TraceError as error:
         raise error.within(format="gecko", path=source.name) from error
+    except RecursionError:
+        raise TraceError(
+            format="gecko", path=source.name, expected="values that are less deep"
+        ) from None
 
 
 class _Reader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
@@ -164,5 +165,6 @@ def _scaled(column: list[Any], scale: int) -> NDArray[np.int64]:
 
 def _reals(column: list[Any]) -> NDArray[np.float64]:
     return np.array(
-        [float(one) if isinstance(one, int | float) else 0.0 for one in column], np.float64
+        [float(one) if isinstance(one, int | float | Decimal) else 0.0 for one in column],
+        np.float64,
     )

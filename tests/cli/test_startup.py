@@ -158,15 +158,15 @@ def test_what_needs_no_trace_loads_next_to_nothing(arguments, expected, packages
         ("trace_cmd/small.dat", "out.fxt", "trace_cmd ftrace fxt", "zstandard", ""),
         ("trace_cmd/scratch_v6_min.dat", "out.fxt", "trace_cmd ftrace fxt", "", ""),
         ("trace_cmd/small.dat", "out.dat", "trace_cmd ftrace", "zstandard", ""),
-        ("uftrace/rich", "out.fxt", "uftrace ftrace fxt", "", ""),
+        ("uftrace/rich", "out.fxt", "elf uftrace ftrace fxt", "", ""),
         # What is text of JSON, and what derives ids from texts.
         ("ctf/ctf_small", "out.fxt", "ctf fxt", "", "json"),
         ("ctf/perf_ctf", "out.json", "ctf chrome json_values", "", "json"),
-        ("uftrace/rich", "out.json", "uftrace ftrace chrome json_values", "", "json"),
+        ("uftrace/rich", "out.json", "elf uftrace ftrace chrome json_values", "", "json"),
         ("chrome/features.json", "out.fxt", "chrome json_values fxt", "", "json hashlib"),
         ("chrome/features.json", "out.pftrace", "chrome json_values perfetto", "", "json hashlib"),
         ("perfetto/kernel_typed.pftrace", "out.fxt", "perfetto fxt", "", "json hashlib"),
-        ("uftrace/rich", "out.ctf", "uftrace ftrace ctf", "zstandard", "json hashlib"),
+        ("uftrace/rich", "out.ctf", "elf uftrace ftrace ctf", "zstandard", "json hashlib"),
     ],
 )
 def test_a_conversion_loads_what_it_uses(source, target, rooms, packages, slow, tmp_path):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _PACKAGES = {
     "ir": "ir",
     "trace_cmd": "trace_cmd",
-    "perf": "perf.data",
     "fxt": "fxt",
     "uftrace": "uftrace",
+    "perf": "perf.data",
     "ctf": "ctf",
     "lttng_legacy": "lttng_legacy",
     "pprof": "profiles.pprof",

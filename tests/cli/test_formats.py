@@ -46,10 +46,13 @@ def python(*arguments, **options):
 
 
 def test_every_format_is_in_the_table():
-    folders = {path.parent.name for path in (ROOT / "converter/formats").glob("*/__init__.py")}
-    folders -= {"ftrace", "columnar", "lossless"}  # not formats: parts that several share
-    assert {format.name for format in FORMATS} == folders
-    assert len(FORMATS) == len(folders)
+    packages = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in (ROOT / "converter/formats").rglob("__init__.py")
+        if "\nFORMAT = Format(" in path.read_text()
+    }
+    assert {format.modules for format in FORMATS} == packages
+    assert len(FORMATS) == len(packages)
 
 
 def test_what_is_a_directory_ends_in_a_slash(capfd):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import trace_processor
 from support.losses import codes_of
 from support.perf_script import opened, printed, written
 from support.small_traces import events_of, trace_of
@@ -95,6 +96,29 @@ def test_functions_without_addresses_are_named(tmp_path):
         "operator new+0x0 (operator new)",
         "main+0x0 (main)",
         "main+0x0 (main)",
+    ]
+
+
+def test_perfetto_shows_the_names_of_functions(tmp_path):
+    if trace_processor.engine() is None:
+        pytest.skip("trace_processor is not installed")
+    stack = [frame("leaf"), frame("main"), frame(mapping="/bin/none", rel_pc=0x1234)]
+    trace = trace_of([WHOLE], [(0, 1_000_000, 1, 1, [stack, 42])])
+    path = tmp_path / "out.perf.data"
+    path.write_bytes(written(trace)[0])
+    query = (
+        "select s.ts, t.tid, f.name as frame, m.name as file from perf_sample s join thread t using (utid)"
+        " join stack_profile_callsite c join stack_profile_frame f on f.id = c.frame_id"
+        " join stack_profile_mapping m on m.id = f.mapping order by c.depth"
+    )
+    found = [
+        list(row.values()) if isinstance(row, dict) else list(row)
+        for row in trace_processor.answer(path, query)
+    ]
+    assert [tuple(map(str, row)) for row in found] == [
+        ("1000000", "10", "", "/bin/none"),
+        ("1000000", "10", "main", ""),
+        ("1000000", "10", "leaf", ""),
     ]
 
 

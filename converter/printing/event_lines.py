@@ -49,6 +49,8 @@ class _Lines:
         self._trace = trace
         self._places = Directory(self._place)
         self._cpus = Directory(_cpu)
+        # perf leaves an unknown CPU out.
+        self._sampled_cpus = Directory(lambda cpu: (b"", 0) if cpu >> 63 else _cpu(cpu))
         self._functions = Directory(self._function)
         self._tasks = Directory(self._task)
         self._samples = SampleTexts(trace.strings, self._functions)
@@ -128,7 +130,7 @@ class _Lines:
         code.number_of("place", 0, signed=True)
         code.name(self._tasks if is_sample else self._places)
         code.number_of("cpu", 0, signed=True)
-        code.name(self._cpus)
+        code.name(self._sampled_cpus if is_sample else self._cpus)
         _flags(code, event_class)
         self._time(code, event_class)
         if is_sample:

@@ -65,7 +65,7 @@ def test_frames_have_address_function_and_file():
 def test_addresses_are_named_by_the_symbols():
     event_class = EventClass(Kind.SAMPLE, fields=(ADDRESSES,))
     assert report(event_class, ([0x1010, 0x2000, 5],), thread=-1, cpu=-1).split("\n") == [
-        ":-1     0 [---]      1.000000100: sample: ",
+        ":-1     0      1.000000100: sample: ",
         "\t            1010 leaf+0x10 ([unknown])",
         "\t            2000 \\x1b[end+0x0 ([unknown])",
         "\t               5 [unknown] ([unknown])",

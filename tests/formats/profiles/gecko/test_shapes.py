@@ -165,10 +165,17 @@ def markers(*data: Any) -> dict[str, Any]:
     }
 
 
-def test_stacks_of_markers_are_names() -> None:
-    trace = trace_of(profile(thread(markers=markers({"type": "T", "cause": {"stack": 1}}))))
-    (event,) = [fields for _, kind, _, fields in events_of(trace) if kind is Kind.INSTANT]
+def test_stacks_of_markers_are_names(tmp_path: Path) -> None:
+    first = profile(thread(markers=markers({"type": "T", "cause": {"stack": 1}})))
+    (event,) = [fields for _, kind, _, fields in events_of(trace_of(first)) if kind is Kind.INSTANT]
     assert dict(event["cause"])["stack"] == [b"", b"work"]
+    (tmp_path / "a.json").write_text(json.dumps(first))
+    convert(tmp_path / "a.json", tmp_path / "b.profile.json")
+    second = json.loads((tmp_path / "b.profile.json").read_bytes())
+    # Profilers would look for a stack by its number.
+    (data,) = second["threads"][0]["markers"]["data"]
+    assert data == {"type": "T", "cause_": {"stack": ["", "work"]}}
+    assert difference(read(tmp_path / "a.json"), read(tmp_path / "b.profile.json")) is None
 
 
 def test_data_of_any_kind_are_arguments() -> None:

@@ -26,6 +26,8 @@ from converter.kernels.tables.strings import StringTable
 _RESERVED: Final = frozenset(
     {"type", "cause", "stack", "category", "innerWindowID", "startTime", "endTime"}
 )
+#: Those that have the number of a stack.
+_STACKS: Final = frozenset({"cause", "stack"})
 #: The fields of a marker that its row in the table shows.
 _MOST_SHOWN: Final = 6
 #: Formats of the profiler for numbers in these units.
@@ -146,13 +148,13 @@ class Schemas:
         standard = len(marker_fields(event_class.kind))
         rest = event_class.fields[standard:]
         if self._own:
-            names = [field.name for field in rest]
+            # Names of functions are in the place of a stack's number, by which profilers would look it up.
+            names = [f"{one.name}_" if one.name in _STACKS else one.name for one in rest]
             if len(set(names)) == len(names):
                 keys: list[Any] = [*[None] * standard, *names]
                 says_type = any(_is_type(field) for field in rest)
-                return Schema(
-                    "" if says_type or not rest else self._named(rest), tuple(keys), event_class
-                )
+                name = "" if says_type or not rest else self._named(rest)
+                return Schema(name, tuple(keys), event_class)
         taken = set(_RESERVED)
         made = [_keys(field.name, field.type, taken) for field in rest]
         name = self._named(rest) if rest else ""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from converter.formats.perf.script.recognition import SAMPLE_LINE
+from converter.formats.perf.script.recognition import TIME
 
 _ENTRY: Final = re.compile(rb"^# ([a-z][a-z ]{1,30}?)[ ]*:[ ](.{0,4096}?)\r?$", re.MULTILINE)
 #: The names that entries of the header have in a trace's environment.
@@ -61,10 +61,10 @@ def header(head: bytes) -> bytes:
 
 def is_timed(head: bytes) -> bool:
     """Return True if the lines of samples have times."""
-    return SAMPLE_LINE.search(head) is not None
+    return TIME.search(head) is not None
 
 
 def variant(head: bytes) -> str:
     """Return the variant of a text: "ns" if the fraction of its first time has nine digits."""
-    found = SAMPLE_LINE.search(head)
+    found = TIME.search(head)
     return "ns" if found is not None and len(found["fraction"]) == 9 else ""

@@ -13,6 +13,14 @@ SAMPLE_LINE: Final = re.compile(
     + rb"(?:\[[0-9]{1,6}\][ ]+)?(?:[A-Za-z]{1,8}[ ]+)?[0-9]{1,11}\.(?P<fraction>[0-9]{6,9}):(?:[ ]|\r?$)",
     re.MULTILINE,
 )
+#: A time anywhere on a line, and what lines without a time and a task have: an event, or an address.
+TIME: Final = re.compile(
+    rb"(?:^|[ ])[0-9]{1,11}\.(?P<fraction>[0-9]{6,9}):(?:[ ]|\r?$)", re.MULTILINE
+)
+EVENT_OR_ADDRESS: Final = re.compile(
+    rb"^[^#\n][^\n]{0,300}[^ \n]:(?:[ ]|\r?$)|^[^#\n]{0,100}[ \t][0-9a-f]{4,16}(?:[ ]|\r?$)",
+    re.MULTILINE,
+)
 #: The header of ``perf script --header``.
 HEADER: Final = re.compile(rb"\A# ========\r?\n# captured on[ ]*: ")
 #: A call stack: the line of a sample, and a frame.

@@ -168,6 +168,24 @@ def test_samples_without_times(tmp_path):
     assert not warnings
 
 
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [
+        ("     5618dcb6818a leaf\n", [None]),
+        ("\n\tffffffff8175336a elf_load\n\n", [None]),
+        ("48803.553376:          1 page-faults: \n", [None]),
+        ("            burn 30593 cpu-clock:      5618dcb6818a leaf (/b)\n", ["burn"]),
+        ("a b 10/12          1 page-faults: \n\t  12 f\n\n", ["a b"]),
+        ("            burn      5618dcb6818a leaf (/b)\n", ["burn"]),
+    ],
+)
+def test_a_line_may_lack_nearly_all(text, tasks, tmp_path):
+    found, warnings = events_of(text, tmp_path)
+    assert not warnings
+    assert [event.kind for _, _, _, event, _ in found] == [Kind.SAMPLE]
+    assert [task and task.name for _, _, task, _, _ in found] == tasks
+
+
 def test_tracepoints_are_those_of_a_recording(tmp_path):
     text = (
         " a 1 [000] 1.000000: sched:sched_switch: prev_comm=a b prev_pid=1 prev_prio=120 prev_state=S ==>"

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support import speedscope
+from support.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.testing import assert_same, assert_what_fits_survives
@@ -103,3 +105,52 @@ def test_lossless_texts_give_the_recording_back(tmp_path):
     converter.convert(tmp_path / "a.script", tmp_path / "b.dat")
     assert (tmp_path / "b.dat").read_bytes() == source.read_bytes()
     assert_same(converter.read(tmp_path / "a.script"), converter.read(source))
+
+
+SAMPLES = """
+    select ts, thread.tid, thread.name as task, depth, frame.name, mapping.name as mapping
+    from cpu_profile_stack_sample as sample join thread using (utid)
+    join stack_profile_callsite as site on site.id = sample.callsite_id
+    join stack_profile_frame as frame on frame.id = site.frame_id
+    join stack_profile_mapping as mapping on mapping.id = frame.mapping order by ts, tid
+"""
+
+
+def rewritten(source, path):
+    """The events of a text, written anew."""
+    trace = converter.read(source)
+    trace.format, trace.sidecar = "ir", {}
+    converter.write(trace, path)
+    return path
+
+
+@needs_trace_processor
+def test_perfetto_shows_what_it_shows_of_the_text_of_perf(tmp_path):
+    source = FIXTURES / "perf_script/dwarf.script"
+    written = rewritten(source, tmp_path / "x.script")
+    # What it shows of the text of perf itself: the leaf of each stack of five frames.
+    binary = "/usr/local/bin/twothreads"
+    # Its times are floating-point numbers before they are nanoseconds.
+    found = [[str(round(int(ts), -3)), *rest] for ts, *rest in answer(written, SAMPLES)]
+    assert found == [
+        [ts, tid, task, "5", "leaf", binary]
+        for ts, tid, task in (
+            ("4544335488000", "31010", "beta"),
+            ("4544335774000", "31009", "alpha"),
+            ("4544345992000", "31010", "beta"),
+            ("4544346371000", "31009", "alpha"),
+            ("4544356898000", "31010", "beta"),
+            ("4544357813000", "31009", "alpha"),
+        )
+    ]
+
+
+@speedscope.needs_speedscope
+def test_speedscope_shows_what_it_shows_of_the_text_of_perf(tmp_path):
+    source = FIXTURES / "perf_script/dwarf.script"
+    written = rewritten(source, tmp_path / "x.script")
+    before, after = speedscope.imported_all([source, written])
+    assert before.error is after.error is None
+    shown = [(one.calls, one.depth, round(one.weight)) for one in before.profiles]
+    assert shown
+    assert [(one.calls, one.depth, round(one.weight)) for one in after.profiles] == shown

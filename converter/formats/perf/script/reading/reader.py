@@ -26,6 +26,7 @@ from converter.formats.perf.script.reading.frames import StackTexts
 from converter.formats.perf.script.reading.scan import LINE_RECORD, LINE_SAMPLE, ScriptLines
 from converter.formats.perf.script.reading.tasks import Task, Tasks
 from converter.formats.perf.script.reading.texts import ScriptTexts
+from converter.formats.perf.script.recognition import EVENT_OR_ADDRESS
 from converter.formats.perf.script.side_table import Tables, parse_tables, read_tables
 from converter.ir.columns import Column
 from converter.ir.events import Batch, NativeRecords, Table
@@ -71,7 +72,8 @@ class _Records(NamedTuple):
 class _Reader:
     def __init__(self, source: Source) -> None:
         head = source.read(0, _HEAD)
-        if not sniff(head):
+        # A file that is said to be of this format may lack what others are recognised by.
+        if not sniff(head) and (b"\0" in head or not EVENT_OR_ADDRESS.search(head)):
             expected = (
                 "lines of perf script, such as 'bash 1977 [000] 17284.993652: 250000 cycles: '"
             )

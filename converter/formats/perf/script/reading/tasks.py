@@ -14,6 +14,8 @@ from converter.ir.trace import Process, Thread, Trace
 _UNNAMED: Final = ":"
 
 
+#: The numbers of tasks of which only the name is known start here, above any pid of Linux.
+_FIRST_NUMBER: Final = 1 << 30
 #: The number, process and name of a task.
 Task = tuple[int, int, bytes]
 
@@ -54,8 +56,17 @@ class Tasks:
         if self._known is not None:
             # Events without a thread have another name.
             return self._known.get((tid, tgid, name), -1)
-        if tid < 0:
+        if tid < 0 and not name:
             return -1
+        if tid < 0:
+            # Lines name tasks without their numbers.
+            key = -1, -1, name
+            if key not in self._threads:
+                number = _FIRST_NUMBER + len(self._threads)
+                self._threads[key] = self._add(
+                    number, number, name.decode("utf-8", "surrogateescape")
+                )
+            return self._threads[key]
         if tgid < 0:
             tgid = self.processes.get(tid, tid)
         key = tid, tgid, name

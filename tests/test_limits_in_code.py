@@ -85,6 +85,7 @@ NO_LIMITS = {
         aix/trcfmt/columns._MAX_CALLS aix/trcfmt/columns._MAX_ITEMS aix/trcfmt/names._MOST
         aix/trcfmt/output.MAX_FIELDS ftrace/lines/event_texts._LONGEST_INFERRED
         ftrace/lines/event_texts._MOST_KEYS ftrace/lines/event_texts._MOST_VARIATIONS
+        ftrace/lines/syscall_texts._MOST_ARGUMENTS
         ftrace/plugins/function_graph._MOST_NESTED
         ftrace/plugins/function_texts._MOST_NESTED ftrace/print_format/print_format._MAX_TEXT
         ftrace/print_format/printf._MAX_WIDTH ftrace/text_buffers._LONGEST_LINE

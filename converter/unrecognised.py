@@ -55,6 +55,18 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
         (rb"\A\x7fELF", "it is a program or library (ELF), not what was recorded of one"),
         (rb"\ASQLite format 3\0", "it is an SQLite database"),
         (
+            rb"\A"
+            + _SPACE
+            + rb'\{.*"shared"'
+            + _SPACE
+            + rb":"
+            + _SPACE
+            + rb"\{"
+            + _SPACE
+            + rb'"frames"',
+            "it looks like a file of speedscope without its `$schema`: `-f speedscope` reads it",
+        ),
+        (
             rb"\A" + _SPACE + rb"\{" + _SPACE + rb'("|\Z|\})',
             'it is JSON without "traceEvents", where Chrome\'s traces have their events',
         ),

@@ -182,6 +182,14 @@ def test_files_are_recognised(tmp_path):
         assert trace.format == "speedscope"
 
 
+def test_a_file_without_the_schema_has_a_hint(tmp_path):
+    content = {"shared": {"frames": FRAMES}, "profiles": [EVENTED]}
+    path = written(tmp_path / "a", content)
+    with pytest.raises(TraceError, match="-f speedscope"):
+        converter.detect(path)
+    assert sum(map(len, read(path, "speedscope").batches())) == 4
+
+
 def test_a_part_has_slices_that_end(tmp_path):
     """speedscope refuses files in which they do not."""
     source = written(tmp_path / "a.json", document(EVENTED, SAMPLED))

@@ -81,6 +81,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "perfetto.inflated": Limit(1 << 26, "bytes", "that compressed packets become", 1 << 30),
     "perfetto.nesting": Limit(32, "levels", "of annotations or messages in each other", 32),
     "perfetto.tracks": Limit(64, "levels", "of tracks in each other", 200),
+    "perfetto.frames": Limit(1 << 11, "frames", "of a call stack", 1 << 24),
     "perfetto.symbols": Limit(1 << 20, "symbols", "of the kernel"),
     "pprof.profile": Limit(1 << 30, "bytes", "of a profile that is read as a whole"),
     "pprof.frames": Limit(1 << 14, "frames", "of a call stack", 1 << 24),

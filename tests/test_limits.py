@@ -180,6 +180,16 @@ def kernel_symbols():
     return made_of.bytes()
 
 
+def stack_of_frames():
+    made_of = perfetto_files.File()
+    packet = made_of.packet(5, 1)
+    packet.interned_data.function_names.add(iid=1, str=b"f")
+    packet.interned_data.frames.add(iid=1, function_name_id=1)
+    packet.interned_data.callstacks.add(iid=1, frame_ids=[1] * 5)
+    packet.perf_sample.callstack_iid = 1
+    return made_of.bytes()
+
+
 def representation(*source):
     """What a source is in the exact form."""
 
@@ -339,6 +349,7 @@ CASES = {
     "perfetto.inflated": (100, of("perfetto_bomb", 1000), {}),
     "perfetto.tracks": (3, made(nested_tracks), {}),
     "perfetto.symbols": (1, made(kernel_symbols), {}),
+    "perfetto.frames": (3, made(stack_of_frames), {}),
     "trace_cmd.section": (100, made(lambda: File().version_7("zlib")), {}),
     "trace_cmd.cpus": (1, file("trace_cmd/small.dat"), {}),
     "trace_cmd.options": (1, file("trace_cmd/small.dat"), {}),
@@ -426,6 +437,7 @@ EXACT = {
     "perfetto.packet": 9 << 20,
     "perfetto.tracks": 7,
     "perfetto.symbols": 3,
+    "perfetto.frames": 5,
     "trace_cmd.cpus": 2,
     "trace_cmd.options": 2,
     "uftrace.tasks": 3,

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import TraceWarning, note
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.descriptors import decode, program_of
@@ -19,6 +20,7 @@ from converter.ir.columns import ListColumn, StructColumn, concatenate, take, va
 from converter.ir.distinct_values import distinct
 from converter.kernels.protobuf.decode import decode_repeated
 from converter.kernels.tables.strings import StringTable
+from converter.limits import allowed, limit
 
 #: A call stack as `ir.columns.column_from_values` accepts it for `mapping.CALLSTACK`: innermost frame first.
 Frames = list[list[tuple[str, Any]]]
@@ -40,8 +42,15 @@ def _no_frames() -> StructColumn:
 class CallStacks:
     """Interned call stacks of one pass over a trace: each is decoded once."""
 
-    def __init__(self, timeline: Timeline, strings: StringTable, messages: StringTable) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        strings: StringTable,
+        messages: StringTable,
+        warnings: list[TraceWarning],
+    ) -> None:
         self._timeline = timeline
+        self._warnings = warnings
         self._strings = strings
         self._messages = messages
         self._forget()
@@ -97,6 +106,12 @@ class CallStacks:
         offsets = np.zeros(len(keys) + 1, np.int64)
         iids = decode_repeated(data, starts, sizes, _FRAME_IDS, offsets)[::-1]
         counts = np.diff(offsets)[::-1]
+        most = limit("perfetto.frames")
+        if (counts > most).any():
+            self._warn(int(np.count_nonzero(counts > most)))
+            ends = np.cumsum(counts)
+            iids = iids[np.arange(len(iids)) - np.repeat(ends - counts, counts) < most]
+            counts = np.minimum(counts, most)
         scopes = np.repeat(np.array([scope for scope, _ in keys], np.int64), counts)
         (scopes, iids), which = _distinct_pairs(scopes, iids)
         numbers = self._numbered(scopes, iids, self._frame_numbers, self._read_frames)
@@ -104,6 +119,14 @@ class CallStacks:
         stacks = concatenate([self._stacks, added])
         assert isinstance(stacks, ListColumn)
         self._stacks = stacks
+
+    def _warn(self, count: int) -> None:
+        message = f"call stacks are cut: {count:,}; their outermost frames are left out"
+        expected = allowed("perfetto.frames")
+        warning = TraceWarning(
+            message=message, format="perfetto", expected=expected, is_damage=False
+        )
+        note(self._warnings, warning)
 
     def _read_frames(self, keys: list[tuple[int, int]]) -> None:
         data, starts, sizes = self._joined(keys, InternedField.FRAMES)

@@ -103,7 +103,7 @@ class _Reader:
         self._symbols.start()
         self._ftrace.start()
         self._unruled.start()
-        callstacks = CallStacks(timeline, self.trace.strings, messages)
+        callstacks = CallStacks(timeline, self.trace.strings, messages, self.trace.warnings)
         cpus = CpuStates()
         last_ts = 0
         usual = self.trace.bytes_of_a_window(WINDOW_BYTES)

@@ -49,6 +49,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "aix.declarations": Limit(1 << 27, "bytes", "of a recording's own declarations"),
     "aix.report-classes": Limit(16_384, "classes", "of events in a trcrpt report"),
     "chrome.searched": Limit(100_000, "objects", "that are looked into after damage"),
+    "cpuprofile.profile": Limit(1 << 28, "bytes", "of a profile that is read as a whole"),
+    "cpuprofile.hits": Limit(1 << 24, "hits", "of the nodes of a profile without samples"),
     "ctf.files": Limit(1 << 16, "files", "in a trace"),
     "ctf.metadata": Limit(1 << 25, "bytes", "of metadata"),
     "ctf.nesting": Limit(48, "levels", "of types in each other", 48),

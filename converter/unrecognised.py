@@ -67,6 +67,18 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it looks like a file of speedscope without its `$schema`: `-f speedscope` reads it",
         ),
         (
+            rb"\A" + _SPACE + rb'\{.*"selfSize"' + _SPACE + rb":",
+            "it is a profile of V8's memory (.heapprofile), whose samples are of its heap and not of time",
+        ),
+        (
+            rb"\A" + _SPACE + rb'\{"snapshot"',
+            "it is a snapshot of V8's heap, which holds no events",
+        ),
+        (
+            rb"\A(heap profile:|--- ?(heap|contention|mutex|threads))",
+            "it is a profile of gperftools in its old form: `pprof -proto` makes a profile.proto of it",
+        ),
+        (
             rb"\A" + _SPACE + rb"\{" + _SPACE + rb'("|\Z|\})',
             'it is JSON without "traceEvents", where Chrome\'s traces have their events',
         ),

@@ -44,6 +44,7 @@ FLOORS = [
         "converter.formats.perf.data",
         "converter.formats.perf.script",
         "converter.formats.perfetto",
+        "converter.formats.profiles.cpuprofile",
         "converter.formats.profiles.folded",
         "converter.formats.profiles.pprof",
         "converter.formats.profiles.gecko",

@@ -58,6 +58,11 @@ def read(data, limits):
     return "\n".join(map(str, said))
 
 
+def hits(count):
+    """A profile of V8 without samples, with so many hits."""
+    return b'{"nodes":[{"id":1,"callFrame":{"functionName":"f"},"hitCount":%d}]}' % count
+
+
 def deep_profile(frames):
     """A profile of one sample with a call stack of so many frames."""
     made = Builder().types(("cpu", "nanoseconds"))
@@ -324,6 +329,8 @@ CASES = {
     "folded.line": (8, made(lambda: b"a;b 1\nmain;b 12\n"), {}),
     "folded.comments": (2, made(lambda: b"a;b 1\n" + b"# a comment\n" * 3), {}),
     "fxt.suspects": (2, made(suspects), {}),
+    "cpuprofile.profile": (10, made(lambda: hits(2)), {}),
+    "cpuprofile.hits": (5, made(lambda: hits(6)), {}),
     "pprof.profile": (10, made(lambda: deep_profile(2)), {}),
     "pprof.frames": (12, made(lambda: deep_profile(13)), {}),
     "gecko.profile": (10, made(profile), {}),
@@ -419,6 +426,8 @@ EXACT = {
     "ctf.aliases": 10,
     "folded.line": 9,
     "folded.comments": 3,
+    "cpuprofile.profile": len(hits(2)),
+    "cpuprofile.hits": 6,
     "pprof.profile": len(deep_profile(2)),
     "pprof.frames": 13,
     "fxt.suspects": 5,

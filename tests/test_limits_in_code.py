@@ -40,6 +40,7 @@ NO_LIMITS = {
         perf/data/writing/frame_addresses._MOST_SYMBOL_BYTES perf/data/writing/records._LONGEST
         columnar/parquet/writing._LONGEST_NAME perfetto/__init__._MAX_FIELD perfetto/annotations.MAX_PATH
         profiles/folded/embedding._LONGEST profiles/folded/reading._MOST_SHOWN profiles/sums._MOST
+        profiles/cpuprofile/document._MAX_TIME profiles/cpuprofile/sampling._MAX_TIME
         profiles/pprof/embedding._MOST_BEFORE profiles/pprof/reading/labels._MOST_SHAPES
         profiles/pprof/writing/known_locations._MOST_SIZES
         perfetto/embedding._MOST_BEFORE perfetto/protobuf/descriptors._MAX_NUMBER

@@ -29,6 +29,7 @@ _PACKAGES = {
     "perfetto": "perfetto",
     "gecko": "profiles.gecko",
     "speedscope": "profiles.speedscope",
+    "cpuprofile": "profiles.cpuprofile",
     "chrome": "chrome",
     "aix": "aix",
     "perf_script": "perf.script",

@@ -204,7 +204,16 @@ PROPERTIES = {
     "units": lambda has: has.units,
 }
 #: Formats that no living viewer opens, text, which keeps in remarks what its viewers do not show, and profiles.
-NOT_NAMED = {"aix", "folded", "ftrace_text", "lttng_legacy", "perf_script", "pprof", "speedscope"}
+NOT_NAMED = {
+    "aix",
+    "cpuprofile",
+    "folded",
+    "ftrace_text",
+    "lttng_legacy",
+    "perf_script",
+    "pprof",
+    "speedscope",
+}
 
 
 @pytest.mark.parametrize("name", PROPERTIES)

@@ -11,6 +11,7 @@ _MODULES = (
     "aix",
     "arrow",
     "chrome",
+    "cpuprofile",
     "ctf",
     "folded",
     "ftrace_text",

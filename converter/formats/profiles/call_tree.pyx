@@ -52,10 +52,12 @@ cdef class CallTree:
         const int32_t[::1] track,
         const int32_t[::1] name,
         const int64_t[::1] ts,
+        int32_t[::1] calls=None,
     ) -> tuple[NDArray[uint8], NDArray[int64]]:
         """Go on with slices in the order of the trace: those of step 1 begin, those of step 2 end the innermost one.
 
-        Slices are of a track, or of a thread where `track` is -1.
+        Slices are of a track, or of a thread where `track` is -1. The number of the innermost call after each event
+        (`calls`) is stored in `calls`.
 
         Returns:
             Per event, 1 if it is an end that ends nothing, and its time: not before that of the one before it on its
@@ -69,6 +71,8 @@ cdef class CallTree:
         cdef Lane* on
         cdef bint failed = False
         if thread.shape[0] != count or track.shape[0] != count or name.shape[0] != count or ts.shape[0] != count:
+            raise ValueError("columns differ in length")
+        if calls is not None and calls.shape[0] != count:
             raise ValueError("columns differ in length")
         stray_ends = np.zeros(count, np.uint8)
         times = np.empty(count, np.int64)
@@ -101,6 +105,8 @@ cdef class CallTree:
                     on.depth -= 1
                 else:
                     strays[i] = 1
+                if calls is not None:
+                    calls[i] = on.call
         if failed:
             raise MemoryError("too many different calls")
         return stray_ends, times

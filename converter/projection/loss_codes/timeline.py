@@ -327,6 +327,24 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{name}",
         extent=Extent.EVENTS,
     ),
+    "sample-of-other-thread": LossCode(
+        LossKind.DROPPED,
+        "{count} {sample is|samples are} missing, as a CPU profile is of one thread: {items}",
+        "{name}",
+        extent=Extent.EVENTS,
+    ),
+    "slice-of-other-thread": LossCode(
+        LossKind.DROPPED,
+        "{count} {begin or end of a slice is|begins and ends of slices are} missing, as a CPU profile is of one "
+        "thread: {items}",
+        "{name}",
+        extent=Extent.EVENTS,
+    ),
+    "sample-weight-as-time": LossCode(
+        LossKind.CHANGED,
+        "{count} {sample has no time, and lasts|samples have no times, and last} as many nanoseconds as "
+        "{its weight has|their weights have} {unit}",
+    ),
     "sample-sum-too-large": LossCode(
         LossKind.CHANGED,
         "{count} {sum of samples is|sums of samples are} beyond 63 bits and cut to these",

@@ -158,6 +158,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
             *("frame-place-dropped", "frame-renamed", "stack-cut", "summed-samples"),
             *("sample-of-other-event", "sample-sum-too-large", "sample-without-thread"),
             *("sample-weight-limited", "frame-text-changed", "frame-source-dropped"),
+            *("frame-binary-unshown", "frame-source-unshown"),
         ),
         ("!samples.*",),
     ),

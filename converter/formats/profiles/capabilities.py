@@ -76,9 +76,9 @@ def with_shown_frames(partition: Partition, projection: Projection) -> Partition
         if not mapping.any() and not rel_pc.any() and function.all():
             return column
         binary = (source == 0) & (mapping != 0)
-        projection.lose("frame-binary-as-source", partition, rows=_any(column, binary))
+        projection.lose("frame-binary-as-source", partition, rows=lists_with(column, binary))
         lost = (rel_pc != 0) | ((mapping != 0) & ~binary)
-        projection.lose("frame-address-dropped", partition, rows=_any(column, lost))
+        projection.lose("frame-address-dropped", partition, rows=lists_with(column, lost))
         members: tuple[Column, ...] = (
             function_names(column.values, projection.source.strings),
             constant_column(np.int32(0), len(function)),
@@ -105,7 +105,7 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
         assert isinstance(column.values, StructColumn)
         _, mapping, rel_pc, source, line = map(np.asarray, column.values.members)
         more = (mapping != 0) | (rel_pc != 0) | (source != 0) | (line != 0)
-        projection.lose("frame-place-dropped", partition, rows=_any(column, more))
+        projection.lose("frame-place-dropped", partition, rows=lists_with(column, more))
         return ListColumn(column.offsets, function_names(column.values, projection.source.strings))
 
     columns = partition.lazy_columns()
@@ -140,7 +140,7 @@ def _place_name(binary: bytes, address: int) -> bytes:
     return b"0x%x" % address if address else UNKNOWN
 
 
-def _any(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def lists_with(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return True for lists with a frame of which something is true."""
     counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frames)])
     found: NDArray[np.bool_] = counts[column.offsets[1:]] > counts[column.offsets[:-1]]

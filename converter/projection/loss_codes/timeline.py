@@ -398,6 +398,14 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         LossKind.DROPPED,
         "{count} {sample has|samples have} functions without {its|their} source files and lines",
     ),
+    "frame-binary-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {sample has|samples have} functions whose binary perf shows and Perfetto does not",
+    ),
+    "frame-source-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {sample has|samples have} source files and lines, which perf and Perfetto do not show",
+    ),
     "sample-weight-limited": LossCode(
         LossKind.CHANGED,
         "{count} {sample has a weight|samples have weights} below 0 or above 18 digits, which {is|are} limited",

@@ -134,7 +134,45 @@ def test_perf_counts_a_function_once_whatever_its_lines(tmp_path):
         survives(trace), tmp_path, "--stdio", "--no-children", "-g", "none", command="report"
     )
     (line,) = [line for line in lines if not line.startswith("#")]
-    assert line.split() == ["100.00%", "t10", "f", "[k]", "f"]
+    assert line.split() == ["100.00%", "t10", "/bin/x", "[k]", "f"]
+
+
+def test_perf_shows_functions_with_their_files(tmp_path):
+    innermost = [
+        *(frame("f", "/bin/x"), frame("g", "/bin/x"), frame("f", "/lib/y"), frame("f")),
+        *(frame("main", "x"), frame("x"), frame("k", "[kernel.kallsyms]"), frame("v", "[vdso]")),
+    ]
+    trace = trace_of(
+        [WHOLE],
+        [(0, 10 + i, 0, 1, [[one, frame("main", "/bin/x")], 1]) for i, one in enumerate(innermost)],
+    )
+    data = survives(trace)
+    lines = [line.split(" ", 1)[1] for line in printed(data, tmp_path, "-F", "ip,sym,dso")]
+    files = ["/bin/x", "/bin/x", "/lib/y", "f", "x", "x", "[kernel.kallsyms]", "[vdso]"]
+    named = list(zip(["f", "g", "f", "f", "main", "x", "k", "v"], files, strict=True))
+    assert lines[::2] == [f"{name} ({file})" for name, file in named]
+    assert set(lines[1::2]) == {"main (/bin/x)"}
+    report = printed(data, tmp_path, "--stdio", "--no-children", "-g", "none", command="report")
+    shown = [line.split() for line in report if not line.startswith("#")]
+    assert {(line[0], line[4], line[2]) for line in shown} == {("12.50%", *one) for one in named}
+    _, report = written(trace)
+    # All have a caller in a file.
+    assert [loss.count for loss in report if loss.code == "frame-binary-unshown"] == [8]
+
+
+@pytest.mark.parametrize(
+    ("shown", "code"),
+    [
+        (frame("f"), None),
+        (frame(mapping="/x", rel_pc=1), None),
+        (frame("f", "/x"), "frame-binary-unshown"),
+        (frame("f", source="x.c"), "frame-source-unshown"),
+        (frame("f", line=1), "frame-source-unshown"),
+    ],
+)
+def test_what_viewers_do_not_show_of_frames_is_a_loss(shown, code):
+    _, report = written(trace_of([WHOLE], [(0, 10, 0, 1, [[shown, frame("g")], 1])]))
+    assert {one for one in codes_of(report) if one.startswith("frame")} == ({code} - {None})
 
 
 def test_places_in_files_are_in_their_mappings(tmp_path):
@@ -151,7 +189,10 @@ def test_addresses_stay_and_the_kernel_has_its_names(tmp_path):
     starts = np.array([0xFFFFFFFF81000000, 0xFFFFFFFF81000100], np.uint64)
     trace = replace(trace, symbols=SymbolTable(lambda: (starts, [b"do_idle", b"rest"])))
     lines = printed(survives(trace), tmp_path)
-    assert lines[1:] == ["ffffffff81000010 do_idle+0x10 (do_idle)", "401000 [unknown] ([unknown])"]
+    assert lines[1:] == [
+        "ffffffff81000010 do_idle+0x10 ([kernel.kallsyms])",
+        "401000 [unknown] ([unknown])",
+    ]
 
 
 @pytest.mark.parametrize(

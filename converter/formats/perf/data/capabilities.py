@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from converter.formats.ftrace.capabilities import capabilities as ftrace_capabilities
-from converter.formats.profiles.capabilities import sample_support, with_whole_frames
-from converter.ir.columns import Column, ListColumn
+from converter.formats.profiles.capabilities import lists_with, sample_support, with_whole_frames
+from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.columns import take as taken
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, Projection
@@ -53,6 +53,7 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     def cut() -> Column:
         column = partition.table.column(index)
         assert isinstance(column, ListColumn)
+        _note_unshown(column, partition, projection)
         offsets = np.asarray(column.offsets, np.int64)
         sizes = np.diff(offsets)
         deep = sizes > MAX_FRAMES
@@ -73,3 +74,15 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     columns = partition.lazy_columns()
     columns[index] = cut
     return partition.rewritten(partition.event_class, columns)
+
+
+def _note_unshown(column: ListColumn, partition: Partition, projection: Projection) -> None:
+    """Count samples with frames of which viewers show less than the file has."""
+    assert isinstance(column.values, StructColumn)
+    function, mapping, _, source, line = map(np.asarray, column.values.members)
+    binary = (function != 0) & (mapping != 0)
+    if binary.any():
+        projection.lose("frame-binary-unshown", partition, rows=lists_with(column, binary))
+    placed = (source != 0) | (line != 0)
+    if placed.any():
+        projection.lose("frame-source-unshown", partition, rows=lists_with(column, placed))

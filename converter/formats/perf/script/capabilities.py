@@ -9,11 +9,11 @@ from functools import cache, partial
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.formats.ftrace.lines.text_capabilities import text_capabilities
 from converter.formats.perf.fields import CALLSTACK, CATEGORY
 from converter.formats.perf.script.mapping import OFFSETS, is_sample_name, weight_field
+from converter.formats.profiles.capabilities import lists_with
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
@@ -191,8 +191,8 @@ def _with_printed_frames(partition: Partition, projection: Projection, index: in
         placed = (source != 0) | (line != 0)
         if not changed.any() and not placed.any():
             return column
-        projection.lose("frame-text-changed", partition, rows=_any(column, changed))
-        projection.lose("frame-source-dropped", partition, rows=_any(column, placed))
+        projection.lose("frame-text-changed", partition, rows=lists_with(column, changed))
+        projection.lose("frame-source-dropped", partition, rows=lists_with(column, placed))
         nothing = np.zeros(len(source), np.int32), np.zeros(len(source), np.uint32)
         members: tuple[Column, ...] = (*new, address, *nothing)
         return ListColumn(column.offsets, StructColumn(len(source), members))
@@ -210,10 +210,3 @@ def _balanced(text: bytes) -> bytes:
         if depth < 0:
             break
     return text.replace(b"(", b"[").replace(b")", b"]") if depth else text
-
-
-def _any(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return True for stacks with a frame of which something is true."""
-    counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frames)])
-    found: NDArray[np.bool_] = counts[column.offsets[1:]] > counts[column.offsets[:-1]]
-    return found

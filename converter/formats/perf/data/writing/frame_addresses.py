@@ -1,8 +1,11 @@
 """Addresses for the frames of call stacks: perf has names of functions only by the addresses that they are at.
 
-A function without an address gets a range of the kernel's address space that no kernel uses, where a KSYMBOL record can
-name it: perf shows such names without any file. A frame in a file, whose function is unknown, gets an address in a
-range of its file, which an MMAP2 record maps: perf looks up its symbol if it has that file. Plain addresses stay.
+A function without an address gets a range of the kernel's address space that no kernel uses, where KSYMBOL records can
+name it and its file. A frame in a file, whose function is unknown, gets an address in a range of its file, which an
+MMAP2 record maps: perf looks up its symbol if it has that file. Plain addresses stay.
+
+perf takes all symbols of KSYMBOL records to start at offset 0 of their file, and tells those of one file apart by their
+sizes alone. So each function of a file has a size of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ _MOST_FILES: Final = (_FILES_END - _FILES) // FILE_SIZE
 #: Addresses from here on are the kernel's; the last ones are marks in call chains.
 _KERNEL_SPACE: Final = 1 << 63
 _FIRST_MARK: Final = (1 << 64) - 4095
-_MOST_SYMBOL_BYTES: Final = (1 << 32) - 1
+#: Half of what a record can say: the size of a symbol can be larger than its range.
+_MOST_SYMBOL_BYTES: Final = 1 << 31
+#: What perf calls the file of the kernel's functions.
+_KERNEL_FILE: Final = b"[kernel.kallsyms]"
 #: A frame as bytes: `timeline_fields.FRAME`, without padding.
 _BYTES: Final = np.dtype(
     [
@@ -47,11 +53,16 @@ _BYTES: Final = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function: where it starts, its size, and its name."""
+    """A function: where it starts, the size of its range, its name, and its file if that is known.
+
+    `number` counts the functions of a file from 1.
+    """
 
     address: int
     size: int
     name: bytes
+    file: bytes = b""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +88,10 @@ class FrameAddresses:
         self._symbols = symbols
         self._frames = StringTable()
         self._addresses: NDArray[np.uint64] = np.zeros(1, np.uint64)
-        #: By function: the next address in its range, and the end of the range.
-        self._functions: dict[int, tuple[int, int]] = {}
+        #: By function and mapping: the next address in its range, the end of the range, and its number in the file.
+        self._functions: dict[tuple[int, int], tuple[int, int, int]] = {}
+        #: By mapping: the number of functions.
+        self._counts: dict[int, int] = {}
         self._next_function = _FUNCTIONS
         #: By mapping: the start of its range.
         self._files: dict[int, int] = {}
@@ -139,8 +152,9 @@ class FrameAddresses:
     def kernel_symbols(self) -> list[Symbol]:
         """Return the functions of the kernel at plain addresses, in the order of their addresses."""
         found = []
-        for address, (name, last) in sorted(self._kernel.items()):
-            found.append(Symbol(address, min(last - address + 1, _MOST_SYMBOL_BYTES), name))
+        for number, (address, (name, last)) in enumerate(sorted(self._kernel.items()), 1):
+            size = min(last - address + 1, _MOST_SYMBOL_BYTES)
+            found.append(Symbol(address, size, name, _KERNEL_FILE, number))
         return found
 
     def table(self) -> tuple[NDArray[np.void], list[bytes]]:
@@ -198,16 +212,18 @@ class FrameAddresses:
             self._kernel_frames.add(rel_pc)
             self.note_kernel([rel_pc])
             return rel_pc
-        address, end = self._functions.get(function, (0, 0))
+        address, end, number = self._functions.get((function, mapping), (0, 0, 0))
+        if not number:
+            number = self._counts[mapping] = self._counts.get(mapping, 0) + 1
         if address == end:
             address = self._next_function
             end = address + FUNCTION_SIZE
             self._next_function = end
             if name:
-                symbol = Symbol(address, FUNCTION_SIZE, name)
+                symbol = Symbol(address, FUNCTION_SIZE, name, self._strings[mapping], number)
                 self.symbols[address] = symbol
                 self._new_symbols.append(symbol)
-        self._functions[function] = address + 1, end
+        self._functions[function, mapping] = address + 1, end, number
         return address
 
     def _is_at(self, name: bytes, address: int) -> bool:

@@ -160,7 +160,7 @@ class NewRecording:
         self._frames.note_kernel(self._kernel.addresses)
         self._kernel.addresses |= self._frames.kernel_addresses
         for symbol in self._frames.kernel_symbols():
-            self._sink.write(self._records.symbol(symbol.address, symbol.size, symbol.name))
+            self._sink.write(self._records.symbol(symbol))
         self._finish()
 
     def _write_batch(self, batch: Batch) -> None:
@@ -168,7 +168,7 @@ class NewRecording:
         self._name_tasks()
         symbols, mapped = self._frames.take_new()
         for symbol in symbols:
-            self._sink.write(self._records.symbol(symbol.address, symbol.size, symbol.name))
+            self._sink.write(self._records.symbol(symbol))
         for one in mapped:
             pid = int(self._pid(one.process)) if one.process >= 0 else -1
             self._sink.write(self._records.mapping(pid, one.address, FILE_SIZE, one.name))

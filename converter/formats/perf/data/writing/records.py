@@ -6,6 +6,7 @@ import struct
 from typing import Final
 
 from converter.formats.perf.data.layout import CpuMode, RecordType
+from converter.formats.perf.data.writing.frame_addresses import Symbol
 
 #: The longest name in a record: with everything else, it has less than 64 KiB.
 _LONGEST: Final = 4095
@@ -51,8 +52,19 @@ class Records:
         data = _MMAP.pack(-1, 0, _NO_KERNEL, 0x1000, _NO_KERNEL) + _text(_KERNEL_MAP)
         return self._record(RecordType.MMAP, CpuMode.KERNEL, data, -1, 0)
 
-    def symbol(self, address: int, size: int, name: bytes) -> bytes:
-        """Return a function of the kernel."""
+    def symbol(self, symbol: Symbol) -> bytes:
+        """Return a function, which has the kernel's address space.
+
+        perf calls the file as the first symbol at an address. With the function before and after it in the tree of
+        symbols, it finds the middle one of three of the same start.
+        """
+        if not symbol.file:
+            return self._symbol(symbol.address, symbol.size, symbol.name)
+        size = symbol.size + symbol.number
+        named = self._symbol(symbol.address, size, symbol.name)
+        return self._symbol(symbol.address, symbol.size, symbol.file) + named + named
+
+    def _symbol(self, address: int, size: int, name: bytes) -> bytes:
         data = _KSYMBOL.pack(address, size, 0, 0) + _text(name)
         return self._record(RecordType.KSYMBOL, 0, data, -1, 0)
 

@@ -166,6 +166,8 @@ class Capabilities:
     unknown_tasks: bool = True
     #: Events are on the tasks that they are of by their fields: those that only events know become threads.
     adds_tasks: bool = False
+    #: Viewers take the names of tasks from the list of threads alone: it has those that only events name, too.
+    lists_tasks: bool = False
     #: A switch may say -1 of a task that nobody knows.
     unknown_tids: bool = True
     #: How many ticks lost events may be before the next event of their CPU for readers to see them; None: any number.

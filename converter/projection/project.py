@@ -147,9 +147,10 @@ class Projector:
         self._constants: dict[str | bytes, np.int32] = {}
         self._with_nul: list[int] = []
         self._nul_checked = 0
-        # For a trace whose reader has not collected them.
+        # For a trace whose reader has not collected them, or has no thread for each.
+        self._lists_tasks = capabilities.lists_tasks and not self.is_own
         self._task_names: LearnedNames | None = None
-        if not source.names_from_events:
+        if not source.names_from_events or self._lists_tasks:
             from converter.projection.passes.learned_names import LearnedNames
 
             self._task_names = LearnedNames(source)
@@ -346,7 +347,7 @@ class Projector:
             yield self._project_batch(batch)
         self._tables.follow()
         if names is not None:
-            self._tables.name_tasks(names.names())
+            self._tables.name_tasks(names.names(), adds=self._lists_tasks)
         self._metadata.follow()
 
     def _project_batch(self, batch: Batch) -> Batch:

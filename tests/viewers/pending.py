@@ -46,9 +46,6 @@ _KERNEL_EVENT = "wakeups that were instants are kernel events, or thread states"
 UNNAMED: dict[tuple[str, str], dict[str, str]] = {
     ("ftrace_text/small.report.txt", "chrome"): {"states.dur": _LINES},
     ("ftrace_text/small.report.txt", "perfetto"): {"states.dur": _LINES},
-    ("ftrace_text/small.report.txt", "fxt"): {
-        "threads.name": "of tasks that are only in switches, FXT has no names",
-    },
     ("fxt/every-record-little.fxt", ""): {
         "threads.*": "a thread of the process that the importer makes for unknown ones",
     },

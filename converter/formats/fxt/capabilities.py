@@ -233,6 +233,7 @@ def capabilities(variant: str) -> Capabilities:
         cpuless=False,
         time_order=True,
         unknown_tasks=False,
+        lists_tasks=True,
         exits_by_switch=True,
         wakes_running=False,
         weights=True,

@@ -102,12 +102,30 @@ class TargetTables:
             self._unnamed_threads.append(len(self._threads))
         self._threads.append(number)
 
-    def name_tasks(self, names: Mapping[int, str]) -> None:
-        """Name the threads of the source that have no name, by tid."""
+    def name_tasks(self, names: Mapping[int, str], *, adds: bool = False) -> None:
+        """Name the threads that have no name, by tid; if `adds`, add those that do not exist."""
+        if adds:
+            self._add_tasks(names)
         for tid, name in names.items():
             number = self._thread_of_tid.get(tid)
             if number is not None and not self._target.threads[number].name:
                 self._target.threads[number].name = self._name(name)
+
+    def _add_tasks(self, names: Mapping[int, str]) -> None:
+        """Add the tasks that are no threads yet, each in a process of its own, which has its name."""
+        missing = [
+            tid for tid in names if tid not in self._thread_of_tid and 0 <= tid <= self._mask
+        ]
+        if not missing:
+            return
+        processes = self._target.processes
+        owners = {process.pid: index for index, process in enumerate(processes)}
+        for tid in missing:
+            owner = owners.get(tid)
+            if owner is None:
+                owner = len(processes)
+                processes.append(Process(tid, self._name(names[tid])))
+            self._add_thread(tid, owner, self._name(names[tid]))
 
     def _still_unnamed(
         self,
@@ -205,11 +223,14 @@ class TargetTables:
         if tid in self._thread_of_tid or not 0 <= tid <= self._mask:
             return self._thread_of_tid.get(tid, -1)
         processes, name = self._target.processes, IDLE_NAME if tid == 0 else ""
-        self._report.add("thread-added")
         owner = next((i for i, one in enumerate(processes) if one.pid == tid), len(processes))
         if owner == len(processes):
             processes.append(Process(tid, name))
-        self._target.threads.append(Thread(tid, owner, name or processes[owner].name))
+        return self._add_thread(tid, owner, name or processes[owner].name)
+
+    def _add_thread(self, tid: int, owner: int, name: str) -> int:
+        self._report.add("thread-added")
+        self._target.threads.append(Thread(tid, owner, name))
         self._added[tid] = self._thread_of_tid[tid] = len(self._target.threads) - 1
         return self._added[tid]
 

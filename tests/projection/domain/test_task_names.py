@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from support.small_traces import event_class, events_of, trace_of
+from support.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.ir.collect import collect
@@ -124,6 +125,42 @@ def test_a_thread_that_comes_after_its_events_is_that_of_its_events(tmp_path):
     again = collect(converter.read(path))
     assert [(one.tid, one.name) for one in again.threads] == [(5, "late"), (6, "")]
     assert [place for *_, place, _ in events_of(again)] == ["late", ""]
+
+
+def test_a_list_of_threads_has_the_tasks_that_only_switches_name(tmp_path):
+    path = tmp_path / "a.fxt"
+    # 40 has a process without threads; -1 is no task, and 10 has a name in the table.
+    trace = trace_of(
+        CLASSES,
+        [(1, 100, 0, -1, [b"old", 10, b"grep", 23218])],
+        [(1, 200, 0, -1, [b"grep", 23218, b"swapper/0", 0]), (1, 300, 1, -1, [b"x", -1, b"y", 40])],
+        strings_as_ids=False,
+        processes=[*TABLES["processes"], Process(40, "forty")],
+        threads=TABLES["threads"],
+    )
+    losses = {loss.code: loss.count for loss in converter.write(trace, path)}
+    assert losses["thread-added"] == 3
+    again = collect(converter.read(path))
+    added = {one.tid: (one.name, again.processes[one.process]) for one in again.threads}
+    assert {tid: (name, process.pid, process.name) for tid, (name, process) in added.items()} == {
+        10: ("main", 10, "ten"),
+        21: ("", 20, "twenty"),
+        30: ("", 30, ""),
+        23218: ("grep", 23218, "grep"),
+        0: ("swapper", 0, "swapper"),
+        40: ("y", 40, "forty"),
+    }
+
+
+@needs_trace_processor
+def test_a_viewer_of_fxt_names_the_tasks_that_only_switches_name(tmp_path):
+    path = tmp_path / "a.fxt"
+    written(
+        path,
+        [(1, 100, 0, -1, [b"main", 10, b"grep", 23218]), (1, 200, 0, -1, [b"", 23218, b"", 0])],
+    )
+    shown = "select s.ts, t.tid, t.name from sched_slice s join thread t using (utid) order by 1"
+    assert answer(path, shown) == [["100", "23218", "grep"]]
 
 
 class TestFirstSwitch:

@@ -183,6 +183,8 @@ class Capabilities:
     program_instants: bool = False
     #: Viewers show samples, and not the profiles of script engines that travel in arguments of events.
     call_stacks: bool = False
+    #: Viewers show call stacks of other events at these, not as samples (`timeline_fields.CALLSTACK`).
+    event_stacks: bool = False
     #: Samples have totals in place of weights (`timeline_fields.total`).
     totals: bool = False
     #: Viewers show calls of functions by the depth and the times that their events say.

@@ -66,7 +66,8 @@ def prepared(
     if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.TYPED):
         from converter.projection.domain import perf_samples
 
-        trace = perf_samples.with_samples(trace, report)
+        of_stacks = not capabilities.event_stacks
+        trace = perf_samples.with_samples(trace, report, capabilities.kinds, of_stacks=of_stacks)
     if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.SAMPLE):
         from converter.projection.passes import sample_weights
 

@@ -75,6 +75,8 @@ FRAME: Final = StructureClass(
 FRAMES: Final = Field("frames", ArrayClass(FRAME), Role.FRAMES)
 FUNCTIONS: Final = Field("frames", ArrayClass(StringClass()), Role.FRAMES)
 ADDRESSES: Final = Field("frames", ArrayClass(_HEXADECIMAL), Role.FRAMES)
+#: The call stack of an event that is no sample.
+CALLSTACK: Final = Field("callstack", FRAMES.type, Role.CONTEXT)
 #: What the CPU ran at a sample: 1 the kernel, 2 a program, 3 a hypervisor, 4 a guest's kernel, 5 a guest's program, 0
 #: unknown.
 CPU_MODE: Final = Field("cpu_mode", IntegerClass(32, signed=True))

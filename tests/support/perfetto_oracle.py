@@ -24,6 +24,7 @@ from converter.ir.field_classes import ArrayClass, StructureClass, VariantClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection import timeline_fields
+from converter.projection.timeline_fields import CALLSTACK
 from converter.storage.opening import open_source
 from converter.storage.source import Source
 
@@ -447,7 +448,7 @@ def _timeline_row(
             flows = tuple(item)
         elif field == timeline_fields.TERMINATING_FLOW_IDS:
             ends = tuple(item)
-        elif field == mapping.CALLSTACK:
+        elif field == CALLSTACK:
             stack = tuple(tuple(member for _, member in frame) for frame in item)
         elif event_class.kind is Kind.COUNTER and name == "value":
             counted = item

@@ -11,7 +11,6 @@ from converter.formats.perfetto.layout import BuiltinClock, LegacyField, TaskSta
 from converter.formats.perfetto.protobuf.descriptors import program_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
-    ArrayClass,
     BooleanClass,
     BytesClass,
     FieldClass,
@@ -26,13 +25,13 @@ from converter.projection.domain.scheduling.thread_states import THREAD_STATES, 
 from converter.projection.timeline_fields import (
     BIND_NAME,
     BINDS,
+    CALLSTACK,
     CORRELATION_ID,
     CPU_MODE,
     DURATION,
     FLOW_IDS,
     FLOW_IN,
     FLOW_OUT,
-    FRAME,
     FRAMES,
     ID_NAMES,
     ID_SCOPE,
@@ -106,8 +105,6 @@ OTHER_VALUES: Final = {
     True: _part("double_counter_value", FloatClass(64)),
 }
 CORRELATION_NAME: Final = _part("correlation_id_str", StringClass())
-#: Innermost frame first.
-CALLSTACK: Final = _part("callstack", ArrayClass(FRAME))
 CALLSTACK_WEIGHT: Final = _part("callstack_weight", FloatClass(64))
 #: Fields of a TrackEvent that nothing above represents, as on the wire, including tags.
 REMAINDER: Final = _part("track_event", BytesClass())

@@ -1,16 +1,16 @@
 """Events of perf's samples get samples besides, where viewers show call stacks."""
 
 import pytest
-from support.small_traces import trace_of
+from support.small_traces import events_of, trace_of
 
 from converter.ir.collect import collect
 from converter.ir.columns import value
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Kind, Role
-from converter.projection.domain.perf_samples import is_sample, with_samples
+from converter.projection.domain.perf_samples import has_stack, is_sample, with_samples
 from converter.projection.losses import LossReport
-from converter.projection.timeline_fields import ADDRESSES, weight
+from converter.projection.timeline_fields import ADDRESSES, CALLSTACK, FRAMES, weight
 
 U64, S32 = IntegerClass(64), IntegerClass(32, True)
 FIELDS = (Field("perf_ip", U64), Field("perf_tid", S32), Field("perf_pid", S32))
@@ -90,3 +90,53 @@ def test_samples_have_the_name_and_the_period_of_their_event():
         ("cycles", weight(""), [3]),
         ("cycles", weight(""), [5]),
     ]
+
+
+STACK = [[("function", b"f"), ("mapping", b"/bin/x"), ("rel_pc", 16), ("source", b""), ("line", 0)]]
+TRACEPOINT = EventClass(
+    Kind.TYPED,
+    "e",
+    "s",
+    (
+        Field("ip", U64),
+        Field("ip", U64, Role.CONTEXT),
+        Field("period", U64, Role.CONTEXT),
+        Field("addr", U64, Role.CONTEXT),
+        CALLSTACK,
+    ),
+)
+SAMPLE_FIELDS = (FRAMES, Field("ip", U64), weight(""))
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("kinds", [(), {Kind.INSTANT}, {Kind.SAMPLE}])
+def test_stacks_of_tracepoints_are_samples(kinds, rows):
+    trace = trace_of(
+        [OTHER, TRACEPOINT],
+        [(1, 3, 1, 2, (5, 6, 7, 8, STACK))][:rows] or [(0, 1, 0, 1, (1, 2, 3, 4))],
+    )
+    report = LossReport()
+    result = collect(with_samples(trace, report, kinds))
+    found = [
+        (one.kind, one.name, {field.name for field in one.fields}) for one in result.event_classes
+    ]
+    event = (Kind.TYPED, "e", {"ip", "addr"})
+    sample = (Kind.SAMPLE, "s:e", {"frames", "ip", "weight"})
+    stays = kinds != {Kind.SAMPLE}
+    expected = [event] * stays + [sample] * (not stays or rows)
+    assert [one for one in found if "perf_ip" not in one[2]] == expected
+    events = [(place[0], list(values.values())) for *place, values in events_of(result)]
+    if rows:
+        assert result.event_classes[-1].fields == SAMPLE_FIELDS
+        assert events[-1][1] == [STACK, 6, 7]
+        assert len(events) == 1 + stays
+    assert [loss.count for loss in report] == [1] * rows
+
+
+def test_stacks_stay_where_viewers_show_them_at_events():
+    trace = trace_of([TRACEPOINT], [(0, 3, 1, 2, (5, 6, 7, 8, STACK))])
+    result = collect(with_samples(trace, LossReport(), of_stacks=False))
+    assert result.event_classes == [TRACEPOINT]
+    slices = EventClass(Kind.SLICE_BEGIN, "e", "s", (CALLSTACK,))
+    assert not has_stack(slices)
+    assert has_stack(TRACEPOINT)

@@ -40,6 +40,8 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - all variants h
         cpuless=True,
         gap_reach=None,
         call_stacks=True,
+        # A sample beside a tracepoint would be a second event in perf's eyes.
+        event_stacks=True,
         call_depths=False,
     )
 

@@ -42,6 +42,7 @@ from converter.formats.perf.data.layout import (
     SampleType,
 )
 from converter.formats.perf.event_names import CLOCK_EVENTS
+from converter.formats.perf.fields import CATEGORY
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
     ArrayClass,
@@ -56,7 +57,7 @@ from converter.ir.field_classes import (
 )
 from converter.ir.kinds import Kind, Role
 from converter.projection.domain import linux_tracepoints
-from converter.projection.timeline_fields import FRAME, FRAMES, weight
+from converter.projection.timeline_fields import CALLSTACK, FRAMES, weight
 
 #: The kinds of the events of recordings.
 KINDS: Final = linux_tracepoints.KINDS | {
@@ -68,12 +69,8 @@ KINDS: Final = linux_tracepoints.KINDS | {
     Kind.DISCARDED,
     Kind.NATIVE,
 }
-#: The category of the kernel's records but samples.
-CATEGORY: Final = "perf"
 #: The mapping of the kernel's functions, as perf names it.
 KERNEL: Final = "[kernel.kallsyms]"
-#: The call stack of a tracepoint, innermost frame first.
-CALLSTACK: Final = Field("callstack", ArrayClass(FRAME), Role.CONTEXT)
 
 _U64: Final = IntegerClass(64)
 _HEXADECIMAL: Final = IntegerClass(64, style=Style.HEXADECIMAL)

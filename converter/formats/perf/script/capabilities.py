@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from converter.formats.ftrace.lines.text_capabilities import text_capabilities
-from converter.formats.perf.fields import CALLSTACK, CATEGORY
+from converter.formats.perf.fields import CATEGORY
 from converter.formats.perf.script.mapping import OFFSETS, is_sample_name, weight_field
 from converter.formats.profiles.capabilities import lists_with
 from converter.ir.columns import Column, ListColumn, StructColumn
@@ -23,7 +23,7 @@ from converter.projection.capabilities import Adapter, Capabilities, KindSupport
 from converter.projection.domain.call_stacks import frames_of
 from converter.projection.domain.lost_events import counted
 from converter.projection.engine.partitions import Partition
-from converter.projection.timeline_fields import FRAMES
+from converter.projection.timeline_fields import CALLSTACK, FRAMES
 
 _LOST: Final = Field("lost", IntegerClass(64), Role.COUNT)
 MOST_LOST: Final = (1 << 63) - 1
@@ -59,6 +59,7 @@ def capabilities(variant: str) -> Capabilities:
         adapters=adapters,
         cpuless=True,
         call_stacks=True,
+        event_stacks=True,
         time_unit=None if variant == "ns" else 1000,
     )
 

@@ -17,7 +17,7 @@ from converter.projection.capabilities import Projection
 from converter.projection.domain.call_stacks import frames_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.loss_codes.entry import LossClass
-from converter.projection.timeline_fields import CPU_MODE
+from converter.projection.timeline_fields import CALLSTACK, CPU_MODE
 
 #: The address of the instruction at which a sample was taken, as perf records it.
 _ADDRESS: Final = "ip"
@@ -75,10 +75,10 @@ def _with_frames(partition: Partition, projection: Projection) -> Partition:
     index = partition.event_class.index_of(Role.FRAMES)
     assert index is not None
     field = partition.event_class.fields[index]
-    if field.type == mapping.CALLSTACK.type:
+    if field.type == CALLSTACK.type:
         return partition
     projection.lose("field-type", partition, field=field.name)
-    whole = replace(field, type=mapping.CALLSTACK.type)
+    whole = replace(field, type=CALLSTACK.type)
 
     def new_class() -> EventClass:
         fields = list(partition.event_class.fields)

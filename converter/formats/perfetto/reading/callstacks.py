@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceWarning, note
-from converter.formats.perfetto import mapping
 from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.descriptors import decode, program_of
 from converter.formats.perfetto.protobuf.scan import split_fields
@@ -21,8 +20,9 @@ from converter.ir.distinct_values import distinct
 from converter.kernels.protobuf.decode import decode_repeated
 from converter.kernels.tables.strings import StringTable
 from converter.limits import allowed, limit
+from converter.projection.timeline_fields import CALLSTACK
 
-#: A call stack as `ir.columns.column_from_values` accepts it for `mapping.CALLSTACK`: innermost frame first.
+#: A call stack as `ir.columns.column_from_values` accepts it for `timeline_fields.CALLSTACK`: innermost frame first.
 Frames = list[list[tuple[str, Any]]]
 
 #: The number of stacks and frames that are remembered between two calls.
@@ -66,7 +66,7 @@ class CallStacks:
     def interned(self, scope: int, iid: int) -> Frames:
         """Return the frames of an interned call stack; none if it is unknown."""
         column, _ = self.columns(np.array([scope]), np.array([iid], np.uint64))
-        frames: Frames = value(column, mapping.CALLSTACK.type, 0, self._strings)
+        frames: Frames = value(column, CALLSTACK.type, 0, self._strings)
         return frames
 
     def columns(

@@ -51,6 +51,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection import timeline_fields
+from converter.projection.timeline_fields import CALLSTACK
 
 _ITEM = struct.Struct("<BII")
 
@@ -72,8 +73,8 @@ _OTHERS = {
     "c": timeline_fields.CORRELATION_ID,
     "S": mapping.CORRELATION_NAME,
     "w": mapping.CALLSTACK_WEIGHT,
-    "K": mapping.CALLSTACK,
-    "k": mapping.CALLSTACK,
+    "K": CALLSTACK,
+    "k": CALLSTACK,
     "X": mapping.REMAINDER,
     "M": timeline_fields.MEMBERS,
     "h": timeline_fields.THREAD_TIME,
@@ -191,12 +192,12 @@ class TrackEventClasses:
                 item = shape.items[index]
                 word = int(events.words[first + item.word])
                 if item.code == "K":
-                    kinds.append(mapping.CALLSTACK.type)
+                    kinds.append(CALLSTACK.type)
                     values.append(callstacks.interned(owner, word))
                     continue
                 size = int(events.words[first + item.word + 1])
                 if item.code == "k":
-                    kinds.append(mapping.CALLSTACK.type)
+                    kinds.append(CALLSTACK.type)
                     values.append(callstacks.inline(read.data, word, size))
                 else:
                     kind, value = nested_value(read.data, word, size, text)

@@ -37,7 +37,7 @@ class InternedStacks:
         self._iids: dict[int, int] = {}
 
     def iids(self, column: Any) -> NDArray[np.uint64]:
-        """Return the iid of each call stack of a column of `mapping.CALLSTACK`; 0 for those without frames."""
+        """Return the iid of each call stack of a column of `timeline_fields.CALLSTACK`; 0 for those without frames."""
         assert isinstance(column, ListColumn)
         numbers, new = self._distinct.number(column, FRAME)
         if len(new):

@@ -49,6 +49,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection import timeline_fields
 from converter.projection.identities import matched_number
+from converter.projection.timeline_fields import CALLSTACK
 
 #: Kinds of which importers of JSON show slices without a name under a name of their own.
 _NAMED_IF_JSON: Final = frozenset(
@@ -270,7 +271,7 @@ class _Builder:
             tag = tag_of(_CORRELATION_NAME, BYTES)
             steps.add(kernel.TEXT, tag, text_getter(getter))
             self._parts.append((_CORRELATION_NAME, steps))
-        elif field == mapping.CALLSTACK:
+        elif field == CALLSTACK:
             iids = self._stacks.iids
             steps.scalar(_CALLSTACK_IID, IntegerClass(64), lambda table: iids(getter(table)))
             self._parts.append((_CALLSTACK_IID, steps))

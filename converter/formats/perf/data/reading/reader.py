@@ -22,7 +22,7 @@ from converter.formats.perf.data.layout import (
     RecordType,
     layouts,
 )
-from converter.formats.perf.data.mapping import CATEGORY, CONTEXT_RECORDS, KINDS
+from converter.formats.perf.data.mapping import CONTEXT_RECORDS, KINDS
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
 from converter.formats.perf.data.reading.classes import Classes
 from converter.formats.perf.data.reading.frames import Frames
@@ -35,6 +35,7 @@ from converter.formats.perf.data.reading.scan import NATIVE, Scanner, row_number
 from converter.formats.perf.data.reading.symbols import Symboliser, kernel_symbols_of
 from converter.formats.perf.data.reading.tasks import Tasks
 from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
+from converter.formats.perf.fields import CATEGORY
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.semantics import Semantics

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.formats.ftrace.lines.event_texts import MESSAGE
 from converter.formats.ftrace.lines.line_scan import LINE_OTHER
 from converter.formats.ftrace.lines.text_classes import TextClasses
-from converter.formats.perf.fields import CALLSTACK, CATEGORY
+from converter.formats.perf.fields import CATEGORY
 from converter.formats.perf.script.mapping import (
     AFTER,
     BEFORE,
@@ -28,6 +28,7 @@ from converter.formats.perf.script.reading.texts import ScriptTexts
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
+from converter.projection.timeline_fields import CALLSTACK
 
 
 @unique

@@ -13,7 +13,6 @@ from converter.formats.ftrace.lines.column_texts import add_text
 from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
 from converter.formats.ftrace.lines.text_mapping import own_arguments, text_format
 from converter.formats.ftrace.task_numbers import LAST_NUMBER
-from converter.formats.perf.fields import CALLSTACK
 from converter.formats.perf.script.mapping import OFFSETS
 from converter.formats.perf.script.side_table import NO_TASK
 from converter.ir.columns import Column, ListColumn, StructColumn, string_ids
@@ -28,7 +27,7 @@ from converter.printing.directory import Directory
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
-from converter.projection.timeline_fields import FRAMES
+from converter.projection.timeline_fields import CALLSTACK, FRAMES
 
 _SECOND: Final = 10**9
 _IN_TASKS: Final = re.compile(rb"[\0-\x1f\x7f]")

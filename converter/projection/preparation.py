@@ -149,6 +149,10 @@ def _with_flows(
         from converter.projection.passes.flows.next_slices import at_next_slices
 
         trace = at_next_slices(trace, report)
+    if capabilities.flow_matching is not None and source.flow_matching is FlowMatching.ID:
+        from converter.projection.passes.flows.outside_slices import without_unattached
+
+        trace = without_unattached(trace, report)
     if capabilities.flow_matching not in (None, source.flow_matching):
         from converter.projection.passes.flows.identities import with_matching_flows
 

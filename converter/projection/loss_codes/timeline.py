@@ -160,6 +160,13 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         loss_class=LossClass.KEPT,
         extent=Extent.EVENTS,
     ),
+    "flow-outside-slices": LossCode(
+        LossKind.DROPPED,
+        "{count} {event of a flow is|events of flows are} missing where no slice is, to which viewers "
+        "attach {it|them}",
+        loss_class=LossClass.KEPT,
+        extent=Extent.EVENTS,
+    ),
     "flow-after-end": LossCode(
         LossKind.CHANGED,
         "{count} {arrow|arrows} of flows that have ended {is|are} drawn differently",

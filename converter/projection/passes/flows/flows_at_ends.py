@@ -70,7 +70,7 @@ class FlowsAtEnds:
         """
         flows_of = self._source.semantics.flows
         self._classes += [
-            _step(one, flows_of) for one in self._source.event_classes[len(self._classes) :]
+            step_of(one, flows_of) for one in self._source.event_classes[len(self._classes) :]
         ]
         if _FLOW not in self._classes:
             return None
@@ -126,7 +126,7 @@ def _flow_ids(batch: Batch, classes: Sequence[EventClass]) -> tuple[NDArray[np.i
     return positions[order], np.concatenate(ids)[order]
 
 
-def _step(event_class: EventClass, flows: FlowBinding) -> int:
+def step_of(event_class: EventClass, flows: FlowBinding) -> int:
     """Return what events of a class are to the stacks of slices; 0 for nothing, as for flows to the next slice."""
     step = _STEPS.get(event_class.kind, 0)
     if event_class.kind is Kind.FLOW_END and flows is FlowBinding.NEXT_UNLESS_STATED:

@@ -111,19 +111,62 @@ cdef class LateFlows:
                         span[0, found] = stack.spans[stack.size - 1].start
                         span[1, found] = first_end
                         found += 1
-                elif step == END:
-                    take_off(stack, columns.ts[i], False)
-                    close_open(stack, columns.ts[i])
-                else:
-                    take_off(stack, columns.ts[i], step != BEGIN and end[i] == columns.ts[i])
-                    if stack.size < MOST_OPEN and not push(
-                        stack, columns.ts[i], INT64_MAX if step == BEGIN else end[i], step == SPLIT
-                    ):
-                        failed = True
-                        break
+                elif not follow(stack, step, columns.ts[i], end[i]):
+                    failed = True
+                    break
         if failed:
             raise MemoryError("too many slices are open")
         return flows[:found], spans[0, :found], spans[1, :found]
+
+    def outside(self, EventArrays events not None, const int64_t[::1] order) -> NDArray[np.intp]:
+        """Continue like `find`, and return the positions of flows that viewers attach to no slice."""
+        cdef Events columns = events.common(WITH_CLASS | WITH_THREAD | WITH_TRACK)
+        cdef const int64_t* end = <const int64_t*>events.own("end", 8)
+        cdef int64_t count = columns.count
+        cdef int64_t found = 0
+        cdef int64_t i, k
+        cdef int32_t lane, step
+        cdef RecentLane[RECENT] recent
+        cdef Stack* stack
+        cdef bint failed = False
+        if order.shape[0] != count:
+            raise ValueError("order and columns differ in length")
+        if count and not are_within(&order[0], count, count):
+            raise ValueError("an event is outside of the columns")
+        flows = np.empty(count, np.intp)
+        cdef int64_t[::1] flow = flows
+        memset(recent, 0, sizeof(recent))
+        with nogil:
+            for k in range(count):
+                i = order[k]
+                step = columns.class_id[i]
+                if step == 0:
+                    continue
+                lane = recent_lane(recent, &self._lanes, columns.thread[i], columns.track[i]).number - 1
+                if lane < 0:
+                    failed = True
+                    break
+                stack = &(<Stack*>self._lanes.items)[lane]
+                if step != FLOW:
+                    if not follow(stack, step, columns.ts[i], end[i]):
+                        failed = True
+                        break
+                elif stack.size == 0:
+                    flow[found] = i
+                    found += 1
+        if failed:
+            raise MemoryError("too many slices are open")
+        return flows[:found]
+
+
+# Continue a stack with an event that is no flow; False if there is no memory.
+cdef inline bint follow(Stack* stack, int32_t step, int64_t ts, int64_t end) noexcept nogil:
+    if step == END:
+        take_off(stack, ts, False)
+        close_open(stack, ts)
+        return True
+    take_off(stack, ts, step != BEGIN and end == ts)
+    return stack.size >= MOST_OPEN or push(stack, ts, INT64_MAX if step == BEGIN else end, step == SPLIT)
 
 
 # Return the first end of those on a stack whose innermost has ended that get an end of their own; INT64_MAX for none.

@@ -38,6 +38,35 @@ def fxt(path, *events):
 
 
 @needs_trace_processor
+def test_flows_outside_of_slices_are_at_no_other_slice(tmp_path):
+    source = fxt(
+        tmp_path / "a.fxt",
+        # The slice of no time has ended when the flow begins, which is before the slice of its time.
+        (BEGINS, 10, 1, b"ended"),
+        (ENDS, 10, 1, b"ended"),
+        (Event.FLOW_BEGIN, 20, 1, 1),
+        (COMPLETE, 20, 1, b"late", 30),
+        (COMPLETE, 40, 2, b"end", 50),
+        (Event.FLOW_END, 41, 2, 1),
+        # An end outside of slices ends nothing: the second begin is ignored.
+        (COMPLETE, 50, 1, b"from", 60),
+        (Event.FLOW_BEGIN, 51, 1, 2),
+        (Event.FLOW_END, 60, 3, 2),
+        (COMPLETE, 60, 3, b"early", 70),
+        (COMPLETE, 80, 2, b"again", 90),
+        (Event.FLOW_BEGIN, 81, 2, 2),
+        (COMPLETE, 100, 3, b"to", 110),
+        (Event.FLOW_END, 101, 3, 2),
+    )
+    assert arrows(source) == [("from", "to")]
+    for target in ("json", "pftrace"):
+        path = tmp_path / f"a.{target}"
+        report = converter.convert(source, path)
+        assert [one.count for one in report if one.code == "flow-outside-slices"] == [2]
+        assert arrows(path) == [("from", "to")]
+
+
+@needs_trace_processor
 def test_flows_at_the_end_of_complete_slices_and_after_it(tmp_path):
     source = fxt(
         tmp_path / "a.fxt",

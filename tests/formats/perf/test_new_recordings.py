@@ -122,6 +122,28 @@ def test_perfetto_shows_the_names_of_functions(tmp_path):
     ]
 
 
+def test_parents_cost_perfetto_a_record_that_it_skips(tmp_path):
+    trace = trace_of([WHOLE], [(0, 10, 0, 1, [[frame("f")], 6]), (0, 11, 0, 2, [[frame("f")], 6])])
+    processes = [
+        replace(process, parent_pid=parent)
+        for process, parent in zip(trace.processes, (None, None, 10), strict=True)
+    ]
+    data = written(replace(trace, processes=processes))[0]
+    lines = printed(data, tmp_path, "--tasks", command="report")
+    assert [line.split() for line in lines[1:]] == [
+        ["0", "0", "-1", "|swapper"],
+        ["10", "10", "-1", "|t10"],
+        ["11", "11", "10", "|", "t11"],
+    ]
+    if trace_processor.engine() is None:
+        pytest.skip("trace_processor is not installed")
+    query = "select idx, value from stats where value > 0 and name = 'perf_record_skipped'"
+    rows = trace_processor.answer(tmp_path / "perf.data", query)
+    # A FORK and a KSYMBOL.
+    found = [list(row.values()) if isinstance(row, dict) else list(row) for row in rows]
+    assert [list(map(int, row)) for row in found] == [[7, 1], [17, 1]]
+
+
 def test_perf_counts_a_function_once_whatever_its_lines(tmp_path):
     trace = trace_of(
         [WHOLE],

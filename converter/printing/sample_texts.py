@@ -25,15 +25,15 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.kernels.tables.strings import StringTable
 from converter.printing import program as op
-from converter.printing.code import Code, Form
+from converter.printing.code import Code
 from converter.printing.directory import Directory
 from converter.printing.event_texts import ColumnKey, FieldTexts
+from converter.printing.frame_lines import FRAME_LEVEL, UNKNOWN, print_frame, print_weight
 
-_UNKNOWN: Final = b"[unknown]"
 #: The label of samples of no event.
 _NO_EVENT: Final = "sample"
-#: The level of the elements of a list, and of the rows of a class.
-_ELEMENT, _ROW = 2, 1
+#: The level of the rows of a class.
+_ROW: Final = 1
 
 
 def is_printed_sample(event_class: EventClass) -> bool:
@@ -96,9 +96,8 @@ class SampleTexts:
         assert frames is not None
         weight = event_class.index_of(Role.COUNT)
         if weight is not None and isinstance(event_class.fields[weight].type, IntegerClass):
-            code.literal(b" ")
-            code.number_of(ColumnKey("signed", weight), _ROW, signed=True)
-            code.add(op.NUMBER, code.form(Form("", 10, conversion="d")))
+            key = ColumnKey("signed", weight)
+            print_weight(code, lambda: code.number_of(key, _ROW, signed=True), signed=True)
         label = printable(event_class.name) or _NO_EVENT
         code.literal(f" {label}: ".encode("utf-8", "surrogateescape"))
         hidden = {frames, weight}
@@ -115,35 +114,30 @@ class SampleTexts:
             return _Part(index, element, name, self._strings)
 
         def text(name: _Part, otherwise: bytes | None) -> None:
-            code.number_of(name, _ELEMENT)
+            code.number_of(name, FRAME_LEVEL)
             code.unless_zero(
                 lambda: self._named(code, name),
                 None if otherwise is None else lambda: code.literal(otherwise),
             )
 
+        def unknown() -> None:
+            code.literal(UNKNOWN)
+
         def frame() -> None:
-            code.literal(b"\t")
             if isinstance(element, StringClass):
-                code.literal(b"               0 ")
-                text(part("function"), _UNKNOWN)
-                code.literal(b" (" + _UNKNOWN + b")\n")
-                return
-            code.number_of(address, _ELEMENT)
-            code.add(op.NUMBER, code.form(Form("", 16, conversion="x")))
-            code.literal(b" ")
-            if isinstance(element, IntegerClass):
-                self._symbol(code, address)
-                code.literal(b" (" + _UNKNOWN + b")\n")
-                return
-            text(function, _UNKNOWN)
-            code.literal(b" (")
-            code.number_of(mapping, _ELEMENT)
+                print_frame(code, None, lambda: text(function, UNKNOWN), unknown)
+            elif isinstance(element, IntegerClass):
+                print_frame(code, address, lambda: self._symbol(code, address), unknown)
+            else:
+                print_frame(code, address, lambda: text(function, UNKNOWN), binary)
+
+        def binary() -> None:
+            code.number_of(mapping, FRAME_LEVEL)
             code.unless_zero(lambda: self._named(code, mapping), source_line)
-            code.literal(b")\n")
 
         def source_line() -> None:
-            text(source, _UNKNOWN)
-            code.number_of(line, _ELEMENT)
+            text(source, UNKNOWN)
+            code.number_of(line, FRAME_LEVEL)
             code.unless_zero(lambda: self._line(code, line), None)
 
         function, mapping, address = part("function"), part("mapping"), part("rel_pc")
@@ -151,12 +145,12 @@ class SampleTexts:
         code.each(ColumnKey("list", index), _ROW, frame)
 
     def _named(self, code: Code, part: _Part) -> None:
-        code.number_of(part, _ELEMENT)
+        code.number_of(part, FRAME_LEVEL)
         code.name(self._texts)
 
     def _line(self, code: Code, line: _Part) -> None:
         code.literal(b":")
-        code.number_of(line, _ELEMENT)
+        code.number_of(line, FRAME_LEVEL)
         code.add(op.DECIMAL, 64, 0)
 
     def _symbol(self, code: Code, address: _Part) -> None:
@@ -171,9 +165,9 @@ class SampleTexts:
             code.add(op.FOUND_TEXT)
             distance()
 
-        code.number_of(address, _ELEMENT)
+        code.number_of(address, FRAME_LEVEL)
         code.find(self._functions)
-        code.unless_zero(found, lambda: code.literal(_UNKNOWN))
+        code.unless_zero(found, lambda: code.literal(UNKNOWN))
 
 
 def _shown(field: Field, is_hidden: bool) -> Field:

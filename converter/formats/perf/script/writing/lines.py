@@ -24,6 +24,7 @@ from converter.ir.trace import Trace
 from converter.printing import program as op
 from converter.printing.code import Code, Form, Printed
 from converter.printing.directory import Directory
+from converter.printing.frame_lines import FRAME_LEVEL, UNKNOWN, print_frame, print_weight
 from converter.printing.lines import Write
 from converter.printing.printer import Printer
 from converter.printing.program import Program
@@ -153,9 +154,7 @@ class EventLines:
 
     def _sample(self, code: Code, event_class: EventClass) -> None:
         if event_class.index_of(Role.COUNT) is not None:
-            code.literal(b" ")
-            _field(code, event_class, Role.COUNT)
-            code.add(op.NUMBER, code.form(Form("", 10, conversion="u")))
+            print_weight(code, lambda: _field(code, event_class, Role.COUNT), signed=False)
         name = event_class.name.encode("utf-8", "surrogateescape")
         code.literal(b" " + name + b": \n")
         _frames(code, event_class)
@@ -235,28 +234,24 @@ def _frames(code: Code, event_class: EventClass) -> None:
         return
 
     def text(name: str) -> None:
-        code.number_of(name, 2)
-        code.unless_zero(lambda: code.text_of(name, 2), lambda: code.literal(b"[unknown]"))
+        code.number_of(name, FRAME_LEVEL)
+        code.unless_zero(lambda: code.text_of(name, FRAME_LEVEL), lambda: code.literal(UNKNOWN))
 
     def distance() -> None:
         code.literal(b"+0x")
-        code.number_of("distance", 2)
+        code.number_of("distance", FRAME_LEVEL)
         code.add(op.NUMBER, code.form(Form("", 0, conversion="x")))
 
-    def frame() -> None:
-        code.literal(b"\t")
-        code.number_of("address", 2)
-        code.add(op.NUMBER, code.form(Form("", 16, conversion="x")))
-        code.literal(b" ")
+    def function() -> None:
         text("function")
         if OFFSETS in fields:
-            code.number_of("distance", 2, signed=True)
+            code.number_of("distance", FRAME_LEVEL, signed=True)
             code.constant(1 << 63)
             code.add(op.LESS)
             code.unless_zero(distance, None)
-        code.literal(b" (")
-        text("mapping")
-        code.literal(b")\n")
+
+    def frame() -> None:
+        print_frame(code, "address", function, lambda: text("mapping"))
 
     code.each("frames", 1, frame)
 

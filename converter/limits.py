@@ -87,6 +87,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "perfetto.symbols": Limit(1 << 20, "symbols", "of the kernel"),
     "pprof.profile": Limit(1 << 30, "bytes", "of a profile that is read as a whole"),
     "pprof.frames": Limit(1 << 14, "frames", "of a call stack", 1 << 24),
+    "simpleperf.file": Limit(1 << 29, "bytes", "of a file, which is read as a whole"),
+    "simpleperf.sample": Limit(1 << 22, "bytes", "of a sample", 1 << 28),
     "speedscope.document": Limit(1 << 30, "bytes", "of a file, which is read as a whole"),
     "trace_cmd.section": Limit(1 << 28, "bytes", "of an unpacked section or chunk", 1 << 31),
     "trace_cmd.cpus": Limit(1 << 16, "CPUs", "of a recording", 1 << 20),

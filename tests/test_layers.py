@@ -48,6 +48,7 @@ FLOORS = [
         "converter.formats.profiles.folded",
         "converter.formats.profiles.pprof",
         "converter.formats.profiles.gecko",
+        "converter.formats.profiles.simpleperf",
         "converter.formats.profiles.speedscope",
         "converter.formats.trace_cmd",
         "converter.formats.uftrace",

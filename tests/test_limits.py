@@ -15,7 +15,13 @@ from pathlib import Path
 import pytest
 import zstandard
 from fuzz import packed
-from support import lttng_legacy_files, perf_files, perfetto_files, uftrace_files
+from support import (
+    lttng_legacy_files,
+    perf_files,
+    perfetto_files,
+    simpleperf_messages,
+    uftrace_files,
+)
 from support.costly_inputs import INPUTS
 from support.ctf2_fragments import STREAM, U8, event, sequence
 from support.pprof_messages import Builder
@@ -69,6 +75,11 @@ def deep_profile(frames):
     name = made.function("f")
     made.sample([made.location(1, (name, line + 1)) for line in range(frames)], [1])
     return made.bytes()
+
+
+def simpleperf():
+    """Samples of simpleperf."""
+    return simpleperf_messages.file_of(*simpleperf_messages.small())
 
 
 def of(name, size):
@@ -334,6 +345,8 @@ CASES = {
     "pprof.profile": (10, made(lambda: deep_profile(2)), {}),
     "pprof.frames": (12, made(lambda: deep_profile(13)), {}),
     "gecko.profile": (10, made(profile), {}),
+    "simpleperf.file": (10, made(simpleperf), {}),
+    "simpleperf.sample": (10, made(simpleperf), {}),
     "speedscope.document": (100, file("speedscope/mixed.speedscope.json"), {}),
     "ir.record": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
     "ir.unpacked": (20, representation(FIXTURES / "trace_cmd/small.dat"), {}),
@@ -431,6 +444,8 @@ EXACT = {
     "pprof.profile": len(deep_profile(2)),
     "pprof.frames": 13,
     "fxt.suspects": 5,
+    "simpleperf.file": len(simpleperf()),
+    "simpleperf.sample": max(map(len, simpleperf_messages.small()[2:6])),
     "speedscope.document": (FIXTURES / "speedscope/mixed.speedscope.json").stat().st_size,
     "ir.events": 338,
     "ir.symbols": 3,

@@ -70,7 +70,7 @@ NO_LIMITS = {
         perf/script/reading/blocks._LONGEST
         lttng_legacy/reading/batches._LARGEST_WINDOW perfetto/reading/callstacks._MAX_CACHED
         perfetto/typed_arguments._MOST_KNOWN profiles/gecko/search._LONGEST
-        profiles/gecko/writing/spool._MOST_IN_MEMORY
+        profiles/spool._MOST_IN_MEMORY
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
         storage/compression/packed._MOST_IN_MEMORY storage/compression/packed._MOST_PASSES
         storage/descriptors._MOST storage/remote/cache._MOST_BLOCK

@@ -26,6 +26,7 @@ _PACKAGES = {
     "ctf": "ctf",
     "lttng_legacy": "lttng_legacy",
     "pprof": "profiles.pprof",
+    "simpleperf": "profiles.simpleperf",
     "perfetto": "perfetto",
     "gecko": "profiles.gecko",
     "speedscope": "profiles.speedscope",

@@ -212,6 +212,7 @@ NOT_NAMED = {
     "lttng_legacy",
     "perf_script",
     "pprof",
+    "simpleperf",
     "speedscope",
 }
 

@@ -24,6 +24,7 @@ _MODULES = (
     "perf_script",
     "perfetto",
     "pprof",
+    "simpleperf",
     "speedscope",
     "trace_cmd",
     "uftrace",

@@ -15,7 +15,7 @@ from support.gecko_validator import faults
 import converter
 from converter import convert, read
 from converter.fixtures import synthetic_trace
-from converter.formats.profiles.gecko.writing import spool
+from converter.formats.profiles import spool
 from converter.ir.canonical import difference
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import IntegerClass, StringClass

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.profiles.gecko.writing.meta import Categories
-from converter.formats.profiles.gecko.writing.spool import Spool
 from converter.formats.profiles.gecko.writing.texts import are_exact
 from converter.formats.profiles.gecko.writing.threads import ThreadTables
+from converter.formats.profiles.spool import Spool
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import Batch
 from converter.ir.trace import Trace

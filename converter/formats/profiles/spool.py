@@ -1,4 +1,4 @@
-"""Columns of text that grow together, and are written one after the other: in memory, then in a temporary file."""
+"""Columns of bytes that grow together, and are written one after the other: in memory, then in a temporary file."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ class Spool:
         """Return True if a column has values."""
         return column in self._parts
 
-    def blocks(self, column: Hashable) -> Iterator[bytes]:
-        """Yield the text of a column in blocks, without its first comma."""
-        skipped = 1
+    def blocks(self, column: Hashable, skipped: int = 1) -> Iterator[bytes]:
+        """Yield the text of a column in blocks, without its first comma, or its first `skipped` bytes."""
         for start, size in self._parts.get(column, ()):
             at, end = start + skipped, start + size
             skipped = 0

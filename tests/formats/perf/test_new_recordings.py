@@ -217,6 +217,29 @@ def test_addresses_stay_and_the_kernel_has_its_names(tmp_path):
     ]
 
 
+def test_functions_of_the_kernel_and_of_modules_are_told_apart(tmp_path):
+    start = 0xFFFFFFFF81000000
+    starts = np.array([start, start + 0x100, start + 0x200, start + 0x300], np.uint64)
+    symbols = SymbolTable(lambda: (starts, [b"one", b"two", b"three", b"end"]))
+    # Ranges of 6 and 5 bytes: their number added, they would be equally large.
+    stacks = [
+        [frame(rel_pc=start + 5)],
+        [frame(rel_pc=start + 0x104)],
+        [frame("three", "[module]", start + 0x203)],
+        [frame("one", "[kernel.kallsyms]", 7)],
+    ]
+    trace = trace_of([WHOLE], [(0, 10 + i, 0, 1, [one, 1]) for i, one in enumerate(stacks)])
+    data = survives(replace(trace, symbols=symbols))
+    report = printed(data, tmp_path, "--stdio", "--no-children", "-g", "none", command="report")
+    shown = sorted(line.split() for line in report if not line.startswith("#"))
+    assert shown == [
+        ["25.00%", "t10", "[kernel.kallsyms]", "[k]", "one"],
+        ["25.00%", "t10", "[kernel.kallsyms]", "[k]", "one"],
+        ["25.00%", "t10", "[kernel.kallsyms]", "[k]", "two"],
+        ["25.00%", "t10", "[module]", "[k]", "three"],
+    ]
+
+
 @pytest.mark.parametrize(
     "stack",
     [

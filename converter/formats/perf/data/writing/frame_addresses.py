@@ -5,7 +5,7 @@ name it and its file. A frame in a file, whose function is unknown, gets an addr
 MMAP2 record maps: perf looks up its symbol if it has that file. Plain addresses stay.
 
 perf takes all symbols of KSYMBOL records to start at offset 0 of their file, and tells those of one file apart by their
-sizes alone. So each function of a file has a size of its own.
+sizes alone. So each function of a file is said to have a size of its own, which is larger than its range.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_FILES: Final = (_FILES_END - _FILES) // FILE_SIZE
 #: Addresses from here on are the kernel's; the last ones are marks in call chains.
 _KERNEL_SPACE: Final = 1 << 63
 _FIRST_MARK: Final = (1 << 64) - 4095
-#: Half of what a record can say: the size of a symbol can be larger than its range.
+#: Half of what a record can say: the other half are the said sizes of the kernel's functions.
 _MOST_SYMBOL_BYTES: Final = 1 << 31
 #: What perf calls the file of the kernel's functions.
 _KERNEL_FILE: Final = b"[kernel.kallsyms]"
@@ -55,14 +55,14 @@ _BYTES: Final = np.dtype(
 class Symbol:
     """A function: where it starts, the size of its range, its name, and its file if that is known.
 
-    `number` counts the functions of a file from 1.
+    `said_size` is the size that no other function of the file has.
     """
 
     address: int
     size: int
     name: bytes
     file: bytes = b""
-    number: int = 0
+    said_size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class FrameAddresses:
         self._kernel_frames: set[int] = set()
         #: All symbols so far, by address; the kernel's own are complete only in the end.
         self.symbols: dict[int, Symbol] = {}
-        self._kernel: dict[int, tuple[bytes, int]] = {}
+        self._kernel: dict[int, tuple[bytes, int, bytes]] = {}
         #: Plain addresses in functions of the kernel.
         self.kernel_addresses: set[int] = set()
         self._new_symbols: list[Symbol] = []
@@ -137,24 +137,24 @@ class FrameAddresses:
         self._new_symbols, self._new_mapped = [], []
         return new
 
-    def note_kernel(self, addresses: Iterable[int]) -> None:
-        """Note addresses of the kernel, in whose functions there are any."""
+    def note_kernel(self, addresses: Iterable[int], file: bytes = b"") -> None:
+        """Note addresses of the kernel, in whose functions there are any; `file` is the module if it is known."""
         if self._symbols is None:
             return
         for address in addresses:
             found = self._symbols.lookup(address) if address >= _KERNEL_SPACE else None
             if found is not None:
                 start = address - found[1]
-                _, last = self._kernel.get(start, (b"", 0))
-                self._kernel[start] = found[0], max(last, address)
+                _, last, known = self._kernel.get(start, (b"", 0, _KERNEL_FILE))
+                self._kernel[start] = found[0], max(last, address), file or known
                 self.kernel_addresses.add(address)
 
     def kernel_symbols(self) -> list[Symbol]:
         """Return the functions of the kernel at plain addresses, in the order of their addresses."""
         found = []
-        for number, (address, (name, last)) in enumerate(sorted(self._kernel.items()), 1):
+        for number, (address, (name, last, file)) in enumerate(sorted(self._kernel.items()), 1):
             size = min(last - address + 1, _MOST_SYMBOL_BYTES)
-            found.append(Symbol(address, size, name, _KERNEL_FILE, number))
+            found.append(Symbol(address, size, name, file, _MOST_SYMBOL_BYTES + number))
         return found
 
     def table(self) -> tuple[NDArray[np.void], list[bytes]]:
@@ -210,7 +210,7 @@ class FrameAddresses:
         name = self._strings[function]
         if self._is_at(name, rel_pc):
             self._kernel_frames.add(rel_pc)
-            self.note_kernel([rel_pc])
+            self.note_kernel([rel_pc], self._strings[mapping])
             return rel_pc
         address, end, number = self._functions.get((function, mapping), (0, 0, 0))
         if not number:
@@ -220,7 +220,8 @@ class FrameAddresses:
             end = address + FUNCTION_SIZE
             self._next_function = end
             if name:
-                symbol = Symbol(address, FUNCTION_SIZE, name, self._strings[mapping], number)
+                file, said_size = self._strings[mapping], FUNCTION_SIZE + number
+                symbol = Symbol(address, FUNCTION_SIZE, name, file, said_size)
                 self.symbols[address] = symbol
                 self._new_symbols.append(symbol)
         self._functions[function, mapping] = address + 1, end, number

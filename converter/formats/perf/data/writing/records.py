@@ -60,8 +60,7 @@ class Records:
         """
         if not symbol.file:
             return self._symbol(symbol.address, symbol.size, symbol.name)
-        size = symbol.size + symbol.number
-        named = self._symbol(symbol.address, size, symbol.name)
+        named = self._symbol(symbol.address, symbol.said_size, symbol.name)
         return self._symbol(symbol.address, symbol.size, symbol.file) + named + named
 
     def _symbol(self, address: int, size: int, name: bytes) -> bytes:

@@ -70,6 +70,8 @@ class Unseen(Enum):
     COUNTER_ARGUMENTS = "arguments of counters"
     #: Arguments of switches and wakeups other than tasks, states and priorities.
     SCHED_ARGUMENTS = "arguments of scheduling"
+    #: The date of the recording.
+    DATES = "dates"
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,6 +214,8 @@ class Capabilities:
     epoch: bool = False
     #: Of how many nanoseconds the epoch is that viewers see, which is not before 1970; None: they see it as it is.
     shown_epoch_unit: int | None = None
+    #: Viewers show the date of the recording.
+    shows_epoch: bool = True
     environment: bool = False
     command_lines: bool = False
     #: The format has a place for the native data of JSON documents (`metadata.is_json_document`).

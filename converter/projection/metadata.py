@@ -23,8 +23,17 @@ _LATEST_EPOCH: Final = 1 << 62
 _LAST_TICK: Final = (1 << 63) - 1
 
 
-def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> ClockDomain:
-    """Return the clock of a trace as a format of these capabilities declares it."""
+def held_clock(
+    clock: ClockDomain, kept: Capabilities, report: LossReport, *, is_date_seen: bool = False
+) -> ClockDomain:
+    """Return the clock of a trace as a format of these capabilities declares it.
+
+    Args:
+        clock: of the source.
+        kept: the capabilities.
+        report: receives the losses.
+        is_date_seen: viewers of the source show the date of the recording.
+    """
     if kept.only_clock is not None:
         return replace(kept.only_clock, epoch_ns=clock.epoch_ns if kept.epoch else None)
     if clock.ticks_per_second is None:
@@ -37,6 +46,8 @@ def held_clock(clock: ClockDomain, kept: Capabilities, report: LossReport) -> Cl
         # Adding such an epoch, times would not fit.
         report.add("wall-clock-too-late")
         clock = replace(clock, epoch_ns=None)
+    if clock.epoch_ns is not None and is_date_seen and not kept.shows_epoch:
+        report.add("wall-clock-unshown")
     unit = kept.shown_epoch_unit
     if clock.epoch_ns is not None and unit is not None:
         if clock.epoch_ns < 0:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from converter.ir.columns import constant_column
 from converter.ir.distinct_values import ByValue, map_distinct
 from converter.ir.events import Batch, EventClass
+from converter.ir.semantics import Unseen
 from converter.ir.tables import ComputedColumn
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.projection.capabilities import Capabilities
@@ -103,10 +104,11 @@ class Projector:
         ids = ShownIds(capabilities, report, is_own=self.is_own)
         self.source = source = with_shown_ids(source, ids)
         self.report = report
+        is_date_seen = not self.is_own and Unseen.DATES not in source.semantics.unseen
         self.target = Trace(
             format=source.format,
             semantics=source.semantics,
-            clock=held_clock(source.clock, capabilities, report),
+            clock=held_clock(source.clock, capabilities, report, is_date_seen=is_date_seen),
             strings=source.strings,
             symbols=source.symbols,
             warnings=source.warnings,

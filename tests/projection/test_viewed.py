@@ -1,11 +1,17 @@
 """What a format whose viewer reads records in its own way asks of the projection: FXT, as Perfetto shows it."""
 
+from pathlib import Path
+
+import pytest
 from support.small_traces import brief, event_class, projected, trace_of
 from support.target_capabilities import PROFILER
+from support.trace_processor import answer, needs_trace_processor
 
+import converter
 from converter.formats.fxt.capabilities import capabilities
 from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.projection.losses import LossClass
 
 I32 = IntegerClass(32, True)
 TEXT = StringClass()
@@ -28,6 +34,7 @@ COUNTER = event_class(
 )
 LOG = event_class(Kind.LOG, message=(TEXT, Role.MESSAGE))
 FXT = capabilities("")
+CLOCKS = Path(__file__).parents[2] / "roundtrip_fixtures/perfetto/clocks.pftrace"
 
 
 def kinds(*batches, classes=(SWITCH, WAKING), target=FXT):
@@ -137,3 +144,20 @@ def test_log_events_of_other_formats_are_seen():
     # That is the format that `projected` projects to.
     target, _ = projected(trace, FXT)
     assert brief(target, "message") == [("LOG at t10", "started")]
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("target", ["json", "fxt"])
+def test_a_date_that_viewers_no_longer_show_is_a_loss(tmp_path, target):
+    date = "select to_realtime(trace_start())"
+    first, second = tmp_path / f"a.{target}", tmp_path / "b.json"
+    report = converter.convert(CLOCKS, first)
+    assert answer(CLOCKS, date) == [["1700000000000000500"]]
+    assert answer(first, date) == [["[NULL]"]]
+    losses = {one.code: one.loss_class for one in report}
+    assert losses["wall-clock-unshown"] is LossClass.SHOWN
+    # What such a file had, nobody saw.
+    again = converter.convert(first, second, force=True)
+    assert "wall-clock-unshown" not in {one.code for one in again}
+    # The date is in the file.
+    assert converter.read(second).clock.epoch_ns == converter.read(CLOCKS).clock.epoch_ns

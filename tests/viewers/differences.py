@@ -12,11 +12,17 @@ from viewers.trace_processor import Row, arguments
 
 #: Numbers of rows, and what only importers say: types of tracks, names of kernel tracks, what they count as wrong.
 OWN_COLUMNS = ("id", "arg_set", "source", "target", "type", "track")
-OWN_TABLES = ("stats", "nameless", "dates")
+OWN_TABLES = ("stats", "nameless")
 #: The whole row, in place of a column.
 ROW = "*"
 #: The columns by which a row is found again; those of other tables have their time.
-KEYS = {"threads": ("tid",), "processes": ("pid",), "flows": ("from_ts",), "facts": ("name",)}
+KEYS = {
+    "threads": ("tid",),
+    "processes": ("pid",),
+    "flows": ("from_ts",),
+    "facts": ("name",),
+    "dates": (),
+}
 #: Where rows of a table may be that are none there.
 ELSEWHERE = {"ftrace": "slices", "logs": "slices", "states": "slices", "samples": "slices"}
 #: What is compared of rows that are elsewhere.

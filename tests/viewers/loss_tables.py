@@ -176,6 +176,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "time-before-zero": _EVENTS,
     "time-too-late": _EVENTS,
     "wall-clock-dropped": ("dates.*",),
+    "wall-clock-unshown": ("dates.*",),
     "wall-clock-too-late": ("dates.*",),
     "wall-clock-before-1970": ("dates.*",),
     "wall-clock-rounded": ("dates.*",),

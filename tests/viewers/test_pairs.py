@@ -32,9 +32,8 @@ pytestmark = needs_trace_processor
 LISTED = 52
 #: Formats of recordings that trace_processor opens.
 OPENED = {*MODELS, "ftrace_text"}
-#: Kernel events, which only Perfetto has (others are slices), and facts about the recording, which are no loss that
-#: is shown: both are looked at for what losses say.
-UNJUDGED = {"ftrace", "facts"}
+#: Kernel events, which only Perfetto has (others are slices); they are looked at for what losses say.
+UNJUDGED = {"ftrace"}
 
 
 def conversions() -> list[tuple[str, str]]:

@@ -87,7 +87,8 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
     "facts": (
         ("name", "value"),
         """select name, coalesce(str_value, int_value) from metadata
-        where name not in ('trace_uuid', 'trace_type', 'trace_size_bytes')""",
+        where name not in ('trace_uuid', 'trace_type', 'trace_size_bytes', 'trace_time_clock_id')
+            and coalesce(str_value, int_value) is not null""",
     ),
     # The date of the beginning.
     "dates": (

@@ -146,6 +146,7 @@ CAPABILITIES = Capabilities(
     unknown_tasks=False,
     exits_by_switch=True,
     epoch=True,
+    shows_epoch=False,
     environment=True,
     adapters={
         **dict.fromkeys(_KINDS, narrowed),

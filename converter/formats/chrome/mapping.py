@@ -44,7 +44,7 @@ SEMANTICS: Final = Semantics(
     complete_first=True,
     counter_series=True,
     json_arguments="args",
-    unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.COUNTER_THREADS}),
+    unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.COUNTER_THREADS, Unseen.DATES}),
     old_states=True,
 )
 

@@ -241,4 +241,5 @@ def capabilities(variant: str) -> Capabilities:
         adapters=_ADAPTERS,
         lowerings={Kind.TASK_NEW: _lower_new_task},
         epoch=True,
+        shows_epoch=False,
     )

@@ -40,7 +40,12 @@ from converter.projection.domain.scheduling.thread_states import THREAD_STATES
 SEMANTICS: Final = Semantics(
     ends=EndMatching.INNERMOST,
     flow_matching=FlowMatching.ID,
-    unseen=frozenset({Unseen.COUNTER_THREADS, Unseen.COUNTER_ARGUMENTS, Unseen.SCHED_ARGUMENTS}),
+    unseen=frozenset(
+        {
+            *(Unseen.COUNTER_THREADS, Unseen.COUNTER_ARGUMENTS, Unseen.SCHED_ARGUMENTS),
+            Unseen.DATES,
+        }
+    ),
 )
 
 #: The provider of files that were converted from other formats.

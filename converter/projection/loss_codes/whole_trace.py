@@ -63,6 +63,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "The date and time of the recording are missing: times count from the clock's zero",
         keeps="epoch",
     ),
+    "wall-clock-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "The date and time of the recording are in the file, but viewers do not show them",
+    ),
     "wall-clock-too-late": LossCode(
         LossKind.DROPPED,
         "The date of the recording, after the year 2116, is missing",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support import speedscope
+from support.losses import codes_of
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
@@ -154,3 +155,51 @@ def test_speedscope_shows_what_it_shows_of_the_text_of_perf(tmp_path):
     shown = [(one.calls, one.depth, round(one.weight)) for one in before.profiles]
     assert shown
     assert [(one.calls, one.depth, round(one.weight)) for one in after.profiles] == shown
+
+
+STACKS_OF_TRACEPOINTS = """\
+app    10 [001]     1.000001: sched:sched_wakeup: comm=b pid=11 prio=120 target_cpu=000
+\tffffffff81000010 try_to_wake_up+0x10 ([kernel.kallsyms])
+\t            1234 main+0x4 (/bin/app)
+
+app    10 [001]     1.000002: sched:sched_wakeup: comm=b pid=11 prio=120 target_cpu=000
+\t            1250 [unknown] (/bin/app)
+
+app    10 [001]     1.000003:       7 cycles:
+\t            1250 other+0x0 (/bin/app)
+
+"""
+
+
+def written_as(text, tmp_path, name):
+    source = tmp_path / "x.script"
+    source.write_text(text)
+    converter.convert(source, tmp_path / name)
+    return tmp_path / name
+
+
+def test_stacks_of_tracepoints_are_stacks_of_profiles(tmp_path):
+    text = STACKS_OF_TRACEPOINTS.partition("app    10 [001]     1.000003")[0]
+    folded = written_as(text, tmp_path, "x.folded").read_text()
+    found = {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in folded.splitlines()}
+    assert found == collapsed(text)
+    losses = converter.convert(tmp_path / "x.script", tmp_path / "copy.script")
+    assert "call-stacks-added" not in codes_of(losses)
+
+
+@needs_trace_processor
+def test_stacks_of_tracepoints_are_samples_of_perfetto(tmp_path):
+    path = written_as(STACKS_OF_TRACEPOINTS, tmp_path, "x.pftrace")
+    query = (
+        "select s.ts as ts, f.name as name,"
+        " (select count(*) from ftrace_event where name = 'sched_wakeup') as wakeups"
+        " from perf_sample s join stack_profile_callsite c on c.id = s.callsite_id"
+        " join stack_profile_frame f on f.id = c.frame_id order by s.ts"
+    )
+    rows = [
+        [str(one) for one in (row.values() if isinstance(row, dict) else row)]
+        for row in answer(path, query)
+    ]
+    assert [row[0] for row in rows] == ["1000001000", "1000002000", "1000003000"]
+    assert (rows[0][1], rows[2][1]) == ("try_to_wake_up", "other")
+    assert {row[2] for row in rows} == {"2"}

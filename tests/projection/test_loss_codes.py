@@ -209,6 +209,7 @@ NOT_NAMED = {
     "cpuprofile",
     "folded",
     "ftrace_text",
+    "gecko",
     "lttng_legacy",
     "perf_script",
     "pprof",

@@ -161,3 +161,19 @@ def test_a_date_that_viewers_no_longer_show_is_a_loss(tmp_path, target):
     assert "wall-clock-unshown" not in {one.code for one in again}
     # The date is in the file.
     assert converter.read(second).clock.epoch_ns == converter.read(CLOCKS).clock.epoch_ns
+
+
+@needs_trace_processor
+@pytest.mark.parametrize("target", ["pftrace", "json", "fxt"])
+def test_a_soft_interrupt_has_the_name_of_the_low_bits_of_its_vector(tmp_path, target):
+    vector = (IntegerClass(64), Role.VECTOR)
+    classes = [
+        event_class(Kind.SOFTIRQ_ENTRY, "softirq_entry", "irq", vec=vector),
+        event_class(Kind.SOFTIRQ_EXIT, "softirq_exit", "irq", vec=vector),
+    ]
+    rows = [(0, 100, 0, -1, [(1 << 32) + 3]), (1, 200, 0, -1, [(1 << 32) + 3])]
+    first, path = tmp_path / "first.pftrace", tmp_path / f"a.{target}"
+    converter.write(trace_of(classes, rows), first)
+    converter.convert(first, path)
+    shown = answer(path, "select ts, dur, name from slice")
+    assert shown == [["100", "100", "NET_RX"]]

@@ -218,6 +218,8 @@ def lower_softirq(partition: Partition, projection: Projection) -> list[Partitio
 
 
 def _softirq_name(vector: int) -> str:
+    """Return the name of a vector, which has 32 bits in the kernel: viewers look at these of a longer number."""
+    vector &= 0xFFFF_FFFF
     return SOFTIRQ_NAMES[vector] if 0 <= vector < len(SOFTIRQ_NAMES) else str(vector)
 
 

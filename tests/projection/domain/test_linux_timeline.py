@@ -138,6 +138,16 @@ def irq(kind, name="irq_handler_entry", category="irq", /, **fields):
             "SLICE_BEGIN 10 at SoftIrq Cpu 3",
         ),
         (
+            irq(Kind.SOFTIRQ_ENTRY, "softirq_entry", vec=(U64, Role.VECTOR)),
+            ((1 << 32) + 9,),
+            "SLICE_BEGIN RCU at SoftIrq Cpu 3",
+        ),
+        (
+            irq(Kind.SOFTIRQ_ENTRY, "softirq_entry", vec=(I32, Role.VECTOR)),
+            (-1,),
+            "SLICE_BEGIN 4294967295 at SoftIrq Cpu 3",
+        ),
+        (
             irq(Kind.SOFTIRQ_EXIT, "softirq_exit", vec=(U32, Role.VECTOR)),
             (9,),
             "SLICE_END RCU at SoftIrq Cpu 3",

@@ -25,10 +25,6 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it begins with nothing but zeros, as a file does that was not written to its end",
         ),
         (
-            rb"\APERFILE2|\A2ELIFREP",
-            "it is perf.data: `perf data convert --to-ctf DIR` makes CTF of it, which can be read",
-        ),
-        (
             rb"\A(\xc1\x1f\xfc\xc1|\xc1\xfc\x1f\xc1)",
             "it is a CTF data stream: name the directory that has it and its file `metadata`",
         ),

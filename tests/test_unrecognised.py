@@ -94,7 +94,6 @@ def zipped(name, data):
 
 
 HINTS = {
-    b"PERFILE2" + bytes(90): "perf data convert",
     b"\xc1\x1f\xfc\xc1" + bytes(40): "name the directory",
     b"\x1e{" + b'"type": "preamble"}': "name the directory",
     b"7z\xbc\xaf\x27\x1c" + bytes(40): "unpack it",

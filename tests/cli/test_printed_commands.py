@@ -41,6 +41,7 @@ ELSEWHERE = {
     r".*\| python consumer\.py$": "a program of somebody's own",
     r"\$ traceconv ": "tests/cli/test_documented.py, with what it prints",
     r"traceconv residual$": "a name",
+    r".*&& (flamegraph\.pl|go tool|speedscope|perf) ": "programs of others show what is written",
     r"(trace-cmd|uftrace|perf|trcrpt|babeltrace2|trace_processor) (?!.*-d )": (
         "programs of others, which record, or which tests compare ours with"
     ),
@@ -110,6 +111,16 @@ INPUTS = {
     "fleet/run7.parquet": lambda path: (path.parent.mkdir(), made(path, SMALL)),
     "kernel.uftrace": lambda path: made(path, SMALL),
     "trace": lambda path: shutil.copy(SMALL, path),
+    "perf.data": lambda path: shutil.copy(FIXTURES / "perf" / "pipe.data", path),
+    "kallsyms.txt": lambda path: path.write_text("ffffffff81000000 T _text\n"),
+    "profile.script": lambda path: shutil.copy(
+        FIXTURES / "perf_script" / "callchains.script", path
+    ),
+    "out.folded": lambda path: shutil.copy(FIXTURES / "folded" / "uftrace.folded", path),
+    "cpu.pb.gz": lambda path: shutil.copy(FIXTURES / "pprof" / "cpu.pb.gz", path),
+    "out.speedscope.json": lambda path: shutil.copy(
+        FIXTURES / "speedscope" / "mixed.speedscope.json", path
+    ),
     "results/": lambda path: path.mkdir(),
     "uftrace.data/": lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
     **dict.fromkeys(

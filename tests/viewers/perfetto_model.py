@@ -205,7 +205,9 @@ def problems(conversion: Conversion) -> Counter[str]:
     """What the importer counts as wrong: the source's own lost events, and what does not fit together."""
     lost = {event.cpu or 0 for event in conversion.events if event.kind is Kind.DISCARDED}
     mismatched = switches(conversion).mismatched
-    kinds = {event.kind for event in conversion.events if event.of(Role.FRAMES) == []}
+    # Samples on no thread are left out.
+    empty = [event for event in conversion.events if event.of(Role.FRAMES) == []]
+    kinds = {event.kind for event in empty if event.thread is not None}
     return timeline(conversion).problems() + Counter(
         ftrace_cpu_has_data_loss=len(lost),
         mismatched_sched_switch_tids=mismatched,

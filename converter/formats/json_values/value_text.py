@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from base64 import b64decode, b64encode
 from functools import lru_cache
 from typing import Any, Final
@@ -27,6 +28,7 @@ from converter.projection.timeline_fields import JSON_TEXT
 
 #: Text that readers parse as a number.
 _HEXADECIMAL: Final = re.compile(r"0x(0|[1-9a-f][0-9a-f]{0,15})")
+_NAN: Final = re.compile("NaN:[0-9a-f]{16}")
 _MAX_NUMBER: Final = (1 << 63) - 1
 
 
@@ -123,6 +125,9 @@ def from_json(item: Any, declared: FieldClass) -> Any:
             return int(item, 16)
         case IntegerClass(), str() | int() if not isinstance(item, bool):
             return int(item)
+        case FloatClass(), str() if _NAN.fullmatch(item):
+            # Of other bits than those that float() gives.
+            return struct.unpack(">d", bytes.fromhex(item[4:]))[0]
         case FloatClass(), str() | int() | float() if not isinstance(item, bool):
             return float(item)
         case StringClass(), str():

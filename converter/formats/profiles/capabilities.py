@@ -20,7 +20,7 @@ from converter.ir.field_classes import ArrayClass
 from converter.ir.kinds import Role
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import KindSupport, Projection
-from converter.projection.domain.call_stacks import frames_of
+from converter.projection.domain.call_stacks import frames_of, members_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import FRAMES, FUNCTIONS, weight
 
@@ -72,7 +72,9 @@ def with_shown_frames(partition: Partition, projection: Projection) -> Partition
         column = partition.table.column(index)
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
-        function, mapping, rel_pc, source, line = map(np.asarray, column.values.members)
+        function, mapping, rel_pc, source, line = members_of(
+            column.values, projection.source.strings
+        )
         if not mapping.any() and not rel_pc.any() and function.all():
             return column
         binary = (source == 0) & (mapping != 0)
@@ -103,7 +105,7 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
         column = partition.table.column(index)
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
-        _, mapping, rel_pc, source, line = map(np.asarray, column.values.members)
+        _, mapping, rel_pc, source, line = members_of(column.values, projection.source.strings)
         more = (mapping != 0) | (rel_pc != 0) | (source != 0) | (line != 0)
         projection.lose("frame-place-dropped", partition, rows=lists_with(column, more))
         return ListColumn(column.offsets, function_names(column.values, projection.source.strings))
@@ -118,7 +120,7 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
 
 def function_names(frames: StructColumn, strings: StringTable) -> NDArray[np.int32]:
     """Return what frames are called: the function, or else the binary, or the address."""
-    function, mapping, rel_pc = map(np.asarray, frames.members[:3])
+    function, mapping, rel_pc = members_of(frames, strings)[:3]
     at = np.flatnonzero(function == 0)
     if not len(at):
         return function

@@ -10,12 +10,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import ListColumn, StructColumn, constant_column
+from converter.ir.columns import ListColumn, StructColumn, constant_column, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
-from converter.projection.timeline_fields import FUNCTIONS
+from converter.kernels.tables.strings import StringTable
+from converter.projection.timeline_fields import FRAME, FUNCTIONS
 
 #: The maximum depth of a call stack; further frames are dropped.
 MAX_DEPTH: Final = 1 << 10
@@ -80,18 +81,26 @@ def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int 
     if isinstance(column.values, StructColumn):
         return column
     values = column.values
-    assert isinstance(values, np.ndarray)
     none = constant_column(np.int32(0), len(values))
     mappings = constant_column(np.int32(mapping_name), len(values))
     functions, addresses = none, constant_column(np.uint64(0), len(values))
     if isinstance(element, StringClass):
-        functions = values
+        functions = string_ids(values, trace.strings)
     else:
-        addresses = values.astype(np.uint64)
+        addresses = np.asarray(values).astype(np.uint64)
         functions = _named(addresses, trace)
     lines = constant_column(np.uint32(0), len(values))
     members = (functions, mappings, addresses, none, lines)
     return ListColumn(column.offsets, StructColumn(len(values), members))
+
+
+def members_of(frames: StructColumn, strings: StringTable) -> tuple[NDArray[Any], ...]:
+    """Return the members of frames (`timeline_fields.FRAME`) as arrays, texts as ids."""
+    members = zip(FRAME.members, frames.members, strict=True)
+    return tuple(
+        string_ids(part, strings) if isinstance(member.type, StringClass) else np.asarray(part)
+        for member, part in members
+    )
 
 
 def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from converter.ir.columns import Column, ListColumn, StructColumn, string_ids, take
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.call_stacks import members_of
 from converter.projection.timeline_fields import FRAME
 
 #: A frame as bytes: the string of the function, the string of the mapping, the offset in it or the address, the string
@@ -69,13 +70,7 @@ class DistinctStacks:
     def _parts_of(self, values: Column, element: FieldClass) -> tuple[int, list[NDArray[Any]]]:
         if element == FRAME:
             assert isinstance(values, StructColumn)
-            members = zip(FRAME.members, values.members, strict=True)
-            return 0, [
-                string_ids(part, self._strings)
-                if isinstance(member.type, StringClass)
-                else np.asarray(part)
-                for member, part in members
-            ]
+            return 0, [*members_of(values, self._strings)]
         if isinstance(element, StringClass):
             return 1, [string_ids(values, self._strings)]
         return 2, [np.asarray(values).astype(np.uint64)]

@@ -14,6 +14,7 @@ from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.columns import take as taken
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, Projection
+from converter.projection.domain.call_stacks import members_of
 from converter.projection.domain.lost_events import counted
 from converter.projection.engine.partitions import Partition
 
@@ -81,7 +82,7 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
 def _note_unshown(column: ListColumn, partition: Partition, projection: Projection) -> None:
     """Count samples with frames of which viewers show less than the file has."""
     assert isinstance(column.values, StructColumn)
-    function, mapping, _, source, line = map(np.asarray, column.values.members)
+    function, mapping, _, source, line = members_of(column.values, projection.source.strings)
     binary = (function != 0) & (mapping != 0)
     if binary.any():
         projection.lose("frame-binary-unshown", partition, rows=lists_with(column, binary))

@@ -20,7 +20,7 @@ from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
-from converter.projection.domain.call_stacks import frames_of
+from converter.projection.domain.call_stacks import frames_of, members_of
 from converter.projection.domain.lost_events import counted
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import CALLSTACK, FRAMES
@@ -186,7 +186,9 @@ def _with_printed_frames(partition: Partition, projection: Projection, index: in
         column = partition.table.column(index)
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
-        functions, mappings, address, source, line = map(np.asarray, column.values.members)
+        functions, mappings, address, source, line = members_of(
+            column.values, projection.source.strings
+        )
         new = map_distinct(functions, function), map_distinct(mappings, mapping)
         changed = (new[0] != functions) | (new[1] != mappings)
         placed = (source != 0) | (line != 0)

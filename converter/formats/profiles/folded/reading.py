@@ -83,6 +83,7 @@ class _Reader:
                     field="line",
                     expected=_EXPECTED,
                     found=found.decode("utf-8", "replace"),
+                    is_damage=True,
                 )
                 damage = damage or warning
                 note(self.trace.warnings, warning)
@@ -118,6 +119,7 @@ class _Reader:
                     field="comment",
                     message="further comments are left out",
                     expected=expected,
+                    is_damage=False,
                 )
                 note(self.trace.warnings, warning)
                 return

@@ -162,9 +162,8 @@ class _Reader:
                 found = cpus[:count]
                 cpu[: len(found)] = np.where((found >= 0) & (found < 1 << 31), found, -1)
             if (at < 0) != (weights_at < 0) or count < len(weight) or count < len(offsets) - 1:
-                self._note(
-                    profile, "samples and weights are not of one number: the rest is left out"
-                )
+                message = "samples and weights are not of one number: the rest is left out"
+                self._note(profile, message, is_damage=True)
                 at = -1
             if not count:
                 continue
@@ -244,11 +243,15 @@ class _Reader:
 
     def _note_rounded(self, profile: Profile, count: int) -> None:
         if count and profile.unit not in POWERS:
-            self._note(profile, "values with a fraction are rounded to integers")
+            message = "values with a fraction are rounded to integers"
+            self._note(profile, message, is_damage=False)
 
-    def _note(self, profile: Profile, message: str) -> None:
+    def _note(self, profile: Profile, message: str, *, is_damage: bool) -> None:
         warning = TraceWarning(
-            format="speedscope", field=f"profiles[{profile.number}]", message=message
+            format="speedscope",
+            field=f"profiles[{profile.number}]",
+            message=message,
+            is_damage=is_damage,
         )
         note(self.trace.warnings, warning)
 

@@ -80,6 +80,11 @@ def aix(path):
     path.with_name("aixtrace.trcfmt").rename(path.with_name("trace.fmt"))
 
 
+def recording_of_perf(path):
+    shutil.copy(FIXTURES / "perf" / "pipe.data", path)
+    path.with_name("kallsyms.txt").write_text("ffffffff81000000 T _text\n")
+
+
 #: What makes the files and directories that commands read.
 INPUTS = {
     "trace.dat": lambda path: shutil.copy(SMALL, path),
@@ -111,8 +116,7 @@ INPUTS = {
     "fleet/run7.parquet": lambda path: (path.parent.mkdir(), made(path, SMALL)),
     "kernel.uftrace": lambda path: made(path, SMALL),
     "trace": lambda path: shutil.copy(SMALL, path),
-    "perf.data": lambda path: shutil.copy(FIXTURES / "perf" / "pipe.data", path),
-    "kallsyms.txt": lambda path: path.write_text("ffffffff81000000 T _text\n"),
+    "perf.data": recording_of_perf,
     "profile.script": lambda path: shutil.copy(
         FIXTURES / "perf_script" / "callchains.script", path
     ),

@@ -116,7 +116,7 @@ def check_drawn(case: Case) -> None:
 
 
 #: Formats of call stacks alone.
-PROFILES = {"cpuprofile", "folded", "pprof", "speedscope"}
+PROFILES = {"cpuprofile", "folded", "pprof", "simpleperf", "speedscope"}
 
 
 def check_law(case: Case, target: str) -> Path:

@@ -120,6 +120,9 @@ INPUTS = {
     "profile.script": lambda path: shutil.copy(
         FIXTURES / "perf_script" / "callchains.script", path
     ),
+    "app.simpleperf": lambda path: shutil.copy(
+        FIXTURES / "simpleperf" / "every-record.simpleperf", path
+    ),
     "out.folded": lambda path: shutil.copy(FIXTURES / "folded" / "uftrace.folded", path),
     "cpu.pb.gz": lambda path: shutil.copy(FIXTURES / "pprof" / "cpu.pb.gz", path),
     "out.speedscope.json": lambda path: shutil.copy(

@@ -115,8 +115,8 @@ def check_drawn(case: Case) -> None:
         raise CheckError(f"{len(missing)} names are missing, as {min(missing)}")
 
 
-#: Formats of call stacks alone.
-PROFILES = {"cpuprofile", "folded", "pprof", "simpleperf", "speedscope"}
+#: Formats of call stacks alone, and one of markers: what they have no place for is counted by its kind.
+BY_KIND = {"cpuprofile", "folded", "ftrace_text", "pprof", "simpleperf", "speedscope"}
 
 
 def check_law(case: Case, target: str) -> Path:
@@ -147,8 +147,7 @@ def check_law(case: Case, target: str) -> Path:
         raise CheckError(difference(held, again) or "canonical forms differ")
     told = "\n".join(map(line_of, losses))
     missing = case.drawn.tokens - tokens_in(found) - names_in(told)
-    # What a format of profiles has no place for is counted by its kind.
-    missing = set() if target in PROFILES else missing
+    missing = set() if target in BY_KIND else missing
     if missing and not any(text in told for text in LEFT_OUT.get(case.dimension.name, ())):
         raise CheckError(f"{len(missing)} names are missing, as {min(missing)}")
     return path

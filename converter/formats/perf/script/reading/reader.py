@@ -72,13 +72,14 @@ class _Records(NamedTuple):
 class _Reader:
     def __init__(self, source: Source) -> None:
         head = source.read(0, _HEAD)
+        tables = read_tables(source)
         # A file that is said to be of this format may lack what others are recognised by.
-        if not sniff(head) and (b"\0" in head or not EVENT_OR_ADDRESS.search(head)):
+        known = tables is not None or sniff(head)
+        if not known and (b"\0" in head or not EVENT_OR_ADDRESS.search(head)):
             expected = (
                 "lines of perf script, such as 'bash 1977 [000] 17284.993652: 250000 cycles: '"
             )
             raise TraceError(offset=0, field="header", expected=expected, found=repr(head[:40]))
-        tables = read_tables(source)
         if tables is not None:
             source = View(source.name, source, 0, tables.offset)
         self.source = source

@@ -112,7 +112,7 @@ def test_fixtures_are_recognised_and_sound(fixture):
             for fixture in SMALLEST
             for target in WRITABLE
         ),
-        4,
+        8,
     ),
 )
 def test_the_command_converts_everything_to_everything(fixture, target, tmp_path, capfd):

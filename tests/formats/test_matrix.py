@@ -159,7 +159,7 @@ def of_rows() -> list[tuple[str, str]]:
     return there + back + recorded
 
 
-PAIRS = sampled(of_all_kinds(), 12) + sampled(of_recordings(), 8) + of_rows()
+PAIRS = sampled(of_all_kinds(), 18) + sampled(of_recordings(), 12) + of_rows()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ BIG_ENDIAN = {"trace_cmd/scratch_v7_be32.dat", "trace_cmd/scratch_v7_be64.dat"}
 
 @pytest.fixture(
     scope="module",
-    params=sampled([source for source in SOURCES if source not in BIG_ENDIAN], 4),
+    params=sampled([source for source in SOURCES if source not in BIG_ENDIAN], 6),
     ids=lambda source: f"{source}-to-trace_cmd",
 )
 def listed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Listed:

@@ -42,7 +42,7 @@ def needed(program: str) -> str:
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    sampled(((source, name) for source in sources("ctf") for name in ("ctf+1.8", "ctf+2")), 12),
+    sampled(((source, name) for source in sources("ctf") for name in ("ctf+1.8", "ctf+2")), 18),
 )
 def test_babeltrace_reads_what_is_projected(source: str, target: str, tmp_path: Path) -> None:
     """Each event at its time; events of one name are of one kind, system and name."""
@@ -76,7 +76,7 @@ def is_one(held: set[Any]) -> bool:
 
 @pytest.mark.parametrize(
     ("source", "program"),
-    sampled(((source, name) for source in sources("trace_cmd") for name in TRACE_CMDS), 12),
+    sampled(((source, name) for source in sources("trace_cmd") for name in TRACE_CMDS), 18),
 )
 def test_trace_cmd_reports_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "trace_cmd", tmp_path)
@@ -86,7 +86,7 @@ def test_trace_cmd_reports_what_is_projected(source: str, program: str, tmp_path
 
 @pytest.mark.parametrize(
     ("source", "program"),
-    sampled(((source, name) for source in sources("uftrace") for name in UFTRACES), 12),
+    sampled(((source, name) for source in sources("uftrace") for name in UFTRACES), 18),
 )
 def test_uftrace_dumps_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "uftrace", tmp_path)

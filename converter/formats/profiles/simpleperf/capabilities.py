@@ -19,6 +19,7 @@ from converter.ir.columns import Column, ListColumn, StructColumn, constant_colu
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
+from converter.projection.domain.call_stacks import members_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import FRAMES, weight
 
@@ -81,7 +82,9 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
         column = partition.table.column(frames)
         assert isinstance(column, ListColumn)
         assert isinstance(column.values, StructColumn)
-        function, mapping, address, source, line = map(np.asarray, column.values.members)
+        function, mapping, address, source, line = members_of(
+            column.values, projection.source.strings
+        )
         placed = (source != 0) | (line != 0)
         if not placed.any():
             return column

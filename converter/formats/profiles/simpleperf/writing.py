@@ -38,6 +38,7 @@ from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.kernels.protobuf.encode import ENCODED, NUMBER, encode_messages, varint
+from converter.projection.domain.call_stacks import members_of
 from converter.storage.sink import Sink
 
 _BYTES: Final = 2
@@ -156,9 +157,8 @@ class _Encoder:
         assert isinstance(column.values, StructColumn)
         # The values may begin before the first list, and end after the last.
         first, last = int(column.offsets[0]), int(column.offsets[-1])
-        function, mapping, address = (
-            np.asarray(one)[first:last] for one in column.values.members[:3]
-        )
+        members = members_of(column.values, self._trace.strings)
+        function, mapping, address = (one[first:last] for one in members[:3])
         lists = column.offsets - first
         types = np.zeros(last - first, np.uint64)
         if EXECUTION_TYPES in event_class.fields:

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from converter.errors import TraceError
 from converter.formats.ftrace.event_format.new_formats import (
     COMMON_LINES,
@@ -21,7 +24,9 @@ from converter.formats.ftrace.event_format.syntax import (
 )
 from converter.formats.ftrace.lines.inverse import STEP_LITERAL, STEP_TEXT
 from converter.formats.ftrace.lines.programs import NotInvertibleError, Program, ProgramMaker
+from converter.ir.distinct_values import values_of
 from converter.ir.events import Field
+from converter.kernels.tables.strings import StringTable
 
 #: Bits of states that a switch's text has.
 STATE_BITS: Final = 0x1FF
@@ -83,3 +88,29 @@ def declared_program(form: object) -> Program:
         return ProgramMaker(parse_event_format(data, str(system))).print_format()
     except (ValueError, TypeError, AttributeError, RecursionError, NotInvertibleError) as error:
         raise TraceError("a remark that declares no event", found=str(error)) from error
+
+
+class EscapedTexts:
+    """Columns of texts, escaped: each text once."""
+
+    def __init__(self, strings: StringTable) -> None:
+        self._strings = strings
+        #: By the bytes that are escaped besides those that always are: the ids of escaped texts.
+        self._known: dict[bytes, dict[int, int]] = {}
+
+    def of(self, ids: NDArray[np.int32], more: bytes) -> NDArray[np.int32]:
+        """Return the ids of escaped texts; `more` are bytes that are escaped besides those that always are."""
+        known = self._known.setdefault(more, {})
+        escape, strings = escaper(more), self._strings
+        distinct = values_of(ids).tolist()
+        for id in distinct:
+            if id not in known:
+                text = strings[id]
+                escaped = escape(text)
+                known[id] = id if escaped == text else strings.intern(escaped)
+        if all(known[id] == id for id in distinct):
+            return ids
+        order = np.sort(np.array(distinct, np.int32))
+        targets = np.array([known[id] for id in order.tolist()], np.int32)
+        result: NDArray[np.int32] = targets[np.searchsorted(order, ids)]
+        return result

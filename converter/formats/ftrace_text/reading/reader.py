@@ -29,6 +29,7 @@ from converter.formats.ftrace.lines.line_scan import (
     count_lines,
 )
 from converter.formats.ftrace.lines.table_remarks import parsed, read_tables
+from converter.formats.ftrace.lines.text_blocks import text_blocks
 from converter.formats.ftrace.lines.text_classes import TextClasses
 from converter.formats.ftrace.lines.text_formats import declared_program
 from converter.formats.ftrace.lines.text_mapping import EVENT_REMARK, OWN, TABLES_REMARK
@@ -48,7 +49,6 @@ from converter.ir.trace import ClockDomain, Trace
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.union import number_rows
 from converter.storage.source import Source
-from converter.storage.window_memory import WindowMemory
 
 #: Bytes of text of a batch: some 40,000 lines.
 WINDOW: Final = 4 << 20
@@ -376,28 +376,7 @@ def _is_header(line: bytes) -> bool:
 
 def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:
     """Yield the text in blocks of whole lines, with their offsets. The frames of a stack stay with their event."""
-    offset = 0
-    rest = b""
-    memory = WindowMemory()
-    while True:
-        # What is left of the block before fits into the same memory, unless a line is longer.
-        size = window if len(rest) < window // 2 else window + len(rest)
-        buffer = memory.take(size).data
-        buffer[: len(rest)] = rest
-        count = source.read_into(offset + len(rest), buffer[len(rest) :])
-        block = buffer[: len(rest) + count]
-        if not count:
-            if len(block):
-                yield offset, block
-            return
-        end = _whole_lines(block)
-        if end == 0 and len(block) < _LONGEST_LINE:
-            rest = bytes(block)
-            continue
-        end = end or len(block)
-        rest = bytes(block[end:])
-        yield offset, block[:end]
-        offset += end
+    yield from text_blocks(source, window, _whole_lines, _LONGEST_LINE)
 
 
 def _whole_lines(block: memoryview) -> int:

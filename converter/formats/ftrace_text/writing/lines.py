@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.formats.ftrace.lines.column_texts import add_text
-from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
+from converter.formats.ftrace.lines.text_formats import EscapedTexts, TextFormat
 from converter.formats.ftrace.lines.text_mapping import (
     EVENT_REMARK,
     MARK,
@@ -22,7 +21,6 @@ from converter.formats.ftrace.lines.text_mapping import (
 from converter.formats.ftrace.task_numbers import TaskNumbers
 from converter.formats.ftrace.tasks import IDLE_NAME
 from converter.ir.columns import Column, string_ids
-from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
@@ -71,7 +69,7 @@ class EventLines:
         self._programs: dict[int, Printed] = {}
         self._formats: dict[int, TextFormat] = {}
         self._labels: set[str] = {MARK}
-        self._escaped: dict[bytes, dict[int, int]] = {}
+        self._escaped = EscapedTexts(trace.strings)
 
     def print(self, batch: Batch, write: Write) -> None:
         """Print a batch."""
@@ -100,26 +98,8 @@ class EventLines:
             if isinstance(field.type, StringClass):
                 more = b"" if found is None else found.escaped.get(field.name, b"")
                 ids = string_ids(columns[index], self._trace.strings)
-                columns[index] = self._escape(ids, more)
+                columns[index] = self._escaped.of(ids, more)
         return columns
-
-    def _escape(self, ids: NDArray[np.int32], more: bytes) -> NDArray[np.int32]:
-        known = self._escaped.setdefault(more, {})
-        escape, strings = escaper(more), self._trace.strings
-        distinct = values_of(ids)
-        for id in distinct.tolist():
-            if id not in known:
-                text = strings[id]
-                escaped = escape(text)
-                known[id] = id if escaped == text else strings.intern(escaped)
-        changed = [id for id in distinct.tolist() if known[id] != id]
-        if not changed:
-            return ids
-        order = np.array(distinct.tolist(), np.int32)
-        order.sort()
-        targets = np.array([known[id] for id in order.tolist()], np.int32)
-        result: NDArray[np.int32] = targets[np.searchsorted(order, ids)]
-        return result
 
     def _declare(self, number: int) -> bytes:
         """Compile the program of a class; return the remark that declares it, if it needs one."""

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import numpy as np
-
+from converter.formats.ftrace.lines.text_blocks import text_blocks
 from converter.storage.source import Source
 
 #: A sample that is longer is cut.
@@ -18,25 +17,7 @@ _FURTHER: Final = re.compile(rb"\t|[ ]{2,}[^\n]{0,4096}:[0-9]{1,9}(?: \([^\n]{0,
 
 def blocks(source: Source, window: int) -> Iterator[tuple[int, memoryview]]:
     """Yield the text in blocks of whole samples, with their offsets."""
-    offset = 0
-    rest = b""
-    while True:
-        buffer = np.empty(window + len(rest), np.uint8).data
-        buffer[: len(rest)] = rest
-        count = source.read_into(offset + len(rest), buffer[len(rest) :])
-        block = buffer[: len(rest) + count]
-        if not count:
-            if len(block):
-                yield offset, block
-            return
-        end = _whole(block)
-        if end == 0 and len(block) < _LONGEST:
-            rest = bytes(block)
-            continue
-        end = end or len(block)
-        rest = bytes(block[end:])
-        yield offset, block[:end]
-        offset += end
+    yield from text_blocks(source, window, _whole, _LONGEST)
 
 
 def _whole(block: memoryview) -> int:

@@ -7,16 +7,14 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from converter.formats.ftrace.lines.column_texts import add_text
-from converter.formats.ftrace.lines.text_formats import TextFormat, escaper
+from converter.formats.ftrace.lines.text_formats import EscapedTexts, TextFormat
 from converter.formats.ftrace.lines.text_mapping import own_arguments, text_format
 from converter.formats.ftrace.task_numbers import LAST_NUMBER
 from converter.formats.perf.script.mapping import OFFSETS
 from converter.formats.perf.script.side_table import NO_TASK
 from converter.ir.columns import Column, ListColumn, StructColumn, string_ids
-from converter.ir.distinct_values import values_of
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
@@ -62,7 +60,7 @@ class EventLines:
         self._printer = Printer(trace.strings)
         self._programs: dict[int, Printed] = {}
         self._formats: dict[int, TextFormat] = {}
-        self._escaped: dict[bytes, dict[int, int]] = {}
+        self._escaped = EscapedTexts(trace.strings)
 
     def print(self, batch: Batch, write: Write) -> None:
         """Print a batch."""
@@ -101,7 +99,7 @@ class EventLines:
             column = table.column(index)
             if isinstance(field.type, StringClass):
                 more = b"" if found is None else found.escaped.get(field.name, b"")
-                column = self._escape(string_ids(column, self._trace.strings), more)
+                column = self._escaped.of(string_ids(column, self._trace.strings), more)
             columns["field", index] = column
             if field.type == FRAMES.type:
                 assert isinstance(column, ListColumn)
@@ -114,22 +112,6 @@ class EventLines:
                 assert isinstance(column, ListColumn)
                 columns["distance"] = column.values
         return columns
-
-    def _escape(self, ids: NDArray[np.int32], more: bytes) -> NDArray[np.int32]:
-        known = self._escaped.setdefault(more, {})
-        escape, strings = escaper(more), self._trace.strings
-        distinct = values_of(ids)
-        for id in distinct.tolist():
-            if id not in known:
-                text = strings[id]
-                escaped = escape(text)
-                known[id] = id if escaped == text else strings.intern(escaped)
-        if all(known[id] == id for id in distinct.tolist()):
-            return ids
-        order = np.sort(np.array(distinct.tolist(), np.int32))
-        targets = np.array([known[id] for id in order.tolist()], np.int32)
-        result: NDArray[np.int32] = targets[np.searchsorted(order, ids)]
-        return result
 
     def _compiled(self, number: int) -> Printed:
         event_class = self._trace.event_classes[number]

@@ -124,8 +124,14 @@ def test_the_command_converts_everything_to_everything(fixture, target, tmp_path
     assert all(line.startswith(("traceconv: ", "  ")) for line in err.splitlines())
     # The templates of an AIX trace are beside it.
     assert {"output"} <= set(os.listdir(tmp_path)) <= {"output", "output.trcfmt"}
-    assert converter.detect(output).name == target.partition("+")[0]
-    with converter.open_trace(ROOT / fixture) as source, converter.open_trace(output) as trace:
+    name = target.partition("+")[0]
+    # Of a trace without calls and samples, a file of collapsed stacks has no line.
+    is_empty = name == "folded" and not output.stat().st_size
+    assert is_empty or converter.detect(output).name == name
+    with (
+        converter.open_trace(ROOT / fixture) as source,
+        converter.open_trace(output, name) as trace,
+    ):
         check(source)
         check(trace)
         # What carries the whole input says of it what that says.

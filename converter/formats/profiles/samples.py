@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.events import Batch, EventClass
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
+from converter.projection.domain.stack_table import StackTable
 
 #: The name of the field with the weight of a sample (`timeline_fields.weight`): others of its role count otherwise.
 WEIGHT: Final = "weight"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from converter.formats.profiles.call_tree import CallTree
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.formats.profiles.timeline import add_slices, call_trees, of_one_class
 from converter.formats.profiles.trees import depths_of_tree, lists_of_tree
 from converter.ir.columns import ListColumn
@@ -25,6 +24,7 @@ from converter.ir.trace import ClockDomain, Trace, TrackScope
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Capabilities
 from converter.projection.domain.call_stacks import MAX_DEPTH
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 
 #: The clock of samples that have an order and no times: the first is at 0, the next at 1.

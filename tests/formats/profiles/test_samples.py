@@ -12,7 +12,6 @@ from converter.formats.profiles.capabilities import (
     with_whole_frames,
 )
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.formats.profiles.trees import FrameTable
 from converter.ir.columns import ListColumn, StructColumn, column_from_values
 from converter.ir.events import Batch, EventClass, Field, Table
@@ -20,6 +19,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.project import project
 from converter.projection.timeline_fields import ADDRESSES, FRAME, FRAMES, FUNCTIONS, weight
 

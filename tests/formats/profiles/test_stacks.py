@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.columns import ListColumn, StructColumn
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.timeline_fields import FRAME
 
 STACKS = st.lists(st.lists(st.integers(0, 3), max_size=5), max_size=12)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from converter.formats.ftrace.event_format.syntax import EventFormat, parse_event_format
 from converter.formats.ftrace.kernel_formats import kernel_format
@@ -130,7 +130,10 @@ def graph_programs(name: str) -> list[Program]:
         with suppress(NotInvertibleError):
             found.append(ProgramMaker(event).print_format())
     if name == "funcgraph_exit":
-        return [*found, *map(_end_of_call, _ENDS)]
+        return [
+            *found,
+            *(_end_of_call(value, function=has) for has in (False, True) for value in _VALUES),
+        ]
     return [
         *found,
         *(leaf for leaf, _ in leaf_programs()),
@@ -138,20 +141,8 @@ def graph_programs(name: str) -> list[Program]:
     ]
 
 
-class _Return(NamedTuple):
-    """The texts before and after a returned value; empty where a line has none."""
-
-    before: str = ""
-    after: str = ""
-
-
-#: After a call that returns on its line: nothing, the form of Linux 6.5, and that of 6.13.
-_LEAVES: Final = (_Return(), _Return(" /* = ", " */"), _Return(" /* ret=", " */"))
-#: After the end of a call: with its function or without, and with its value or without.
-_ENDS: Final = (
-    *(_Return(), _Return(" /* = ", " */"), _Return(" /* ret=", " */")),
-    *(_Return(" /* ", " */"), _Return(" /* @ = ", " */"), _Return(" /* @ ret=", " */")),
-)
+#: The text before a returned value: of none, in Linux 6.5, and in 6.13.
+_VALUES: Final = ("", "= ", "ret=")
 
 
 def _graph_maker(name: str, *, timed: bool, returns: bool, arguments: bool = False) -> ProgramMaker:
@@ -182,21 +173,20 @@ def leaf_programs() -> tuple[tuple[Program, Program], ...]:
     The ends have the same records, and their programs invert no text.
     """
     found = []
-    for form in _LEAVES:
-        maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(form.before))
+    for value in _VALUES:
+        maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(value))
         end = Program(_of_graph(maker).format, (), _GRAPH_SIZE)
-        found += [(_leaf(form, arguments=has), end) for has in (False, True)]
+        found += [(_leaf(value, arguments=has), end) for has in (False, True)]
     return tuple(found)
 
 
-def _leaf(form: _Return, *, arguments: bool) -> Program:
-    maker = _graph_maker(
-        "funcgraph_entry", timed=True, returns=bool(form.before), arguments=arguments
-    )
-    _add_function(maker, arguments=arguments, end=f");{form.before}")
-    if form.before:
+def _leaf(value: str, *, arguments: bool) -> Program:
+    maker = _graph_maker("funcgraph_entry", timed=True, returns=bool(value), arguments=arguments)
+    _add_function(maker, arguments=arguments, end=");")
+    if value:
+        maker.literal(f" /* {value}")
         maker.any_number("retval")
-        maker.literal(form.after)
+        maker.literal(" */")
     return _of_graph(maker, without="retval")
 
 
@@ -215,19 +205,19 @@ def _call(*, arguments: bool) -> Program:
     return _of_graph(maker)
 
 
-def _end_of_call(form: _Return) -> Program:
-    returns = form.before.endswith("=") or form.before.endswith("= ")
-    has_function = "@" in form.before or (form.before and not returns)
-    maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(returns))
+def _end_of_call(value: str, *, function: bool) -> Program:
+    maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(value))
     maker.steps.append(Step(STEP_RETURN, 0, 8, 8))
-    before, _, after = form.before.partition("@")
-    maker.literal(f"}}{before}")
-    if has_function:
-        maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
-        maker.literal(after)
-    if returns:
-        maker.any_number("retval")
-    maker.literal(form.after)
+    maker.literal("}")
+    if value or function:
+        maker.literal(" /*")
+        if function:
+            maker.literal(" ")
+            maker.steps.append(Step(STEP_SYMBOL, 0, 8, 8, c=1))
+        if value:
+            maker.literal(f" {value}")
+            maker.any_number("retval")
+        maker.literal(" */")
     return _of_graph(maker)
 
 

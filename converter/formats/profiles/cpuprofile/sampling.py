@@ -12,7 +12,6 @@ from converter.formats.profiles.call_tree import CallTree
 from converter.formats.profiles.capabilities import with_shown_frames
 from converter.formats.profiles.cpuprofile.document import ANONYMOUS, IDLE
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.formats.profiles.timeline import call_trees, of_one_class, timeline
 from converter.formats.profiles.trees import FrameTable
 from converter.ir.columns import Column, ListColumn, StructColumn, take
@@ -21,6 +20,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 from converter.projection.passes.slices.slice_columns import steps_of, texts_of
 from converter.projection.timeline_fields import FRAMES, weight

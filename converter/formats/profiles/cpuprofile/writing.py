@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.profiles.cpuprofile.document import ANONYMOUS, IDLE, ROOT, CallFrame
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.ir.trace import Trace
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.timeline_fields import FRAME
 from converter.storage.sink import Sink
 

@@ -15,7 +15,6 @@ from converter.formats.profiles.call_tree import CallTree
 from converter.formats.profiles.capabilities import with_whole_frames
 from converter.formats.profiles.pprof.mapping import type_name, unit_read
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.formats.profiles.sums import ORDER, Weights
 from converter.formats.profiles.timeline import add_slices, call_trees, of_one_class, timeline
 from converter.formats.profiles.trees import FrameTable, depths_of_tree, lists_of_tree
@@ -24,6 +23,7 @@ from converter.ir.kinds import Kind
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Process, Thread, Trace, TrackScope
 from converter.projection.domain.call_stacks import MAX_DEPTH
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 from converter.projection.timeline_fields import FRAMES, weight
 

@@ -12,10 +12,10 @@ from converter.formats.profiles.gecko.writing.columns import Columns
 from converter.formats.profiles.gecko.writing.texts import are_exact, column_text, times_text
 from converter.formats.profiles.gecko.writing.threads import EXTRA, ThreadTables
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.columns import string_ids
 from converter.ir.events import Batch
 from converter.ir.kinds import Role
+from converter.projection.domain.stack_table import StackTable
 
 
 class SampleWriter:

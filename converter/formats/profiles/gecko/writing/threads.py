@@ -16,8 +16,8 @@ from converter.formats.profiles.gecko.layout import (
     RESOURCES,
     STACKS,
 )
-from converter.formats.profiles.stacks import StackTable
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.stack_table import StackTable
 
 #: The columns of the tables that grow while batches pass, in the order of the document.
 MARKER_COLUMNS: Final = ("data", "name", "startTime", "endTime", "phase", "category")

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from converter.formats.profiles.pprof.layout import FunctionField, MappingField, ProfileField
 from converter.formats.profiles.pprof.tables import Tables
 from converter.formats.profiles.pprof.writing.locations import Bases
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.columns import ListColumn, StructColumn
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.stack_table import StackTable
 from converter.projection.timeline_fields import FRAME
 
 #: The most different numbers of frames of a location that are looked for.

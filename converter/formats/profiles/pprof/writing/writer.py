@@ -16,12 +16,12 @@ from converter.formats.profiles.pprof.writing.labels import Labels, bytes_of
 from converter.formats.profiles.pprof.writing.locations import Bases, location_messages
 from converter.formats.profiles.pprof.writing.strings import Strings
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.stacks import StackTable
 from converter.ir.columns import ListColumn, take
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.protobuf.encode import ENCODED, NUMBER, PACKED, encode_messages, varint
+from converter.projection.domain.stack_table import StackTable
 from converter.storage.sink import Sink
 
 #: The samples that are encoded at a time.

@@ -6,6 +6,7 @@ import pytest
 
 import converter
 from converter.errors import StrictLossError, UnknownFormatError, UnsupportedError
+from converter.storage.pool import workers
 
 KERNEL = "roundtrip_fixtures/trace_cmd/small.dat"
 TIMELINE = "roundtrip_fixtures/perfetto/timeline.pftrace"
@@ -75,3 +76,18 @@ def test_progress_is_told(tmp_path):
 
 def test_the_version_is_that_of_the_distribution():
     assert converter.__version__.count(".") == 2
+
+
+def test_the_number_of_threads_is_that_of_the_call():
+    memory, seen = io.BytesIO(), set()
+    converter.convert(
+        KERNEL,
+        memory,
+        target_format="fxt",
+        jobs=10**12,
+        progress=lambda _: seen.add(workers.workers()),
+    )
+    assert seen == {workers.most_workers()}
+    assert workers.workers() == workers.processors()
+    with pytest.raises(ValueError, match="a number of threads from 1, found 0"):
+        converter.convert(KERNEL, memory, target_format="fxt", jobs=0)

@@ -180,6 +180,10 @@ class DefectError(TraceError):
         raise self
 
 
+class SelectionWarning(UserWarning):
+    """A selection, or a list of fields, names something that no event has."""
+
+
 class SelectionError(TraceError):
     """A selection has a syntax error, or refers to something that a trace does not have."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,3 +25,13 @@ def for_the_command() -> Iterator[None]:
 def advice(library: str, command: str) -> str:
     """Return what a message says to callers of the library, or to users of the command."""
     return command if _is_command else library
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called the library; the command prints messages of its own instead."""
+    if _is_command:
+        return
+    frame, level = sys._getframe(1), 2  # noqa: SLF001 - as `warnings` itself finds the line
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("converter."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -25,6 +25,7 @@ from converter.projection.loss_groups import grouped
 from converter.projection.losses import LossClass, LossReport
 from converter.storage.opening import SourceArgument
 from converter.storage.outputs import open_sink
+from converter.storage.pool.workers import using_workers
 
 if TYPE_CHECKING:
     from converter.selection.selection import Selection
@@ -143,6 +144,7 @@ def convert(
     force: bool = False,
     strict: bool | Strictness = False,
     lossless: bool = False,
+    jobs: int | None = None,
     on_warning: Callable[[TraceWarning], object] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> LossReport:
@@ -159,6 +161,7 @@ def convert(
         force: as `write` accepts it.
         strict: as `write` accepts it.
         lossless: as `write` accepts it.
+        jobs: threads for each step that can use several; by default one for each CPU. The output is the same.
         on_warning: called, at the end, for all damage in the input that was skipped.
         progress: called with the number of events that are written so far, from time to time.
 
@@ -167,6 +170,7 @@ def convert(
 
     Raises:
         Exception: whatever `open_trace` and `write` raise.
+        ValueError: `jobs` is less than 1.
 
     """
     sources: list[SourceArgument] = (
@@ -174,6 +178,7 @@ def convert(
     )
     paths = [os.fspath(one) for one in sources if isinstance(one, str | os.PathLike)]
     with (
+        using_workers(jobs),
         open_merged(sources, source_format, options, selection=selection, limits=limits) as trace,
         reporting_warnings(trace, on_warning),
     ):

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from converter.errors import SelectionError
-from converter.errors.advice import advice
+from converter.errors import SelectionError, SelectionWarning
+from converter.errors.advice import advice, warn_caller
 from converter.ir.events import Batch
 from converter.ir.trace import Narrowed, Seeking, Trace
 from converter.selection.clipping import bounds
@@ -40,6 +40,9 @@ def select(trace: Trace, selection: Selection) -> Trace:
 
     Raises:
         SelectionError: when batches are read: the selection uses times that the trace's clock does not know.
+
+    Warns:
+        SelectionWarning: when batches have been read: no event that was read has a name, id or CPU that is wanted.
     """
     return selected(trace, selection).trace
 
@@ -117,6 +120,8 @@ class _Part:
         cut.counts.all_read = not self._narrowed.leaves_out
         batches = source.batches()
         yield from cut.batches(batches, self._came_from, goes_on=self._narrowed.goes_on)
+        for remark in cut.counts.unmatched:
+            warn_caller(remark, SelectionWarning)
 
     def describe(self, batch: Batch) -> Callable[[int], str | None]:
         """Return the texts that the source has for the events of the latest batch."""

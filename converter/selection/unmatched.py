@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from converter.errors.advice import advice
 from converter.ir.trace import Trace
 from converter.selection.patterns import pattern
 from converter.selection.selection import Selection
@@ -14,7 +15,6 @@ from converter.selection.selection import Selection
 _COMPARED: Final = 20_000
 #: How similar the nearest name has to be.
 _CLOSE: Final = 0.6
-_LISTS: Final = "'traceconv info' lists what there is"
 #: The most CPUs that a sentence names.
 _MOST_CPUS: Final = 8
 
@@ -84,8 +84,9 @@ def unmatched_tasks(trace: Trace, selection: Selection) -> Iterator[str]:
     """Return a sentence for each pattern that no process or thread of a trace matches."""
     pids = {str(process.pid) for process in trace.processes}
     tids = {str(thread.tid) for thread in trace.threads}
-    yield from _unmatched_ids("process", selection.pids, pids, tids, "thread", "--tid")
-    yield from _unmatched_ids("thread", selection.tids, tids, pids, "process", "--pid")
+    of_threads, of_processes = advice("tids", "--tid"), advice("pids", "--pid")
+    yield from _unmatched_ids("process", selection.pids, pids, tids, "thread", of_threads)
+    yield from _unmatched_ids("thread", selection.tids, tids, pids, "process", of_processes)
     if selection.comms:
         names = {thread.name for thread in trace.threads}
         names |= {process.name for process in trace.processes}
@@ -111,7 +112,7 @@ def _unmatched_ids(
         if any(map(matches, others)):
             yield f"no {what} has the id {text}, but a {other} has ({option})"
         else:
-            yield f"no {what} has the id {text} ({_LISTS})"
+            yield f"no {what} has the id {text}{_lists()}"
 
 
 def _nearest(word: str, words: Iterable[str]) -> str:
@@ -120,4 +121,8 @@ def _nearest(word: str, words: Iterable[str]) -> str:
 
     known = [*dict.fromkeys(islice(words, _COMPARED))]
     close = get_close_matches(word, known, 1, _CLOSE)
-    return f"; the nearest is {close[0]}" if close else f" ({_LISTS})"
+    return f"; the nearest is {close[0]}" if close else _lists()
+
+
+def _lists() -> str:
+    return advice("", " ('traceconv info' lists what there is)")

@@ -233,3 +233,32 @@ def test_columns_are_a_mapping_of_names():
     events = small_trace().events("a")
     assert isinstance(events, EventColumns)
     assert dict(events)["n"].tolist() == [3, 77]
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda trace: trace.events("sched_swich"), "no event is called sched_swich; the nearest"),
+        (lambda trace: trace.events("a", fields=["m"]), "no event has a field m"),
+        (lambda trace: list(trace.iter_events("nosuch")), "no event is called nosuch$"),
+        (lambda trace: list(trace.stream_events(fields="nosuch")), "no event has a field nosuch$"),
+        (
+            lambda trace: list(converter.select(trace, converter.Selection(tids=99)).batches()),
+            "no thread has the id 99$",
+        ),
+    ],
+)
+def test_a_name_that_nothing_has_is_a_warning_at_the_line_of_the_caller(ask, said):
+    trace = trace_of(
+        [event_class(Kind.TYPED, name, "s", n=IntegerClass(8)) for name in ("a", "sched_switch")],
+        [(0, 1, 0, 0, [3]), (1, 2, 0, 0, [4])],
+    )
+    with pytest.warns(converter.SelectionWarning, match=said) as found:
+        ask(trace)
+    assert found[0].filename == __file__
+
+
+def test_a_single_field_and_a_column_of_all_events_may_be_named():
+    events = small_trace().events("a", fields="n")
+    assert events.columns[-1] == "n"
+    assert small_trace().events("a", fields=["ts", "n"])["n"].tolist() == [3, 77]

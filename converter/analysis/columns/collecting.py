@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.analysis.columns.field_columns import COMMON, FieldColumn, FieldColumns
-from converter.analysis.columns.named import named
+from converter.analysis.columns.named import Fields, named
 from converter.analysis.columns.resolved import labels_of, resolved
 from converter.ir.columns import Column
 from converter.ir.display.text import utf8_text
@@ -32,9 +32,11 @@ def event_columns(
 ) -> EventColumns:
     """Return the columns of the events that are wanted."""
     part = named(trace, events)
-    collector = ColumnCollector(part, fields)
+    wanted = Fields(part, fields)
+    collector = ColumnCollector(part, wanted)
     for batch in part.batches():
         collector.add(batch)
+    wanted.warn()
     return collector.columns()
 
 
@@ -43,20 +45,22 @@ def event_column_stream(
 ) -> Iterator[EventColumns]:
     """Return the same for each batch that has such events."""
     part = named(trace, events)
-    collector = ColumnCollector(part, fields)
+    wanted = Fields(part, fields)
+    collector = ColumnCollector(part, wanted)
     for batch in part.batches():
         if len(batch):
             collector.clear()
             collector.add(batch)
             yield collector.columns()
+    wanted.warn()
 
 
 class ColumnCollector:
     """Collects batches, and returns the columns of their events."""
 
-    def __init__(self, trace: Trace, fields: Collection[str] | None) -> None:
+    def __init__(self, trace: Trace, wanted: Container[str]) -> None:
         self._trace = trace
-        self._wanted = fields
+        self._wanted = wanted
         self._fields = FieldColumns(type_of, "text")
         self.clear()
 
@@ -79,7 +83,7 @@ class ColumnCollector:
             columns = [
                 column
                 for column in self._fields.columns_of(id, event_class)
-                if self._wanted is None or column.name in self._wanted
+                if column.name in self._wanted
             ]
             positions = batch.positions(id).astype(np.int64) + self._count if columns else None
             for column in columns:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from itertools import repeat
 from typing import Any, Final
 
 from converter.analysis.columns.collecting import masked_column
-from converter.analysis.columns.named import named
+from converter.analysis.columns.named import Fields, named
 from converter.analysis.columns.resolved import plain, resolved
 from converter.ir.display.text import utf8_text
 from converter.ir.display.trace_event import ClassNames, Place, TraceEvent
@@ -21,9 +21,11 @@ def iter_events(
 ) -> Iterator[TraceEvent]:
     """Yield the events that are wanted, one by one; see `Trace.iter_events`."""
     part = named(trace, events)
-    reader = _Reader(part, fields)
+    wanted = Fields(part, fields)
+    reader = _Reader(part, wanted)
     for batch in part.batches():
         yield from reader.events(batch)
+    wanted.warn()
 
 
 #: Field classes whose values hold others.
@@ -33,7 +35,7 @@ _NESTED: Final = (ArrayClass, StructureClass, VariantClass, OptionalClass)
 class _Reader:
     """Makes events of batches."""
 
-    def __init__(self, trace: Trace, wanted: Collection[str] | None) -> None:
+    def __init__(self, trace: Trace, wanted: Container[str]) -> None:
         self._trace = trace
         self._wanted = wanted
         self._classes: dict[int, ClassNames] = {}

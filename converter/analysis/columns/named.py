@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from converter.analysis.columns.field_columns import COMMON
+from converter.errors import SelectionWarning
+from converter.errors.advice import warn_caller
 from converter.ir.trace import Trace
 from converter.projection.passes.clock_rates import in_nanoseconds
 from converter.selection.select import selected
 from converter.selection.selection import Selection
+from converter.selection.unmatched import unmatched_fields
 
 
 def named(trace: Trace, events: Iterable[str]) -> Trace:
@@ -20,3 +24,26 @@ def named(trace: Trace, events: Iterable[str]) -> Trace:
     if wanted:
         trace = selected(trace, Selection(events=wanted), pairs_named=False).trace
     return in_nanoseconds(trace)
+
+
+class Fields:
+    """The names of the fields that are wanted: a text is one name; None means all."""
+
+    def __init__(self, trace: Trace, names: Collection[str] | None) -> None:
+        self._trace = trace
+        self._names = (names,) if isinstance(names, str) else names
+        self._found: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        if self._names is None:
+            return True
+        if name not in self._names:
+            return False
+        self._found.add(str(name))
+        return True
+
+    def warn(self) -> None:
+        """Warn of names that no field has had."""
+        missing = sorted({*(self._names or ())} - self._found - {*COMMON})
+        for remark in unmatched_fields(missing, self._trace):
+            warn_caller(remark, SelectionWarning)

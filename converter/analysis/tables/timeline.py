@@ -138,10 +138,11 @@ def samples(trace: Trace) -> EventColumns:
         TraceError: as `Trace.batches` does.
     """
     from converter.analysis.columns.collecting import ColumnCollector
+    from converter.analysis.columns.named import Fields
     from converter.projection.passes.sample_weights import with_weights
 
     trace = with_weights(in_nanoseconds(trace))
-    collector = ColumnCollector(trace, None)
+    collector = ColumnCollector(trace, Fields(trace, None))
     stacks: list[NDArray[Any]] = []
     for batch in trace.batches():
         sampled = _positions_of_samples(trace, batch)

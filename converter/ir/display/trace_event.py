@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Any
 
 from converter.ir.display.text import column_name, unique_names, utf8_text
@@ -110,10 +110,10 @@ class TraceEvent:
 class ClassNames:
     """The names of a class and of its fields, as far as they are wanted."""
 
-    def __init__(self, event_class: EventClass, wanted: Collection[str] | None) -> None:
+    def __init__(self, event_class: EventClass, wanted: Container[str]) -> None:
         names = unique_names([column_name(field.name) or "field" for field in event_class.fields])
         #: The numbers of the fields that are wanted, and their names.
-        self.numbers = [i for i, name in enumerate(names) if wanted is None or name in wanted]
+        self.numbers = [i for i, name in enumerate(names) if name in wanted]
         self.fields = [names[i] for i in self.numbers]
         self.index = {name: i for i, name in enumerate(self.fields)}
         self.kind = event_class.kind.name.lower()

@@ -18,9 +18,9 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from functools import partial
 from types import TracebackType
 from typing import Any, Final, Generic, ParamSpec, Self, TypeVar
@@ -36,11 +36,13 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 _wanted: int | None = None
+_wanted_here: ContextVar[int | None] = ContextVar("wanted_here", default=None)
 
 
 def workers() -> int:
     """Return the number of threads at work at a time: as requested, else the number of processors of this process."""
-    return processors() if _wanted is None else _wanted
+    wanted = _wanted_here.get() or _wanted
+    return processors() if wanted is None else wanted
 
 
 def processors() -> int:
@@ -59,6 +61,24 @@ def use_workers(count: int | None) -> None:
     """Set the number of threads from now on, up to `most_workers`; None: as many as there are processors."""
     global _wanted  # noqa: PLW0603 - a setting of the process
     _wanted = None if count is None else min(count, most_workers())
+
+
+@contextmanager
+def using_workers(count: int | None) -> Iterator[None]:
+    """Set the number of threads in this context, up to `most_workers`; None: as it is.
+
+    Raises:
+        ValueError: it is less than 1.
+
+    """
+    if count is not None and count < 1:
+        raise ValueError(f"jobs: expected a number of threads from 1, found {count}")
+    before = _wanted_here.get()
+    _wanted_here.set(before if count is None else min(count, most_workers()))
+    try:
+        yield
+    finally:
+        _wanted_here.set(before)
 
 
 #: The states of a task.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from converter.errors import UnsupportedError
 from converter.errors.guarding import GuardedMethods, guarded_function, guarded_items
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from converter.storage.source import Source
     from converter.storage.source_files import SourceFiles
 
+#: Options of reading that all formats have.
+COMMON_OPTIONS: Final = ("samples",)
 #: The type of `Trace.describe`.
 _Describe = Callable[["Batch"], Callable[[int], "str | None"]]
 #: Opens a source as a trace: ``read(source, **options) -> Trace``. Cheap: decoding starts with `Trace.batches`.
@@ -86,7 +88,7 @@ class Format:
     reports: bool = False
     #: Files are read from start to end, so that compressed ones need no copy.
     reads_in_order: bool = False
-    #: Options of the reader: names of its keyword arguments, which accept text.
+    #: Options of the reader, beside `COMMON_OPTIONS`: names of its keyword arguments, which accept text.
     options: tuple[str, ...] = ()
     #: Those of them that name a file, which then becomes one of the source's files.
     options_of_files: tuple[str, ...] = ()

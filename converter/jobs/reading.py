@@ -21,7 +21,7 @@ from converter.errors import (
     too_many_classes,
 )
 from converter.errors.guarding import guarded
-from converter.formats.descriptor import Format
+from converter.formats.descriptor import COMMON_OPTIONS, Format
 from converter.formats.lossless.footer import has_residual
 from converter.ir.events import Batch
 from converter.ir.trace import Seeking, Trace
@@ -282,12 +282,20 @@ def _traces_in(
 
     The stack closes them.
     """
+    of_reader = dict(options or {})
+    samples = of_reader.pop("samples", None)
+    if samples not in (None, "slices"):
+        raise ArgumentError(f"samples cannot become {samples!r}; the option is samples=slices")
 
     def opened(one: Source) -> tuple[str, Trace]:
-        trace = _trace_of(one, format, options)
+        trace = _trace_of(one, format, of_reader)
         _limit_classes(trace)
         _keep_limits(trace)
         stack.callback(trace.close)
+        if samples is not None:
+            from converter.projection.passes.slices.sample_slices import with_slices
+
+            trace = with_slices(trace)
         return one.name, trace
 
     names = source.listdir() if source.is_directory and format is None else []
@@ -374,18 +382,18 @@ def _check_name(source: Source, named: Format, error: TraceError) -> None:
 
 
 def _no_option(name: str, format: Format) -> str:
-    if not format.options:
-        return f"there is no option {name!r}: {format.name} is read without options"
     from difflib import get_close_matches  # slow to import, and mistakes are rare
 
-    close = get_close_matches(name, format.options, 1)
+    known = (*format.options, *COMMON_OPTIONS)
+    close = get_close_matches(name, known, 1)
     meant = f" (did you mean {close[0]!r}?)" if close else ""
-    known = ", ".join(format.options)
-    return f"there is no option {name!r} for reading {format.name}{meant}; there are {known}"
+    return (
+        f"there is no option {name!r} for reading {format.name}{meant}; known: {', '.join(known)}"
+    )
 
 
-def _trace_of(source: Source, name: str | None, options: Mapping[str, str] | None) -> Trace:
-    reader_options = dict(options or {})
+def _trace_of(source: Source, name: str | None, options: Mapping[str, str]) -> Trace:
+    reader_options = dict(options)
     if name is None:
         found = registry.detect(source)
     else:

@@ -79,7 +79,7 @@ trace.dat x.fxt --scheduler local --split cpu  | 2 | parts of a length of time
 trace.dat x.fxt --limit holes                  | 2 | 'holes' is not NAME=VALUE
 trace.dat x.fxt --limit hole=3                 | 2 | did you mean 'holes'?
 trace.dat x.fxt --limit holes=0                | 2 | expected at least 1
-trace.dat x.fxt -O foo=bar                     | 2 | there is no option 'foo': trace_cmd is read without options
+trace.dat x.fxt -O foo=bar                     | 2 | there is no option 'foo' for reading trace_cmd; known: samples
 trace.dat x.fxt -O foo                         | 2 | 'foo' is not NAME=VALUE
 trace.dat x.fxt -f fxt                         | 2 | but is recognised as trace_cmd: leave the format out
 trace.dat x.fxt -f nosuch                      | 2 | unknown format 'nosuch'

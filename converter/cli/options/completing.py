@@ -47,6 +47,7 @@ def reader_options(
     """Return the beginnings of options that the format of the input has, or, without one, that any format has."""
     from converter import registry
     from converter.errors import TraceError
+    from converter.formats.descriptor import COMMON_OPTIONS
 
     found = list(registry.FORMATS)
     given = context.params
@@ -60,5 +61,6 @@ def reader_options(
             found = [detect(source)]
     except TraceError:
         pass  # nothing is known of the input
-    names = sorted({f"{name}=" for one in found for name in one.options})
+    of_formats = {name for one in found for name in one.options}
+    names = sorted(f"{name}=" for name in of_formats.union(COMMON_OPTIONS))
     return [name for name in names if name.startswith(incomplete)]

@@ -8,7 +8,7 @@ its adapter in place of `with_whole_frames`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,10 @@ from converter.ir.columns import Column, ListColumn, StructColumn, constant_colu
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass
 from converter.ir.kinds import Role
-from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import KindSupport, Projection
-from converter.projection.domain.call_stacks import frames_of, members_of
+from converter.projection.domain.call_stacks import frame_names, frames_of, members_of
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import FRAMES, FUNCTIONS, weight
-
-#: The name of a frame of which nothing is known.
-UNKNOWN: Final = b"[unknown]"
 
 
 def sample_support(
@@ -82,7 +78,7 @@ def with_shown_frames(partition: Partition, projection: Projection) -> Partition
         lost = (rel_pc != 0) | ((mapping != 0) & ~binary)
         projection.lose("frame-address-dropped", partition, rows=lists_with(column, lost))
         members: tuple[Column, ...] = (
-            function_names(column.values, projection.source.strings),
+            frame_names(column.values, projection.source.strings),
             constant_column(np.int32(0), len(function)),
             constant_column(np.uint64(0), len(function)),
             np.where(binary, mapping, source),
@@ -108,7 +104,7 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
         _, mapping, rel_pc, source, line = members_of(column.values, projection.source.strings)
         more = (mapping != 0) | (rel_pc != 0) | (source != 0) | (line != 0)
         projection.lose("frame-place-dropped", partition, rows=lists_with(column, more))
-        return ListColumn(column.offsets, function_names(column.values, projection.source.strings))
+        return ListColumn(column.offsets, frame_names(column.values, projection.source.strings))
 
     columns = partition.lazy_columns()
     columns[index] = named
@@ -116,30 +112,6 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
         ("names of functions",), lambda: _with_field(partition.event_class, index, FUNCTIONS)
     )
     return partition.rewritten(names, columns)
-
-
-def function_names(frames: StructColumn, strings: StringTable) -> NDArray[np.int32]:
-    """Return what frames are called: the function, or else the binary, or the address."""
-    function, mapping, rel_pc = members_of(frames, strings)[:3]
-    at = np.flatnonzero(function == 0)
-    if not len(at):
-        return function
-    names = function.copy()
-    unnamed = np.empty(len(at), np.dtype([("mapping", np.int32), ("rel_pc", np.uint64)]))
-    unnamed["mapping"], unnamed["rel_pc"] = mapping[at], rel_pc[at]
-    found, which = np.unique(unnamed, return_inverse=True)
-    texts = [_place_name(strings[one["mapping"]], int(one["rel_pc"])) for one in found]
-    ids = np.array([strings.intern(text) for text in texts], np.int32)
-    names[at] = ids[which.reshape(-1)]
-    return names
-
-
-def _place_name(binary: bytes, address: int) -> bytes:
-    """Return the name of a frame without a function, as `stackcollapse-perf.pl` has it for a binary."""
-    name = binary.rstrip(b"/").rpartition(b"/")[2].strip(b"[]")
-    if name:
-        return b"[" + name + b"]"
-    return b"0x%x" % address if address else UNKNOWN
 
 
 def lists_with(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool_]:

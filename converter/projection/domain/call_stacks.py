@@ -21,6 +21,8 @@ from converter.projection.timeline_fields import FRAME, FUNCTIONS
 #: The maximum depth of a call stack; further frames are dropped.
 MAX_DEPTH: Final = 1 << 10
 _BATCH_SIZE: Final = 1 << 14
+#: The name of a frame of which nothing is known.
+UNKNOWN: Final = b"[unknown]"
 #: A sample of function names, innermost first.
 SAMPLE: Final = EventClass(Kind.SAMPLE, fields=(FUNCTIONS,))
 
@@ -101,6 +103,30 @@ def members_of(frames: StructColumn, strings: StringTable) -> tuple[NDArray[Any]
         string_ids(part, strings) if isinstance(member.type, StringClass) else np.asarray(part)
         for member, part in members
     )
+
+
+def frame_names(frames: StructColumn, strings: StringTable) -> NDArray[np.int32]:
+    """Return what frames are called: the function, or else the binary, or the address."""
+    function, mapping, rel_pc = members_of(frames, strings)[:3]
+    at = np.flatnonzero(function == 0)
+    if not len(at):
+        return function
+    names = function.copy()
+    unnamed = np.empty(len(at), np.dtype([("mapping", np.int32), ("rel_pc", np.uint64)]))
+    unnamed["mapping"], unnamed["rel_pc"] = mapping[at], rel_pc[at]
+    found, which = np.unique(unnamed, return_inverse=True)
+    texts = [_place_name(strings[one["mapping"]], int(one["rel_pc"])) for one in found]
+    ids = np.array([strings.intern(text) for text in texts], np.int32)
+    names[at] = ids[which.reshape(-1)]
+    return names
+
+
+def _place_name(binary: bytes, address: int) -> bytes:
+    """Return the name of a frame without a function, as `stackcollapse-perf.pl` has it for a binary."""
+    name = binary.rstrip(b"/").rpartition(b"/")[2].strip(b"[]")
+    if name:
+        return b"[" + name + b"]"
+    return b"0x%x" % address if address else UNKNOWN
 
 
 def _named(addresses: NDArray[np.uint64], trace: Trace) -> NDArray[np.int32]:

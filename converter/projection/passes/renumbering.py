@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import concatenate
+from converter.ir.columns import concatenate, renumbered
 from converter.ir.events import Batch, Table
+from converter.ir.trace import Trace, Track
 from converter.kernels.batches.union import looked_up
+
+
+class FollowedTracks:
+    """The tracks of a trace in a list that others are added to; the trace may get more while it is read."""
+
+    def __init__(self, source: Trace, tracks: list[Track]) -> None:
+        self._source = source
+        self._tracks = tracks
+        #: By the index of a track of the source: its index here.
+        self._numbers: list[int] = []
+
+    def renumbered(self, track: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return a column of indices of the source's tracks as indices of these, with all tracks so far."""
+        for one in self._source.tracks[len(self._numbers) :]:
+            parent = self._numbers[one.parent] if one.parent >= 0 else -1
+            self._numbers.append(self.add(replace(one, parent=parent)))
+        return renumbered(track, self._numbers)
+
+    def add(self, track: Track) -> int:
+        """Add a track, and return its index."""
+        self._tracks.append(track)
+        return len(self._tracks) - 1
 
 
 def in_classes(

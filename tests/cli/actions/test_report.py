@@ -140,7 +140,7 @@ def test_reader_options(capfd, tmp_path, command):
     code, _, err = run(capfd, *command, SMALL, *more, "-O", "depth=3")
     assert code == 2
     assert err == (
-        f"traceconv: {SMALL}: there is no option 'depth': trace_cmd is read without options\n"
+        f"traceconv: {SMALL}: there is no option 'depth' for reading trace_cmd; known: samples\n"
     )
     for wrong in ("depth", "=3"):
         code, _, err = run(capfd, *command, SMALL, *more, "-O", wrong)

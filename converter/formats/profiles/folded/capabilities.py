@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
-from converter.formats.profiles.capabilities import UNKNOWN, with_function_names
+from converter.formats.profiles.capabilities import with_function_names
 from converter.formats.profiles.folded.mapping import CLASSES, sample_class
 from converter.formats.profiles.sums import ORDER, summed_by_names
 from converter.formats.profiles.timeline import timeline
@@ -14,6 +14,7 @@ from converter.ir.events import EventClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities, KindSupport
+from converter.projection.domain.call_stacks import UNKNOWN
 from converter.projection.losses import LossReport
 from converter.projection.timeline_fields import FUNCTIONS
 

@@ -7,18 +7,17 @@ slices do not know stacks.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import renumbered
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
+from converter.projection.passes.renumbering import FollowedTracks
 from converter.projection.passes.slices.open_slices import NestedSlices
 from converter.projection.passes.time_order import order_of
 
@@ -40,8 +39,7 @@ class OverlappingSlices:
         self._tracks = tracks
         self._report = report
         self.restart()
-        #: By the index of a track of the source: its index here.
-        self._numbers: list[int] = []
+        self._followed = FollowedTracks(source, tracks)
         self._added: dict[tuple[int, int, int], int] = {}
         #: Complete slices that end when one inside does, and these ends: positions, negative ones before the batch.
         self.around: list[tuple[int, int]] = []
@@ -70,7 +68,7 @@ class OverlappingSlices:
         """
         self.strays = np.zeros(0, np.intp)
         self.around = []
-        track = self._renumbered(batch)
+        track = self._followed.renumbered(batch.track)
         none = np.zeros(0, np.intp)
         self._any = self._any or len(at) > 0
         if not self._any:
@@ -115,13 +113,6 @@ class OverlappingSlices:
         track[at] = np.array(numbers, np.int32)[which]
         return track, on_added_track
 
-    def _renumbered(self, batch: Batch) -> NDArray[np.int32]:
-        for track in self._source.tracks[len(self._numbers) :]:
-            parent = self._numbers[track.parent] if track.parent >= 0 else -1
-            self._numbers.append(len(self._tracks))
-            self._tracks.append(replace(track, parent=parent))
-        return renumbered(batch.track, self._numbers)
-
     def _track(self, thread: int, track: int, line: int) -> int:
         """Return the track of that row next to one of a thread."""
         key = (-1 if track >= 0 else thread, track, line)
@@ -131,8 +122,7 @@ class OverlappingSlices:
             if track >= 0:
                 around = self._tracks[track]
                 new_track = Track(name, around.scope, around.owner, parent=track)
-            self._added[key] = len(self._tracks)
-            self._tracks.append(new_track)
+            self._added[key] = self._followed.add(new_track)
         return self._added[key]
 
 

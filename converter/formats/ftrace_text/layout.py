@@ -23,7 +23,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from converter.formats.ftrace.lines.line_scan import (
+from converter.formats.ftrace.lines.scan.flag_letters import (
     FLAG_CONTEXT,
     FLAG_DEPTH,
     FLAG_IRQS,
@@ -32,6 +32,7 @@ from converter.formats.ftrace.lines.line_scan import (
     FLAG_MIGRATE,
     FLAG_RESCHED,
 )
+from converter.formats.ftrace.lines.scan.line_scan import FORM_BARE, FORM_RAW, FORM_USUAL
 from converter.formats.ftrace_text.recognition import EVENT_LINE, GRAPH_LINE
 
 #: Lines without an event that say something about the recording.
@@ -42,6 +43,11 @@ _ENTRIES: Final = re.compile(
     rb"^# entries-in-buffer/entries-written: ([0-9]{1,18})/([0-9]{1,18})", re.MULTILINE
 )
 _FLAG: Final = re.compile(rb"^#[ |/]*_-+=> ([a-zA-Z/ -]{1,60})\r?$", re.MULTILINE)
+#: The start of a text of the option `raw`, and of `nocontext-info`, whose header says no columns.
+_RAW: Final = re.compile(rb"\s*(?:#[^\n]*\n\s*)*[0-9]{1,10} [0-9]{1,5} [0-9]{5,18} \S")
+_BARE: Final = re.compile(
+    rb"\s*# tracer: [^\n]*\n(?:[ \t]*(?:#[ \t]*)?\r?\n)*[a-z_][\w.]{1,99}(?:: | ->|\(| <-)"
+)
 #: Lines of tools before the events, which are none.
 OF_TOOLS: Final = re.compile(
     rb"\s*(?:version = [0-9]{1,9}|cpus=[0-9]{1,5}|CPU [0-9]{1,5} is empty|TRACE:|capturing trace\.\.\.[^\n]{0,40}"
@@ -77,6 +83,8 @@ class Heading:
     graph: bool = False
     #: Those lines say durations only.
     untimed: bool = False
+    #: What lines say (`FORM_...`).
+    form: int = FORM_USUAL
 
 
 def heading(head: bytes) -> Heading:
@@ -88,14 +96,24 @@ def heading(head: bytes) -> Heading:
     for line in _FLAG.findall(head if event is None else head[: event.start()]):
         text = line.decode("ascii")
         flags += [meaning for name, meaning in _MEANINGS if text.startswith(name)][:1]
+    form = FORM_USUAL
+    if event is None and call is None:
+        form = FORM_RAW if _RAW.match(head) else FORM_BARE if _BARE.match(head) else FORM_USUAL
     return Heading(
         tracer[1].decode("ascii") if tracer else "",
         int(cpus[1]) if cpus else None,
         release[1].decode("utf-8", "surrogateescape") if release else "",
         (int(entries[1]), int(entries[2])) if entries else None,
         bytes(flags),
-        event is not None and event["time"] is not None and b"." not in event["time"],
+        form != FORM_USUAL or (event is not None and _has_ticks(event)),
         tracer is None and cpus is not None,
         call is not None,
         call is not None and call["time"] is None,
+        form,
     )
+
+
+def _has_ticks(event: re.Match[bytes]) -> bool:
+    if event["time"] is not None:
+        return b"." not in event["time"]
+    return event["unit"] is None and event["millis"] is None

@@ -7,13 +7,15 @@ from typing import Final
 
 _TASK: Final = rb"[ \t]*\S[^\n]{0,100}-[0-9]{1,10}[ ]+(?:\([ \d-]{1,9}\)[ ]+)?"
 _NUMBER: Final = rb"[0-9]{1,18}(?:\.[0-9]{1,9})?"
-#: A line with an event: with a CPU in brackets, or in the latency format.
+#: A line with an event: with a CPU in brackets, in the latency format, or in that with the option `verbose`.
 EVENT_LINE: Final = re.compile(
-    rb"^"
+    rb"^(?:"
     + _TASK
     + rb"(?:\[[0-9]{1,5}\][ ]+(?:[^\s0-9:]\S{1,11}[ ]+)?(?P<time>"
     + _NUMBER
-    + rb")|[0-9]{1,5}[^\s0-9:]\S{1,11}[ ]+[0-9]{1,15}us.?[ ]*): ?",
+    + rb")|[0-9]{1,5}[^\s0-9:]\S{1,11}[ ]+[0-9]{1,18}(?P<unit>us.?)?[ ]*)"
+    rb"|[ \t]*\S[^\n]{0,100}(?:[ ]+[0-9]{1,10}){3} [0-9a-f]{8} [0-9a-f]{8,16} \[[0-9a-f]{8,16}\][ ]"
+    rb"[0-9.]{1,24}(?P<millis>ms)? \(\+[0-9.]{1,24}(?:ms)?\)): ?",
     re.MULTILINE,
 )
 #: A line of the kernel's function graph.

@@ -73,6 +73,12 @@ class EventFormats:
                     self._file.warn(TraceError(str(error), field=f"format of type {type_id}"))
         return self._parsed[type_id]
 
+    def named(self, name: str) -> list[EventFormat]:
+        """Return the formats of a name, of all systems."""
+        event = name.encode("utf-8", "surrogateescape")
+        types = [type_id for (_, one), type_id in self._types.items() if one == event]
+        return [format for type_id in types if (format := self.get(type_id)) is not None]
+
     def about_tasks(self) -> list[int]:
         """Return the types of the events whose records say something about tasks."""
         keys = ((system, name.encode()) for system, name in MEANINGS)

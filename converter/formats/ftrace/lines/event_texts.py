@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from converter.formats.ftrace.event_format.syntax import (
     EventFormat,
+    Location,
 )
 from converter.formats.ftrace.kernel_formats import kernel_formats_by_name
 from converter.formats.ftrace.lines.inverse import (
@@ -50,6 +51,11 @@ _KEY: Final = re.compile(r"(?:^|(?<=[ ,({\[]))([A-Za-z_][A-Za-z0-9_.]*)=")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}")
 _ADDRESS: Final = re.compile(r"[0-9a-f]{6,16}")
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{1,16}")
+#: A value of the option `fields`: the same number twice.
+_TWICE: Final = re.compile(r"0x[0-9a-f]{1,16} \(-?[0-9]{1,19}\)")
+#: The size of fields that may be addresses of functions.
+_ADDRESS_SIZE: Final = 8
+_KINDS: Final = (("s64", _DECIMAL), ("u64", _HEXADECIMAL), ("twice", _TWICE))
 #: Where a probe is, and for a return where it returns to.
 _PROBE: Final = re.compile(r"\(([^()<>\s]+)(?: <- ([^()<>\s]+))?\)(?= |$)")
 #: Markers of programs by the function that writes them, and those of the kernel's own code.
@@ -189,7 +195,7 @@ class EventTexts:
 def programs_of_format(format: EventFormat) -> list[Program]:
     """Return the programs of the kernel's text of an event, that of trace-cmd's plugin, and the raw one."""
     found = []
-    for make in (_printed, _of_plugin, _raw, _alone):
+    for make in (_printed, _of_plugin, _raw, _with_fields, _alone):
         try:
             program = make(format)
         except NotInvertibleError:
@@ -215,6 +221,32 @@ def _raw(format: EventFormat) -> Program | None:
             maker.text(item.name)
         else:
             maker.any_number(item.name)
+    return maker.program()
+
+
+def _with_fields(format: EventFormat) -> Program | None:
+    """Return the program of the kernel's option `fields`: id=0x1 (1) comm=sh flag=(0) args=<INVALID-SIZE>."""
+    maker = ProgramMaker(format)
+    if not format.fields:
+        return None
+    for number, item in enumerate(format.fields):
+        maker.literal(f"{' ' if number else ''}{item.name}=")
+        if item.is_string:
+            maker.text(item.name)
+        elif item.is_array or item.location is not Location.INLINE or item.size not in (1, 2, 4, 8):
+            maker.literal("<INVALID-SIZE>")
+        elif item.size == 1:
+            maker.literal("(")
+            maker.number(item.name)
+            maker.literal(")")
+        else:
+            if item.size == _ADDRESS_SIZE and not item.signed:
+                maker.symbol(item.name)
+            else:
+                maker.number(item.name, 16)
+            maker.literal(" (")
+            maker.unkept_number()
+            maker.literal(")")
     return maker.program()
 
 
@@ -361,9 +393,7 @@ def inferred_program(name: str, text: bytes, system: str | None = None) -> Progr
             parts.append((f'{literal}"', key[1], "text"))
             literal = f'"{rest}'
         else:
-            kind = "s64" if _DECIMAL.fullmatch(plain) else "u64"
-            if kind == "u64" and not _HEXADECIMAL.fullmatch(plain):
-                kind = "text"
+            kind = next((kind for kind, form in _KINDS if form.fullmatch(plain)), "text")
             parts.append((literal, key[1], kind))
             literal = rest
     if system is None:
@@ -377,6 +407,9 @@ def _place(text: str) -> str:
     return "address" if _ADDRESS.fullmatch(text) else "text"
 
 
+_DECLARED: Final = {"s64": "s64", "twice": "s64", "u64": "void *", "address": "unsigned long"}
+
+
 def _program_of(
     system: str, name: str, parts: list[tuple[str, str, str]], end: str
 ) -> Program | None:
@@ -388,7 +421,7 @@ def _program_of(
         count = names[field] = names.get(field, 0) + 1
         unique = field if count == 1 else f"{field}_{count}"
         size = 4 if kind == "text" else 8
-        declared = {"s64": "s64", "u64": "void *", "address": "unsigned long"}.get(kind)
+        declared = _DECLARED.get(kind)
         at = -(-at // size) * size
         fields.append((declared or "__data_loc char[]", unique, at, size))
         kinds.append((literal, unique, kind))
@@ -401,6 +434,10 @@ def _program_of(
                 maker.text(field)
             else:
                 maker.number(field, 10 if kind == "s64" else 16)
+            if kind == "twice":
+                maker.literal(" (")
+                maker.unkept_number()
+                maker.literal(")")
         maker.literal(end)
         return maker.program()
     except NotInvertibleError:

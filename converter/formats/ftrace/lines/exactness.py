@@ -9,8 +9,8 @@ from converter.formats.ftrace.event_format.fields import fields_of
 from converter.formats.ftrace.event_format.gathers import columns_of
 from converter.formats.ftrace.lines.column_texts import add_text
 from converter.formats.ftrace.lines.inverse import Inverses
-from converter.formats.ftrace.lines.line_scan import Lines
 from converter.formats.ftrace.lines.programs import tables
+from converter.formats.ftrace.lines.scan.line_scan import Lines
 from converter.formats.ftrace.lines.text_formats import STATE_BITS, TextFormat, escaper
 from converter.ir.events import Field
 from converter.ir.field_classes import IntegerClass

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.line_scan import Lines
+from converter.formats.ftrace.lines.scan.line_scan import Lines
 from converter.kernels.tables.strings import StringTable
 
 #: The steps of programs; the columns of `steps` are (step, place, offset, size, a, b, c, d):

@@ -6,7 +6,7 @@ values it says where to store in the record.
 """
 
 # Stub:
-# from converter.formats.ftrace.lines.line_scan import Lines
+# from converter.formats.ftrace.lines.scan.line_scan import Lines
 # from converter.kernels.tables.strings import StringTable
 #
 # #: The steps of programs; the columns of `steps` are (step, place, offset, size, a, b, c, d):
@@ -51,7 +51,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
-from converter.formats.ftrace.lines.line_scan cimport Lines
+from converter.formats.ftrace.lines.scan.line_scan cimport Lines
 from converter.formats.ftrace.lines.written_values cimport (
     Cursor, is_hexadecimal, plain_number, read_number, read_thousandths, unescape
 )

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
-from converter.formats.ftrace.event_format.syntax import (
-    EventFormat,
-    FormatSyntaxError,
-    parse_event_format,
-)
 from converter.formats.ftrace.lines.event_texts import (
     EventTexts,
 )
-from converter.formats.ftrace.lines.graph_lines import GraphClock
-from converter.formats.ftrace.lines.line_scan import (
+from converter.formats.ftrace.lines.named_formats import named_formats
+from converter.formats.ftrace.lines.scan.graph_lines import GraphClock
+from converter.formats.ftrace.lines.scan.line_scan import (
+    FORM_BARE,
+    FORM_RAW,
+    FORM_USUAL,
     LINE_COMMENT,
     LINE_EVENT,
     LINE_LOST,
@@ -41,7 +39,6 @@ from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
 from converter.formats.ftrace_text.recognition import EVENT_LINE
 from converter.formats.ftrace_text.search import text_of_json, text_of_page
-from converter.formats.table import formats as all_formats
 from converter.ir.events import Batch, NativeRecords
 from converter.ir.locations import Locations
 from converter.ir.semantics import Semantics
@@ -67,7 +64,8 @@ def read(source: Source, *, clock: str | None = None, formats: str | None = None
     Args:
         source: the text.
         clock: the name of the clock of its times (tracefs/trace_clock), which the text does not say.
-        formats: path of a trace.dat file of the same kernel, whose formats of events say what fields texts have.
+        formats: path of a trace.dat file of the same kernel, or of a directory with its events/*/*/format, which say
+            what fields texts have.
 
     Raises:
         TraceError: the source has no line of ftrace near its start.
@@ -91,7 +89,7 @@ class _Reader:
         self.source = source
         self.heading = heading(head)
         self.own = OWN in head
-        self.texts = EventTexts(_known_formats(formats), escaped=self.own)
+        self.texts = EventTexts(named_formats(formats), escaped=self.own)
         self.done = 0
         #: By event of the current block: the program of the end of a call that returns on its line, -1 for others;
         #: None if there is no such call.
@@ -125,8 +123,8 @@ class _Reader:
         }
         self.trace.sidecar = {"ftrace_text": self.kept}
         self.trace.source_batches = self.trace.make_batches
-        if self.heading.untimed:
-            note(self.trace.warnings, _untimed(source.name))
+        if self.heading.untimed or self.heading.form != FORM_USUAL:
+            note(self.trace.warnings, _warning(source.name, self.heading.form))
         self.classes = TextClasses(self.trace, self.texts)
         self.tasks = Tasks(self.trace, self.table)
 
@@ -155,6 +153,7 @@ class _Reader:
             ticks=self.heading.ticks,
             of_report=self.heading.of_report,
             graph=self._graph,
+            form=self.heading.form,
         )
         lines.scan(block, last_ts)
         _date_lost_events(lines)
@@ -398,18 +397,25 @@ def _whole_lines(block: memoryview) -> int:
 
 
 def _clock(found: Heading, name: str | None) -> ClockDomain:
-    if found.ticks:
+    if found.ticks and found.form != FORM_RAW:
         return ClockDomain(name or "counter", None)
     return ClockDomain(name or "local")
 
 
-def _untimed(path: str) -> TraceWarning:
-    message = (
-        "the function graph says no times: they are made of durations, for each CPU from 0 on; "
-        "record with 'echo 1 > options/funcgraph-abstime' to have them"
-    )
+#: By the form of lines: what they do not say.
+_UNTOLD: Final = {
+    FORM_USUAL: "the function graph says no times: they are made of durations, for each CPU from 0 on; "
+    "record with 'echo 1 > options/funcgraph-abstime' to have them",
+    FORM_BARE: "the lines say no times, tasks and CPUs: events are numbered; "
+    "read with 'echo 1 > options/context-info' to have them",
+    FORM_RAW: "the lines say no names of tasks and events, and no fields; "
+    "read with 'echo 0 > options/raw' to have them",
+}
+
+
+def _warning(path: str, form: int) -> TraceWarning:
     return TraceWarning(
-        message=message, format="ftrace_text", path=path, field="DURATION", is_damage=False
+        message=_UNTOLD[form], format="ftrace_text", path=path, field="lines", is_damage=False
     )
 
 
@@ -422,26 +428,3 @@ def _environment(found: Heading) -> dict[str, str | int]:
     if found.tracer:
         environment["tracer"] = found.tracer
     return environment
-
-
-def _known_formats(path: str | None) -> Callable[[str], list[EventFormat]] | None:
-    """Return the event formats that a recording of the same kernel has, by the names of events."""
-    if path is None:
-        return None
-    from converter.storage.opening import open_source
-
-    found: dict[str, list[EventFormat]] = {}
-    with open_source(path) as source:
-        head = source.read(0, 4096)
-        owner = next((format for format in all_formats() if format.sniff(head)), None)
-        if owner is None:
-            raise TraceError("no recording with formats of events", path=path)
-        trace = owner.open(source, {})
-        for _ in trace.batches():
-            pass
-        for event_class in trace.event_classes:
-            with suppress(FormatSyntaxError):
-                format = parse_event_format(event_class.native, event_class.category)
-                found.setdefault(format.name, []).append(format)
-        trace.close()
-    return lambda name: list(found.get(name, ()))

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.line_scan import LINE_EVENT, Lines
+from converter.formats.ftrace.lines.scan.line_scan import LINE_EVENT, Lines
 from converter.formats.ftrace.lines.text_mapping import NO_TASK
 from converter.formats.ftrace.tasks import IDLE_NAME
 from converter.formats.side_table import SideTable

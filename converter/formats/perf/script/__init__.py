@@ -33,5 +33,7 @@ FORMAT = Format(
     capabilities=_capabilities,
     sniff=sniff,
     embeds=True,
+    options=("formats",),
+    options_of_files=("formats",),
     package="converter.formats.perf.script",
 )

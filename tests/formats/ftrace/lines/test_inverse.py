@@ -13,13 +13,13 @@ from converter.formats.ftrace.event_format.syntax import (
 )
 from converter.formats.ftrace.lines.event_texts import inferred_program
 from converter.formats.ftrace.lines.inverse import SYMBOL_BASE, SYMBOL_STEP, Inverses
-from converter.formats.ftrace.lines.line_scan import Lines
 from converter.formats.ftrace.lines.programs import (
     NotInvertibleError,
     ProgramMaker,
     Tables,
     tables,
 )
+from converter.formats.ftrace.lines.scan.line_scan import Lines
 from converter.kernels.tables.strings import StringTable
 
 FORMATS = "linux618_all_formats.txt.zst"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from converter.formats.ftrace.lines.line_scan import (
+from converter.formats.ftrace.lines.scan.line_scan import (
     LINE_COMMENT,
     LINE_EVENT,
     LINE_LOST,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.ftrace.lines.event_texts import MESSAGE
-from converter.formats.ftrace.lines.line_scan import LINE_OTHER
+from converter.formats.ftrace.lines.scan.line_scan import LINE_OTHER
 from converter.formats.ftrace.lines.text_classes import TextClasses
 from converter.formats.perf.fields import CATEGORY
 from converter.formats.perf.script.mapping import (

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, note
-from converter.formats.ftrace.lines.line_scan import (
+from converter.formats.ftrace.lines.named_formats import named_formats
+from converter.formats.ftrace.lines.scan.line_scan import (
     LINE_COMMENT,
     LINE_EVENT,
     LINE_OTHER,
@@ -44,18 +45,20 @@ _HEAD: Final = 1 << 18
 _FORMAT: Final = "perf_script"
 
 
-def read(source: Source) -> Trace:
+def read(source: Source, *, formats: str | None = None) -> Trace:
     """Open the text of perf script. Its events are decoded by `Trace.batches`, block by block.
 
     Args:
         source: the text.
+        formats: path of a recording of the same kernel, or of a directory with its events/*/*/format, which say what
+            fields tracepoints have.
 
     Raises:
         TraceError: the source has no line of perf script near its start.
 
     """
     try:
-        return _Reader(source).trace
+        return _Reader(source, formats).trace
     except TraceError as error:
         raise error.within(format=_FORMAT, path=source.name) from error
 
@@ -70,7 +73,7 @@ class _Records(NamedTuple):
 
 
 class _Reader:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, formats: str | None) -> None:
         head = source.read(0, _HEAD)
         tables = read_tables(source)
         # A file that is said to be of this format may lack what others are recognised by.
@@ -85,7 +88,7 @@ class _Reader:
         self.source = source
         self.timed = is_timed(head)
         self.done = 0
-        self.texts = ScriptTexts(escaped=tables is not None)
+        self.texts = ScriptTexts(named_formats(formats), escaped=tables is not None)
         self.trace = Trace(
             _FORMAT,
             variant=variant(head),

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from converter.formats.ftrace.lines.line_scan cimport Lines
+from converter.formats.ftrace.lines.scan.line_scan cimport Lines
 from converter.formats.perf.script.reading.frames cimport StackTexts
 from converter.kernels.tables.strings cimport StringTable
 

@@ -3,7 +3,7 @@ from typing import Any
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.line_scan import Lines
+from converter.formats.ftrace.lines.scan.line_scan import Lines
 from converter.formats.perf.script.reading.frames import StackTexts
 from converter.kernels.tables.strings import StringTable
 

@@ -11,7 +11,7 @@ up to an empty line.
 """
 
 # Stub:
-# from converter.formats.ftrace.lines.line_scan import Lines
+# from converter.formats.ftrace.lines.scan.line_scan import Lines
 # from converter.formats.perf.script.reading.frames import StackTexts
 # from converter.kernels.tables.strings import StringTable
 #
@@ -24,7 +24,8 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp
 
-from converter.formats.ftrace.lines.line_scan cimport COMMENT, EVENT, OTHER, Lines, digits, is_digit
+from converter.formats.ftrace.lines.scan.line_scan cimport COMMENT, EVENT, OTHER, Lines
+from converter.formats.ftrace.lines.scan.words cimport digits, is_digit, nanoseconds
 from converter.formats.perf.script.reading.frames cimport StackTexts, address_end, last_bracket
 from converter.kernels.tables.strings cimport StringTable
 
@@ -502,21 +503,11 @@ cdef bint read_task(const uint8_t* base, int64_t start, int64_t end, Head* head)
 
 # seconds.fraction:
 cdef bint read_time(const uint8_t* base, int64_t end, Head* head) noexcept nogil:
-    cdef int64_t at = head.tail, seconds, fraction, first
-    seconds = digits(base, &at, end, 18)
-    if seconds < 0 or at >= end or base[at] != c".":
+    cdef int64_t at = head.tail
+    head.ts = nanoseconds(base, &at, end)
+    if head.ts < 0 or at >= end or base[at] != c":":
+        head.ts = -1
         return False
-    at += 1
-    first = at
-    fraction = digits(base, &at, end, 9)
-    if fraction < 0 or at >= end or base[at] != c":":
-        return False
-    for _ in range(9 - (at - first)):
-        fraction *= 10
-    # The last time of 63 bits.
-    if seconds >> 34 or <uint64_t>seconds * 1000000000 + <uint64_t>fraction >> 63:
-        return False
-    head.ts = seconds * 1000000000 + fraction
     head.tail = at + 1
     return at + 1 == end or base[at + 1] == c" "
 

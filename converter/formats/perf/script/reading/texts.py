@@ -32,8 +32,13 @@ class ScriptTexts(EventTexts):
         if name.startswith(PREFIX):
             return list(record_programs(_record(name)))
         system, colon, event = name.partition(":")
-        format = kernel_format(system, event) if colon else None
-        return [] if format is None else programs_of_format(format)
+        if not colon:
+            return []
+        formats = [] if self._known is None else self._known(event)
+        formats = [format for format in formats if format.system == system]
+        kernel = kernel_format(system, event)
+        formats += [] if kernel is None else [kernel]
+        return [program for format in formats for program in programs_of_format(format)]
 
     def _inferred(self, name: str, text: bytes) -> Program | None:
         if name.startswith(PREFIX):

@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp, memset
 
+from converter.formats.ftrace.lines.scan.words cimport after_spaces, before_spaces, digits, is_digit, nanoseconds
+
 cdef enum:
     MOST_CPUS = 8192
     # Tasks whose open calls are remembered, by the last bits of their number, and how deep.
@@ -87,7 +89,7 @@ cdef int graph_line(const uint8_t* base, int64_t at, int64_t end, GraphLine* fou
     at = after_spaces(base, at, end)
     if not read_time(base, &at, end, found):
         return GRAPH_NONE
-    found.cpu = number(base, &at, end, 4)
+    found.cpu = digits(base, &at, end, 4)
     if found.cpu < 0 or at >= end or base[at] != c")":
         return GRAPH_NONE
     at += 1
@@ -127,23 +129,13 @@ cdef int graph_line(const uint8_t* base, int64_t at, int64_t end, GraphLine* fou
 
 # seconds.microseconds | of funcgraph-abstime; false where there is a number that is none.
 cdef bint read_time(const uint8_t* base, int64_t* at, int64_t end, GraphLine* found) noexcept nogil:
-    cdef int64_t first = at[0], seconds, fraction, digits
-    seconds = number(base, at, end, 10)
-    if seconds < 0 or at[0] >= end or base[at[0]] != c".":
+    cdef int64_t first = at[0]
+    found.ts = nanoseconds(base, at, end)
+    if found.ts < 0:
         at[0] = first
         return True
-    at[0] += 1
-    first = at[0]
-    fraction = number(base, at, end, 9)
-    if fraction < 0:
-        return False
-    digits = at[0] - first
-    while digits < 9:
-        fraction *= 10
-        digits += 1
-    found.ts = seconds * 1000000000 + fraction
     at[0] = after_spaces(base, at[0], end)
-    if at[0] >= end or base[at[0]] != c"|" or seconds >> 33:
+    if at[0] >= end or base[at[0]] != c"|":
         return False
     at[0] = after_spaces(base, at[0] + 1, end)
     return True
@@ -151,26 +143,26 @@ cdef bint read_time(const uint8_t* base, int64_t* at, int64_t end, GraphLine* fo
 
 # A mark of a long call, and microseconds with up to three decimals.
 cdef bint is_duration(const uint8_t* base, int64_t at, int64_t end, GraphLine* found) noexcept nogil:
-    cdef int64_t whole, part = 0, digits = 0, first
+    cdef int64_t whole, part = 0, decimals = 0, first
     if end - at < 4 or memcmp(base + end - 3, <const char*>b" us", 3) != 0:
         return False
     if base[at] in b"+!#*@$":
         at = after_spaces(base, at + 1, end)
-    whole = number(base, &at, end, 15)
+    whole = digits(base, &at, end, 15)
     if whole < 0:
         return False
     if at < end and base[at] == c".":
         at += 1
         first = at
-        part = number(base, &at, end, 3)
-        digits = at - first
+        part = digits(base, &at, end, 3)
+        decimals = at - first
         if part < 0:
             return False
     if at != end - 3:
         return False
-    while digits < 3:
+    while decimals < 3:
         part *= 10
-        digits += 1
+        decimals += 1
     found.duration = whole * 1000 + part
     return True
 
@@ -195,40 +187,15 @@ cdef int read_switch(const uint8_t* base, int64_t at, int64_t end, GraphLine* fo
 cdef bint read_graph_task(
     const uint8_t* base, int64_t at, int64_t end, int64_t* pid, int64_t* comm, int64_t* comm_end
 ) noexcept nogil:
-    cdef int64_t digits = end, value
-    while digits > at and c"0" <= base[digits - 1] <= c"9":
-        digits -= 1
-    if digits == end or digits - at < 1 or base[digits - 1] != c"-":
+    cdef int64_t first = end, value
+    while first > at and is_digit(base[first - 1]):
+        first -= 1
+    if first == end or first - at < 1 or base[first - 1] != c"-":
         return False
     comm[0] = at
-    comm_end[0] = digits - 1
-    value = number(base, &digits, end, 10)
+    comm_end[0] = first - 1
+    value = digits(base, &first, end, 10)
     if value < 0 or value >> 31:
         return False
     pid[0] = value
     return True
-
-
-cdef inline int64_t after_spaces(const uint8_t* base, int64_t at, int64_t end) noexcept nogil:
-    while at < end and (base[at] == c" " or base[at] == c"\t"):
-        at += 1
-    return at
-
-
-cdef inline int64_t before_spaces(const uint8_t* base, int64_t at, int64_t end) noexcept nogil:
-    while end > at and (base[end - 1] == c" " or base[end - 1] == c"\t"):
-        end -= 1
-    return end
-
-
-# A number of at most `most` digits; -1 for none, or more.
-cdef inline int64_t number(const uint8_t* base, int64_t* at, int64_t end, int most) noexcept nogil:
-    cdef int64_t value = 0
-    cdef int count = 0
-    while at[0] < end and c"0" <= base[at[0]] <= c"9":
-        if count == most:
-            return -1
-        value = value * 10 + base[at[0]] - c"0"
-        at[0] += 1
-        count += 1
-    return value if count else -1

@@ -1,7 +1,7 @@
 from numpy import int32, int64, uint8
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.graph_lines import GraphClock
+from converter.formats.ftrace.lines.scan.graph_lines import GraphClock
 from converter.kernels.tables.strings import StringTable
 
 #: What a line is: an event, a remark that starts with #, a report of lost events, any other text.
@@ -9,14 +9,11 @@ LINE_EVENT: int
 LINE_COMMENT: int
 LINE_LOST: int
 LINE_OTHER: int
-#: The meanings of characters of the flags.
-FLAG_IRQS: int
-FLAG_RESCHED: int
-FLAG_LAZY: int
-FLAG_CONTEXT: int
-FLAG_DEPTH: int
-FLAG_LAZY_DEPTH: int
-FLAG_MIGRATE: int
+#: What lines say: what they usually do; no more than numbers of task, CPU, time and type (`raw`); no more than the
+#: event (`nocontext-info`).
+FORM_USUAL: int
+FORM_RAW: int
+FORM_BARE: int
 
 class Lines:
     #: What each line is, and the positions of it, of its text and of the name of its task.
@@ -41,6 +38,7 @@ class Lines:
         *,
         ticks: bool,
         of_report: bool,
+        form: int = 0,
         graph: GraphClock | None = None,
     ) -> None: ...
     def scan(self, data: memoryview | bytes | NDArray[uint8], last_ts: int) -> None: ...

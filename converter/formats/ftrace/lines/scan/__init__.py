@@ -1,0 +1,1 @@
+"""Lines of ftrace text, scanned into columns."""

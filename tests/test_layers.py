@@ -7,6 +7,7 @@ table of formats, on the floor below them, refers to each format without knowing
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -152,9 +153,19 @@ def imported(module: str, name: str, *, declared: bool = False) -> str:
     return module
 
 
+def statements(text: str) -> Iterator[ast.AST]:
+    """The statements of a module, without their expressions: most of what `ast.walk` goes through."""
+    waiting: list[ast.AST] = [ast.parse(text)]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())
+
+
 def python_imports(text: str) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in statements(text):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -371,6 +382,8 @@ NAMING = {
 def foreign_names(module: str, text: str) -> list[str]:
     """The names of other formats that code has as texts; not docstrings and comments, nor arguments of errors."""
     own = (room_of(module) or "").rpartition(".")[2]
+    if not any(f'"{name}"' in text for name in NAMES - {own}):
+        return []
     tree = ast.parse(text)
     harmless = {
         id(node)

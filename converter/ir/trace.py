@@ -256,6 +256,8 @@ class Trace:
     decodes_in_parallel: bool = False
     #: Whether the reader gives batches in the order of time: none has an event earlier than all of one before.
     in_time_order: bool = False
+    #: The same without events that the format's document has in another format: its writer keeps them as they are.
+    document: Trace | None = None
     #: Where the reader can leave out what is not asked for.
     seeking: Seeking | None = None
     #: Skips events of classes that are not wanted, from now on; returns True if there are any.

@@ -59,8 +59,8 @@ def roundtrip(
         reader_options: dict[str, str] | None = dict(options or {})
         named = source_format
         with open_trace(source, source_format, options) as trace:
-            own = registry.format_named(trace.format)[0]
-            result.formats = [trace.format, *via]
+            own = registry.format_named((trace.document or trace).format)[0]
+            result.formats = [own.name, *via]
         if own.writable:
             result.formats.append(own.name)
         for number, name in enumerate(result.formats[1:]):

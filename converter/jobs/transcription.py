@@ -45,6 +45,8 @@ def _transcribed(
     trace: Trace, sink: Sink, target: Format, variant: str, *, lossless: bool, ahead: bool
 ) -> LossReport:
     writer = target.writer()
+    if trace.document is not None and trace.is_as_read and trace.document.format == target.name:
+        trace = trace.document
     if trace.format == target.name and target.replays_records:
         trace, is_native = _with_first_batch(trace, target.name)
         if is_native:

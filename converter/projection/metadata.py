@@ -126,23 +126,14 @@ class LeftBehind:
                 self._parts[name, code] = now
 
     def _lose_part(self, code: str, part: str, times: int, where: str) -> None:
-        if part == FTRACE_TEXT:
-            self._report.add("ftrace-text-dropped", times)
-        elif part in HIDDEN_EVENTS:
+        if part in HIDDEN_EVENTS:
             self._report.add("hidden-event-unhidden", times, name=HIDDEN_EVENTS[part])
         else:
             self._report.add(code, times, name=part, format=where)
 
 
-#: Of JSON: lines of ftrace text with scheduling and kernel events, which viewers show of the JSON alone.
-FTRACE_TEXT: Final = "systemTraceEvents"
 #: Of JSON: facts about the recording, which viewers list for the JSON alone.
 JSON_METADATA: Final = "metadata"
-#: The codes of parts of a JSON document that a target holds but no viewer shows.
-_UNSHOWN: Final = {
-    FTRACE_TEXT: "ftrace-text-unshown",
-    JSON_METADATA: "json-metadata-unshown",
-}
 #: Events of Perfetto traces that its viewers hide, by the entry of the sidecar that says so.
 EARLY_EVENTS: Final = "events before the start of ftrace"
 COMPACT_SWITCHES: Final = "compact switches"
@@ -168,8 +159,8 @@ class TargetMetadata:
         self._target = target
         self._ids = ids
         self._report = report
-        #: The parts of JSON documents that have been reported: how much of each.
-        self._unshown: Counter[str] = Counter()
+        #: How many members of JSON metadata have been reported.
+        self._unshown = 0
         #: Names of JSON documents, whose ids follow those of the tables.
         self._documents: list[str] = []
         #: Names of native records that only describe how the recorder worked.
@@ -198,9 +189,8 @@ class TargetMetadata:
         self.follow_documents()
         for name in self._documents:
             shown = self._source.sidecar_shown.get(name, Counter())
-            for part, code in _UNSHOWN.items():
-                self._report.add(code, shown[part] - self._unshown[part])
-                self._unshown[part] = shown[part]
+            self._report.add("json-metadata-unshown", shown[JSON_METADATA] - self._unshown)
+            self._unshown = shown[JSON_METADATA]
         self._left_behind.follow()
 
     def follow_documents(self) -> None:

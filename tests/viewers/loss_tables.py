@@ -189,8 +189,6 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "hidden-event-unhidden": (*_SWITCH, "states.tid", "states.dur", "sched.dur"),
     "sequence-texts": ("slices.name", "slices.category", "slices.args"),
     "event-without-sequence": ("slices.*", "counters.*"),
-    "ftrace-text-unshown": (*_SWITCH, "slices.*", "counters.*"),
-    "ftrace-text-dropped": (*_SWITCH, "slices.*", "counters.*"),
     "json-metadata-unshown": ("facts.*",),
     # What trace_processor shows of no format.
     "file-layout": _NOTHING,

@@ -153,18 +153,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "{count} track {event is|events are} missing, as the start of {its|their} packet sequence is",
         extent=Extent.EVENTS,
     ),
-    "ftrace-text-unshown": LossCode(
-        LossKind.UNSHOWN,
-        "{count} {line|lines} of ftrace text in systemTraceEvents {is|are} not shown",
-    ),
     "json-metadata-unshown": LossCode(
         LossKind.UNSHOWN,
         "{count} {member|members} of the input's metadata {is|are} not listed among the facts about the "
         "recording",
-    ),
-    "ftrace-text-dropped": LossCode(
-        LossKind.DROPPED,
-        "{count} {line|lines} of ftrace text in systemTraceEvents {is|are} missing",
     ),
     "log-field-added": LossCode(
         LossKind.RETYPED,

@@ -30,6 +30,7 @@ from converter.formats.chrome.reading.classes import Plan, Rows, plan_of
 from converter.formats.chrome.reading.columns import Scanned
 from converter.formats.chrome.reading.contradictions import checked, is_checked
 from converter.formats.chrome.reading.document import WINDOW, Document, Step
+from converter.formats.chrome.reading.kernel_text import with_kernel_text
 from converter.formats.chrome.times import (
     MAX_DECIMALS,
     MAX_GUESSED_DECIMALS,
@@ -45,7 +46,7 @@ from converter.ir.trace import ClockDomain, Trace, parse_epoch, parse_rate
 from converter.kernels.batches.order import group_by_class
 from converter.kernels.batches.union import looked_up, number_rows
 from converter.kernels.tables.strings import StringTable
-from converter.projection.metadata import FTRACE_TEXT, JSON_METADATA
+from converter.projection.metadata import JSON_METADATA
 from converter.storage.source import Source
 
 #: Events in a batch.
@@ -93,7 +94,7 @@ def read(source: Source) -> Trace:
             expected="events",
             found="a profile of Firefox, which is the format gecko",
         )
-    return _Reader(source).trace
+    return with_kernel_text(_Reader(source).trace, source)
 
 
 class _Reader:
@@ -256,10 +257,6 @@ class _Reader:
             return
         if name == DISPLAY_TIME_UNIT and name in self._added():
             return
-        if name == SYSTEM_TRACE_EVENTS and isinstance(value, str) and value:
-            # Importers show it; until ftrace's text is read, only as JSON.
-            shown = self.trace.sidecar_shown.setdefault("chrome", Counter())
-            shown[FTRACE_TEXT] = value.count("\n") or 1
         if name == JSON_METADATA and isinstance(value, dict) and value:
             # Importers list it, since a version after 52.
             shown = self.trace.sidecar_shown.setdefault("chrome", Counter())

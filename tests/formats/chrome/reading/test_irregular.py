@@ -11,8 +11,6 @@ import pytest
 from support.chrome_files import dump, events, load, written
 
 from converter.ir.canonical import difference
-from converter.projection.project import project
-from converter.registry import format_named
 
 
 def one(text: str = "") -> str:
@@ -155,15 +153,6 @@ def test_an_object_without_members_is_no_event(text: str) -> None:
     for document in (f"[{one()},{text}]", f"[{text},{one()}", f"[{one()},{text}"):
         assert [kind for kind, _, _ in events(load(document))] == ["SLICE_COMPLETE"]
     assert events(load(f"[{text}]")) == []
-
-
-@pytest.mark.parametrize("target", ["perfetto", "fxt"])
-def test_text_of_ftrace_is_named_where_it_is_not_shown(target: str) -> None:
-    text = "# tracer: nop\n foo-1 [000] d..2 0.001000: sched_wakeup: comm=a pid=1 prio=120\n"
-    trace = load({"traceEvents": [json.loads(one())], "systemTraceEvents": text})
-    losses = project(trace, format_named(target)[0].capabilities(""), target)[1]
-    shown = [loss for loss in losses if loss.code.startswith("ftrace-text-")]
-    assert [(loss.loss_class, loss.count) for loss in shown] == [("shown", 2)]
 
 
 @pytest.mark.parametrize(

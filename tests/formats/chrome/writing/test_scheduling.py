@@ -381,10 +381,10 @@ def test_declarations_that_say_nothing_do_no_harm(types):
 def test_an_older_text_of_scheduling_stays_as_it_is():
     """Of a trace that has one itself, the text is not made."""
     foreign = json.dumps(
-        {"traceEvents": [event(name="a")], "systemTraceEvents": "# tracer: nop\nx"}
+        {"traceEvents": [event(name="a")], "systemTraceEvents": "# old\nx"}
     ).encode()
     trace = collect(read(open_source(foreign)))
-    assert json.loads(text_of(trace))["systemTraceEvents"] == "# tracer: nop\nx"
+    assert json.loads(text_of(trace))["systemTraceEvents"] == "# old\nx"
     assert difference(trace, read(open_source(text_of(trace)))) is None
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import Grammar, main
+from drawing import COUNTERS, SLICES, Grammar, main
 from support import fxt_files as fxt
 from viewers.loss_tables import tables_of
 
@@ -48,10 +48,7 @@ def queries(known: str) -> dict[str, tuple[str, str]]:
         "slices": (
             f"""s.ts, s.dur, s.depth, nullif(s.name, '[No name]'), nullif(s.category, ''), {tid},
             {known.format("coalesce(p.pid, q.pid)")}, {_ARGUMENTS}""",
-            """slice s join track k on k.id = s.track_id
-            left join thread_track tt on tt.id = k.id left join thread t using (utid)
-            left join process p using (upid)
-            left join process_track pt on pt.id = k.id left join process q on q.upid = pt.upid""",
+            SLICES,
         ),
         "flows": (
             "nullif(nullif(a.name, '[No name]'), ''), a.ts, nullif(nullif(b.name, '[No name]'), ''), b.ts",
@@ -59,8 +56,7 @@ def queries(known: str) -> dict[str, tuple[str, str]]:
         ),
         "counters": (
             f"c.ts, c.value, {pid}",
-            """counter c join process_counter_track k on k.id = c.track_id
-            left join process p using (upid)""",
+            COUNTERS,
         ),
         "sched": (
             f"s.ts, s.dur, s.cpu, s.end_state, s.priority, {tid}",

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import Grammar, main
+from drawing import SLICES, Grammar, main
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from producers import excused
 from support.trace_processor_versions import Feature
@@ -46,7 +46,8 @@ class Draw(random.Random):
         self.trace = pb.Trace()
         self.now = self.choice([1000, 5_000_000_000])
         self.uuids = iter(range(100, 1000))
-        self.ids = iter(range(1, 1000))
+        # Of flows as recorders make them: the importer numbers legacy ones from 0, and would take them for the same.
+        self.ids = iter(range(1 << 20, 1 << 30))
         self.sequences: list[Sequence] = []
 
     def chance(self, share: float) -> bool:
@@ -353,8 +354,7 @@ QUERIES = {
     ),
     "threads of slices": (
         f"s.ts, {_NAME}, t.tid, p.pid",
-        f"""slice s join thread_track k on k.id = s.track_id join thread t using (utid)
-        left join process p using (upid) where t.tid < 999 and {_OWN}""",
+        f"{SLICES} where t.tid < 999 and {_OWN}",
     ),
     # Perfetto's importer has no dots and brackets in names.
     "arguments": (

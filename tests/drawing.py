@@ -8,20 +8,21 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.trace_processor import printed  # noqa: E402 - the path is set above
+from support.trace_processor import rows_once  # noqa: E402 - the path is set above
 from support.trace_processor_versions import Feature, shows  # noqa: E402
 
 import converter  # noqa: E402
@@ -32,6 +33,19 @@ from converter.projection.losses import Loss, LossReport  # noqa: E402
 DEPTH_LOSSES = {"slice-depth-changed", "depth-at-shared-time"}
 #: What importers say that leave them out.
 CROSSING = "slice_drop_overlapping_complete_event"
+
+
+#: Slices with the thread or process of their track, and counters of processes. What the engine makes tables of besides
+#: views is not there.
+SLICES = """slice s join track k on k.id = s.track_id
+    left join thread t on t.utid = extract_arg(k.dimension_arg_set_id, 'utid')
+    left join process p using (upid)
+    left join process q on q.upid = extract_arg(k.dimension_arg_set_id, 'upid')"""
+COUNTERS = """counter c join track k on k.id = c.track_id
+    join process p on p.upid = extract_arg(k.dimension_arg_set_id, 'upid')"""
+
+#: What is shown otherwise, by what a document became and the query: rows missing, and others.
+Differences = dict[str, tuple[list[str], list[str]]]
 
 
 def rewritten(source: Path, target: Path) -> LossReport:
@@ -73,20 +87,25 @@ class Grammar:
         }
 
 
-def shown(path: Path, grammar: Grammar) -> dict[str, Counter[str]]:
+#: Rows by query, as JSON.
+Shown = dict[str, Counter[str]]
+
+
+def shown(path: Path, grammar: Grammar) -> Shown:
     """The rows of all queries, and what the importer found fault with."""
     prefixes = (grammar.faults,) if isinstance(grammar.faults, str) else grammar.faults
     named = " or ".join(f"name like '{prefix}%'" for prefix in prefixes)
     faults = f"stats where value > 0 and severity = 'error' and ({named})"
     queries = {**grammar.asked(), "faults": ("name, value", faults)}
-    query = "; ".join(
+    query = " union all ".join(
         f"select hex('{name}' || json_array({columns})) from {origin}"
         for name, (columns, origin) in queries.items()
     )
     found: dict[str, Counter[str]] = {name: Counter() for name in queries}
-    for row in printed(path, query):
-        if row and re.fullmatch("[0-9A-F]+", row[0]):
-            name, bracket, rest = bytes.fromhex(row[0]).decode().partition("[")
+    for (row,) in rows_once(path, query):
+        # A null of JSON's functions is none.
+        if re.fullmatch("[0-9A-F]+", row):
+            name, bracket, rest = bytes.fromhex(row).decode().partition("[")
             values = json.loads(bracket + rest)
             kept = values if name == "faults" else grammar.comparable(name, values)
             if kept is not None:
@@ -94,31 +113,30 @@ def shown(path: Path, grammar: Grammar) -> dict[str, Counter[str]]:
     return found
 
 
-def differences(
-    grammar: Grammar, number: int, folder: Path
-) -> dict[str, tuple[list[str], list[str]]] | None:
-    """What of a document is shown otherwise, by what it was made into and the query: rows missing, and others.
-
-    None of a document that the importer refuses.
-    """
+def differences(grammar: Grammar, number: int, folder: Path) -> Differences | None:
+    """What of a document is shown otherwise; None of one that the importer refuses."""
     source = folder / f"{number}{grammar.suffix}"
     source.write_bytes(grammar.document(number))
-    try:
-        before = shown(source, grammar)
-    except AssertionError:
+    # The engine reads what is there while the next is made.
+    with ThreadPoolExecutor(1) as pool:
+        shown_before = pool.submit(shown, source, grammar)
+        made = {}
+        for target in grammar.targets:
+            path = folder / f"{number}.{target}"
+            convert = grammar.again if target.startswith("again") else rewritten
+            made[target] = (convert(source, path), pool.submit(shown, path, grammar))
+    before = _result(shown_before)
+    if isinstance(before, str):
         return None
     faults = dict(map(json.loads, before["faults"]))
     allowed = sys.maxsize if grammar.fatal in faults else sum(faults.values())
     found = {}
-    for target in grammar.targets:
-        path = folder / f"{number}.{target}"
-        losses = (grammar.again if target.startswith("again") else rewritten)(source, path)
+    for target, (losses, shown_after) in made.items():
         excused = frozenset[str]().union(*map(grammar.excused, losses))
         deep = CROSSING in faults or any(loss.code in DEPTH_LOSSES for loss in losses)
-        try:
-            after = shown(path, grammar)
-        except AssertionError as error:
-            found[f"{target} refused"] = ([], [str(error).strip()[-80:]])
+        after = _result(shown_after)
+        if isinstance(after, str):
+            found[f"{target} refused"] = ([], [after])
             continue
         for name in grammar.asked().keys() - excused:
             one, other = before[name], after[name]
@@ -134,6 +152,16 @@ def differences(
     return found
 
 
+def _result(future: Future[Shown]) -> Shown | str:
+    """What is shown, or why a file is refused."""
+    try:
+        return future.result()
+    except AssertionError as error:
+        if "no such" in str(error):
+            raise
+        return str(error).strip()[-80:]
+
+
 def _without_depth(rows: Counter[str]) -> Counter[str]:
     result: Counter[str] = Counter()
     for row, count in rows.items():
@@ -142,36 +170,66 @@ def _without_depth(rows: Counter[str]) -> Counter[str]:
     return result
 
 
-def main(grammar: Grammar, about: str | None) -> int:
-    """Compare documents; whether any differs."""
-    parser = argparse.ArgumentParser(
+def parser(about: str | None) -> argparse.ArgumentParser:
+    """The options of a search."""
+    made = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--documents", type=int, default=1000)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--keep", type=Path)
-    options = parser.parse_args()
-    done = different = refused = 0
-    until = time.monotonic() + 60 * options.minutes
-    folder = options.keep or Path(tempfile.mkdtemp(prefix="drawn"))
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
+    made.add_argument("--first", type=int, default=0)
+    made.add_argument("--documents", type=int, default=1000)
+    made.add_argument("--minutes", type=float, default=60)
+    made.add_argument("--keep", type=Path)
+    return made
+
+
+Compared = Iterator[tuple[str, Differences | None]]
+
+
+def drawn(
+    options: argparse.Namespace,
+    compared: Callable[[int, Path], Differences | None],
+    name_of: Callable[[int], str] = lambda _: "",
+) -> Callable[[Path], Compared]:
+    """Compare documents by their numbers, in a folder."""
+
+    def each(folder: Path) -> Compared:
+        until = time.monotonic() + 60 * options.minutes
         for number in range(options.first, options.first + options.documents):
             if time.monotonic() > until:
                 break
+            yield f"{number} {name_of(number)}".strip(), compared(number, folder)
+
+    return each
+
+
+def reported(options: argparse.Namespace, each: Callable[[Path], Compared]) -> int:
+    """Print what is shown otherwise; whether anything is."""
+    done = different = refused = 0
+    begin = time.monotonic()
+    # In memory, where there is a place: outputs are synced.
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, found in each(folder):
             done += 1
-            found = differences(grammar, number, folder)
             refused += found is None
             different += bool(found)
             for what, (missing, more) in (found or {}).items():
-                rows = [*(f"  - {row}" for row in missing[:3]), *(f"  + {row}" for row in more[:3])]
-                sys.stdout.write("\n".join([f"{number} {what}", *rows, ""]))
+                rows = [*(f"  - {row}" for row in missing[:4]), *(f"  + {row}" for row in more[:4])]
+                sys.stdout.write("\n".join([f"{name} {what}", *rows, ""]))
                 sys.stdout.flush()
-    finally:
-        if not options.keep:
-            shutil.rmtree(folder)
+            if not options.keep:
+                for path in folder.iterdir():
+                    path.unlink()
+    seconds = time.monotonic() - begin
     sys.stdout.write(
-        f"{done} documents, {different} shown otherwise, {refused} refused by the importer\n"
+        f"{done} documents in {seconds:.0f} s, {different} shown otherwise, {refused} refused\n"
     )
     return min(different, 1)
+
+
+def main(grammar: Grammar, about: str | None, name_of: Callable[[int], str] = lambda _: "") -> int:
+    """Compare documents; whether any differs."""
+    options = parser(about).parse_args()
+    return reported(options, drawn(options, partial(differences, grammar), name_of))

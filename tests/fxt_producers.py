@@ -4,19 +4,16 @@
 importer shows of a file it shows of the FXT (encoded anew), the Perfetto trace, the JSON and the trace.dat that are
 made of it, but for what the loss report names. Of what it finds fault with, a warning or a loss tells.
 
-Without ``--count`` all files of the first kind are compared, ``--only NAME`` is one of them. ``--seed N --count K``
-compares K drawn files, ``--minutes M`` ends earlier; ``--keep DIR`` leaves there what was written.
+Without ``--documents`` all files of the first kind are compared, ``--only NAME`` is one of them. ``--first N
+--documents K`` compares K drawn files, ``--minutes M`` ends earlier; ``--keep DIR`` leaves there what was written.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +21,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import draw_fxt
 import fxt_shapes
-from drawing import CROSSING, Grammar, differences, shown
+from drawing import (
+    CROSSING,
+    Compared,
+    Differences,
+    Grammar,
+    differences,
+    drawn,
+    parser,
+    reported,
+    shown,
+)
 from fxt_documents import DOCUMENTS
 
 import converter
@@ -86,9 +93,6 @@ EXPECTED = {
     ("system_wakeups", "made.dat states"): "two wakeups without a switch between them are one wait",
     ("system_states", "made"): "an unknown state is shown as runnable, and reported",
 }
-
-
-Differences = dict[str, tuple[list[str], list[str]]]
 
 
 def compared(name: str, folder: Path, grammar: Grammar = GRAMMAR) -> Differences | None:
@@ -166,53 +170,21 @@ def by_way_of_ftrace(data: bytes, folder: Path) -> Differences:
     return found
 
 
-def _documents(
-    options: argparse.Namespace, folder: Path
-) -> Iterator[tuple[str, Differences | None]]:
-    grammar = replace(GRAMMAR, excused=lambda _: frozenset()) if options.all else GRAMMAR
-    if not options.count:
-        for name in [options.only] if options.only else list(DOCUMENTS):
-            yield name, compared(name, folder, grammar)
-    until = time.monotonic() + 60 * options.minutes
-    for seed in range(options.seed, options.seed + options.count):
-        if time.monotonic() > until:
-            break
-        yield f"{seed} {fxt_shapes.name_of(seed)}", compared_drawn(seed, folder, grammar)
-
-
 def main() -> int:
     """Compare documents; whether any differs."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--only", choices=DOCUMENTS)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--all", action="store_true", help="also what the loss report names")
-    options = parser.parse_args()
-    done = different = refused = 0
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, found in _documents(options, folder):
-            done += 1
-            refused += found is None
-            different += bool(found)
-            for what, (missing, more) in (found or {}).items():
-                rows = [*(f"  - {row}" for row in missing[:4]), *(f"  + {row}" for row in more[:4])]
-                sys.stdout.write("\n".join([f"{name}: {what}", *rows, ""]))
-                sys.stdout.flush()
-            if not options.keep:
-                for path in folder.iterdir():
-                    path.unlink()
-    seconds = time.monotonic() - begin
-    sys.stdout.write(
-        f"{done} documents in {seconds:.0f} s, {different} shown otherwise, {refused} refused\n"
-    )
-    return min(different, 1)
+    made = parser(__doc__)
+    made.set_defaults(documents=0)
+    made.add_argument("--only", choices=DOCUMENTS)
+    made.add_argument("--all", action="store_true", help="also what the loss report names")
+    options = made.parse_args()
+    grammar = replace(GRAMMAR, excused=lambda _: frozenset()) if options.all else GRAMMAR
+
+    def named(folder: Path) -> Compared:
+        for name in [options.only] if options.only else DOCUMENTS:
+            yield name, compared(name, folder, grammar)
+
+    by_number = drawn(options, partial(compared_drawn, grammar=grammar), fxt_shapes.name_of)
+    return reported(options, by_number if options.documents else named)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,25 @@
-"""Draws Chrome JSON as its producers write it, mistakes included: ``python -m tests.producers --count 60 --seed 1``.
+"""Draws Chrome JSON as its producers write it, mistakes included: ``python -m tests.producers --documents 60``.
 
 A document is small and in the shape of one producer: PyTorch, TensorFlow, Bazel, clang, ninja, Node.js, DevTools,
 viztracer, tracing-chrome, OpenTelemetry, game engines, Nsight. Some of its members are null, of another type or said
 twice, some values are no JSON, ids are text, times tie, names are empty, commas trail, brackets are missing. What
 trace_processor shows of a document it shows of the Perfetto trace, the FXT and the JSON that are made of it, but for
-what the loss report names. A document depends on its number alone: ``--seed N --count 1`` makes number N again,
+what the loss report names. A document depends on its number alone: ``--first N --documents 1`` makes number N again,
 ``--keep DIR`` leaves there what was written, ``--minutes M`` ends earlier.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
-import tempfile
-import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import Grammar, differences
+from drawing import COUNTERS, SLICES, Grammar, main
 from support.trace_processor_versions import Feature, shows
 from viewers.loss_tables import changed_by
 
@@ -473,13 +470,9 @@ def document(number: int) -> bytes:
 #: Thread 0 is one called like its process to the importer of JSON.
 _PLACE = """iif(coalesce(t.tid, 0) < 999, coalesce(nullif(t.tid, 0), p.pid, 0), 0),
     iif(coalesce(p.pid, q.pid) < 999, coalesce(p.pid, q.pid), 0)"""
-_SLICES = """slice s join track k on k.id = s.track_id
-    left join thread_track tt on tt.id = k.id left join thread t using (utid)
-    left join process p using (upid)
-    left join process_track pt on pt.id = k.id left join process q on q.upid = pt.upid"""
 _NAME = "nullif(nullif(s.name, '[No name]'), '')"
 QUERIES = {
-    "slices": (f"s.ts, s.dur, s.depth, {_NAME}, nullif(s.category, ''), {_PLACE}", _SLICES),
+    "slices": (f"s.ts, s.dur, s.depth, {_NAME}, nullif(s.category, ''), {_PLACE}", SLICES),
     "arguments": (
         f"""s.ts, {_NAME}, iif(a.key glob 'args.*' or a.key glob 'debug.*', substr(a.key, instr(a.key, '.') + 1),
         a.key), cast(coalesce(a.string_value, a.int_value, a.real_value) as text)""",
@@ -489,7 +482,7 @@ QUERIES = {
         "a.ts, nullif(nullif(a.name, '[No name]'), ''), b.ts, nullif(nullif(b.name, '[No name]'), '')",
         "flow f join slice a on a.id = f.slice_out join slice b on b.id = f.slice_in",
     ),
-    "counters": ("c.ts, c.value", "counter c join process_counter_track k on k.id = c.track_id"),
+    "counters": ("c.ts, c.value", COUNTERS),
     "threads": (
         "coalesce(nullif(t.tid, 0), p.pid), t.name, iif(p.pid < 999, p.pid, 0)",
         "thread t left join process p using (upid) where t.tid < 999 and t.name <> ''",
@@ -535,36 +528,5 @@ GRAMMAR = Grammar(
 )
 
 
-def main() -> int:
-    """Compare documents; whether any differs."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--keep", type=Path)
-    options = parser.parse_args()
-    done = different = refused = 0
-    until = time.monotonic() + 60 * options.minutes
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = options.keep or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        for number in range(options.seed, options.seed + options.count):
-            if time.monotonic() > until:
-                break
-            done += 1
-            found = differences(GRAMMAR, number, folder)
-            refused += found is None
-            different += bool(found)
-            name = list(PRODUCERS)[number % len(PRODUCERS)]
-            for what, (missing, more) in (found or {}).items():
-                rows = [*(f"  - {row}" for row in missing[:4]), *(f"  + {row}" for row in more[:4])]
-                sys.stdout.write("\n".join([f"{number} {name}: {what}", *rows, ""]))
-                sys.stdout.flush()
-    sys.stdout.write(f"{done} documents, {different} shown otherwise, {refused} refused\n")
-    return min(different, 1)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(GRAMMAR, __doc__, lambda number: list(PRODUCERS)[number % len(PRODUCERS)]))

@@ -20,6 +20,8 @@ const STDIN = 0;
 const STDOUT = 1;
 const KEEP = 0x80000000;
 const PUT_BACK = 0xC0000000;
+// Most of the memory is zero: blocks of it are not kept.
+const BLOCK = 1 << 16;
 const folder = process.argv[2];
 
 // What the bundle asks for of a web worker; files it asks for lie beside it.
@@ -107,17 +109,24 @@ class Moments {
 
   keep(number) {
     const bytes = new Uint8Array(this.memory.buffer);
-    let end = bytes.length;
-    while (end > 0 && bytes[end - 1] === 0) end--;
-    this.kept.set(number, bytes.slice(0, end));
+    const blocks = [];
+    for (let at = 0; at < bytes.length; at += BLOCK) {
+      const block = bytes.subarray(at, at + BLOCK);
+      if (block.some(byte => byte !== 0)) blocks.push([at, block.slice()]);
+    }
+    this.kept.set(number, blocks);
   }
 
   putBack(number) {
     const bytes = new Uint8Array(this.memory.buffer);
-    const kept = this.kept.get(number);
-    bytes.set(kept);
+    let end = 0;
+    for (const [at, block] of this.kept.get(number)) {
+      bytes.fill(0, end, at);
+      bytes.set(block, at);
+      end = at + block.length;
+    }
     // What has grown since is as new.
-    bytes.fill(0, kept.length);
+    bytes.fill(0, end);
   }
 }
 

@@ -45,6 +45,18 @@ def printed(path: Path, query: str, *options: str) -> Rows:
     return rows
 
 
+def rows_once(path: Path, query: str) -> Rows:
+    """Return the rows of one statement about a small file that nothing else is asked about.
+
+    Raises:
+        AssertionError: trace_processor does not take the file.
+
+    """
+    asked = engine()
+    assert asked is not None
+    return asked.rows(path, query)
+
+
 def version() -> Version:
     """Return the version of the engine that is asked."""
     asked = engine()

@@ -50,6 +50,14 @@ class Engine(Protocol):
 
         """
 
+    def rows(self, path: Path, query: str) -> Rows:
+        """Return the rows of one statement about a small file that is asked nothing else, which may be faster.
+
+        Raises:
+            AssertionError, CrashedError, subprocess.TimeoutExpired: As for `printed`.
+
+        """
+
     def close(self) -> None:
         """End what is kept running."""
 
@@ -86,6 +94,10 @@ class Program:
         text = ran.stdout.decode("utf-8", "backslashreplace")
         return [row for row in csv.reader(io.StringIO(text)) if row]
 
+    def rows(self, path: Path, query: str) -> Rows:
+        """Start the program."""
+        return self.printed(path, query, ())[1:]
+
     def close(self) -> None:
         """Do nothing: each answer has ended its process."""
 
@@ -108,6 +120,10 @@ class UserInterface:
     def printed(self, path: Path, query: str, options: Sequence[str]) -> Rows:
         """Open the file, unless it is the last one, and ask each statement."""
         return self._server.printed(path, query, options, TIMEOUT)
+
+    def rows(self, path: Path, query: str) -> Rows:
+        """Open the file, and make only the views that the statement reads."""
+        return self._server.rows(path, query, TIMEOUT)
 
     def close(self) -> None:
         """End the process; the next query starts another."""

@@ -100,6 +100,8 @@ def test_engines_answer_alike(asked: Engine, trace: Path, tmp_path: Path) -> Non
         *(["é5", "2000", "1.500000", "[NULL]"], ["t"], ["a;b"]),
     ]
     assert asked.printed(trace, query, ()) == rows
+    first = "select name, dur, 1.5 as r, null as n from slice order by ts"
+    assert asked.rows(trace, first) == asked.rows(trace, first) == rows[1:3]
     assert asked.version >= (50, 0)
     with pytest.raises(AssertionError, match="no such table: elsewhere"):
         asked.printed(trace, "select 1 from elsewhere", ())

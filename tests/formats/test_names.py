@@ -44,7 +44,7 @@ def test_what_fits_survives(made, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("target", "part"),
-    sampled(((name, part) for name in targets() if "+" not in name for part in PARTS), 12),
+    sampled(((name, part) for name in targets() if "+" not in name for part in PARTS), 20),
 )
 def test_what_is_not_lost_is_there(target: str, part: str, tmp_path: Path) -> None:
     """Of a trace of which nothing but such names would be lost."""

@@ -17,7 +17,7 @@ from converter.fixtures.synthetic import synthetic_trace
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
 
-WAYS = sampled(((target, group) for target in [*targets(), REPORT] for group in GROUPS), 8)
+WAYS = sampled(((target, group) for target in [*targets(), REPORT] for group in GROUPS), 16)
 COLUMNS = ("ts", "class_id", "row", "thread", "cpu", "track")
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.samples import sampled
 
 import converter
 from converter.fixtures.generation import variants
@@ -58,10 +59,17 @@ def shown_of(name: str, recording: str) -> bytes:
     return CASES[name][1](FIXTURES / recording)
 
 
-@pytest.mark.parametrize("via", VIA)
 @pytest.mark.parametrize(
-    ("name", "recording"),
-    [(name, recording) for name, (_, _, recordings) in CASES.items() for recording in recordings],
+    ("name", "recording", "via"),
+    sampled(
+        (
+            (name, recording, via)
+            for name, (_, _, recordings) in CASES.items()
+            for recording in recordings
+            for via in VIA
+        ),
+        4,
+    ),
 )
 def test_the_tool_shows_the_same(name: str, recording: str, via: str, tmp_path: Path) -> None:
     program, shown, _ = CASES[name]

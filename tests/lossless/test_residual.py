@@ -92,7 +92,7 @@ def test_an_edited_file_holds_what_it_says(target, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("target", "part"), sampled(((target, part) for target in TARGETS for part in (1, 4, 7)), 8)
+    ("target", "part"), sampled(((target, part) for target in TARGETS for part in (1, 4, 7)), 16)
 )
 def test_damage_to_what_travels_leaves_what_the_file_says(target, part, tmp_path):
     source = MARKERS if target == "chrome" else TIMELINE

@@ -44,7 +44,7 @@ def checked(name, size, tmp_path):
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        *sampled([(name, (GROWN, BEYOND)[number % 2]) for number, name in enumerate(NAMES)], 4),
+        *sampled([(name, (GROWN, BEYOND)[number % 2]) for number, name in enumerate(NAMES)], 8),
         ("tasks", BEYOND),
     ],
 )
@@ -52,12 +52,12 @@ def test_tables_grow(name, size, tmp_path):
     checked(name, size, tmp_path)
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 8))
+@pytest.mark.parametrize("name", sampled(NAMES, 16))
 def test_much_of_one_thing(name, tmp_path):
     checked(name, LARGE, tmp_path)
 
 
-@pytest.mark.parametrize("name", sampled(NAMES, 8))
+@pytest.mark.parametrize("name", sampled(NAMES, 16))
 def test_nothing_of_it(name, tmp_path):
     with drawn_case(DIMENSIONS[name], DIMENSIONS[name].least, tmp_path) as case:
         check_law(case, USUAL[NAMES.index(name) % len(USUAL)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from support.samples import ALL
 from viewers.projected import Event, events_of
 
 import converter
@@ -37,8 +38,13 @@ def _recordings() -> list[str]:
     ]
 
 
+#: Recordings with tens of thousands of rows, which are converted at night only.
+_LONG = {"lttng_legacy/kernel-2.5.tar.gz", "perfetto/kernel_every_event.pftrace"}
 #: Recordings by their paths, and synthetic traces by the group of their kinds.
-SOURCES = [*_recordings(), *(f"synthetic/{group}" for group in GROUPS)]
+SOURCES = [
+    *(source for source in _recordings() if ALL or source not in _LONG),
+    *(f"synthetic/{group}" for group in GROUPS),
+]
 
 
 def format_of(source: str) -> str:

@@ -28,9 +28,26 @@ def pending(request: pytest.FixtureRequest) -> None:
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
-def sources(target: str) -> list[str]:
-    """Sources of other formats."""
-    return [source for source in SOURCES if format_of(source) != target]
+#: Each source is converted for one of the programs at least, and each program reads many.
+CONVERSIONS = sampled(
+    (
+        (source, shown)
+        for format, all_shown in (
+            ("ctf", ("ctf+1.8", "ctf+2")),
+            ("trace_cmd", TRACE_CMDS),
+            ("uftrace", UFTRACES),
+        )
+        for shown in all_shown
+        for source in SOURCES
+        if format_of(source) != format
+    ),
+    12,
+)
+
+
+def conversions(*names: str) -> list[tuple[str, str]]:
+    """The sources that are converted for these programs or variants."""
+    return [(source, shown) for source, shown in CONVERSIONS if shown in names]
 
 
 def needed(program: str) -> str:
@@ -40,10 +57,7 @@ def needed(program: str) -> str:
     return program
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    sampled(((source, name) for source in sources("ctf") for name in ("ctf+1.8", "ctf+2")), 18),
-)
+@pytest.mark.parametrize(("source", "target"), conversions("ctf+1.8", "ctf+2"))
 def test_babeltrace_reads_what_is_projected(source: str, target: str, tmp_path: Path) -> None:
     """Each event at its time; events of one name are of one kind, system and name."""
     conversion = convert(source, target, tmp_path)
@@ -74,20 +88,14 @@ def is_one(held: set[Any]) -> bool:
     return len({(kind, name) for kind, _, name in held}) == 1 and len(systems) <= 1
 
 
-@pytest.mark.parametrize(
-    ("source", "program"),
-    sampled(((source, name) for source in sources("trace_cmd") for name in TRACE_CMDS), 18),
-)
+@pytest.mark.parametrize(("source", "program"), conversions(*TRACE_CMDS))
 def test_trace_cmd_reports_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "trace_cmd", tmp_path)
     rows = programs_model.trace_cmd_rows(needed(program), conversion.path)
     assert_rows(programs_model.trace_dat_rows(conversion), rows)
 
 
-@pytest.mark.parametrize(
-    ("source", "program"),
-    sampled(((source, name) for source in sources("uftrace") for name in UFTRACES), 18),
-)
+@pytest.mark.parametrize(("source", "program"), conversions(*UFTRACES))
 def test_uftrace_dumps_what_is_projected(source: str, program: str, tmp_path: Path) -> None:
     conversion = convert(source, "uftrace", tmp_path)
     rows = programs_model.uftrace_rows(needed(program), conversion.path)

@@ -52,7 +52,7 @@ Shown = tuple[Conversion, dict[str, list[Row]]]
             for source in SOURCES
             if format_of(source) != target
         ),
-        12,
+        18,
     ),
     ids="-to-".join,
 )

@@ -105,7 +105,7 @@ def restored(trace: Trace) -> Trace:
 
 @pytest.mark.parametrize(
     ("name", "target"),
-    sampled(((name, one.name) for name in ("", *RECORDED) for one in FORMATS if one.writable), 3),
+    sampled(((name, one.name) for name in ("", *RECORDED) for one in FORMATS if one.writable), 9),
 )
 def test_texts_are_written_alike(name: str, target: str, tmp_path: Path) -> None:
     found, losses = [], []

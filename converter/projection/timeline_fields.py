@@ -77,6 +77,8 @@ FUNCTIONS: Final = Field("frames", ArrayClass(StringClass()), Role.FRAMES)
 ADDRESSES: Final = Field("frames", ArrayClass(_HEXADECIMAL), Role.FRAMES)
 #: The call stack of an event that is no sample.
 CALLSTACK: Final = Field("callstack", FRAMES.type, Role.CONTEXT)
+#: The name of the field with the absolute address of a sample, which its innermost frame has in its mapping.
+SAMPLE_ADDRESS: Final = "ip"
 #: What the CPU ran at a sample: 1 the kernel, 2 a program, 3 a hypervisor, 4 a guest's kernel, 5 a guest's program, 0
 #: unknown.
 CPU_MODE: Final = Field("cpu_mode", IntegerClass(32, signed=True))

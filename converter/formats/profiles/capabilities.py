@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from converter.formats.profiles.samples import unit_of, weight_index
 from converter.ir.columns import Column, ListColumn, StructColumn, constant_column
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass
+from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import KindSupport, Projection
 from converter.projection.domain.call_stacks import frame_names, frames_of, members_of
 from converter.projection.engine.partitions import Partition
-from converter.projection.timeline_fields import FRAMES, FUNCTIONS, weight
+from converter.projection.losses import LossClass
+from converter.projection.timeline_fields import FRAMES, FUNCTIONS, SAMPLE_ADDRESS, weight
 
 
 def sample_support(
@@ -50,7 +51,14 @@ def sample_support(
 
 
 def with_whole_frames(partition: Partition, projection: Projection) -> Partition:
-    """Return samples with frames and a weight."""
+    """Return samples with frames and a weight, and without the address that the innermost frame has."""
+    for number, field in enumerate(partition.event_class.fields):
+        if field.name == SAMPLE_ADDRESS:
+            projection.lose(
+                "field-dropped", partition, loss_class=LossClass.DETAIL, field=field.name
+            )
+            partition = partition.without_field(number)
+            break
     return _with_weights(_with_frames(partition, projection), projection)
 
 
@@ -112,6 +120,28 @@ def with_function_names(partition: Partition, projection: Projection) -> Partiti
         ("names of functions",), lambda: _with_field(partition.event_class, index, FUNCTIONS)
     )
     return partition.rewritten(names, columns)
+
+
+def with_limited_weights(
+    partition: Partition, projection: Projection, most: int | None = None
+) -> Partition:
+    """Return samples whose weights, if they have any, are at least 0 and at most `most`."""
+    index = partition.event_class.index_of(Role.COUNT)
+    if index is None or not isinstance(partition.event_class.fields[index].type, IntegerClass):
+        return partition
+
+    def limited() -> Column:
+        column = np.asarray(partition.table.column(index))
+        beyond = column < 0 if most is None else (column < 0) | (column > most)
+        if not beyond.any():
+            return column
+        projection.lose("sample-weight-limited", partition, rows=beyond)
+        held: Column = np.clip(column, 0, most)
+        return held
+
+    columns = partition.lazy_columns()
+    columns[index] = limited
+    return partition.rewritten(partition.event_class, columns)
 
 
 def lists_with(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool_]:

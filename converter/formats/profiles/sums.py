@@ -113,6 +113,39 @@ def _grown(column: NDArray[Any], room: int) -> NDArray[Any]:
     return np.concatenate([column, np.zeros(room - len(column), column.dtype)])
 
 
+class SliceSums:
+    """The slices of a trace of call trees as a tree, with the time that each call took itself."""
+
+    def __init__(self, source: Trace, report: LossReport) -> None:
+        self._source = source
+        self._report = report
+        self.tree = CallTree()
+        self.count = 0
+
+    def add(self, batch: Batch) -> None:
+        """Add the slices of a batch."""
+        found = add_slices(self._source, batch, self.tree)
+        if found is None:
+            return
+        at, strays, ts = found
+        self._report.add_at("slice-time-moved", self._source, batch, at[ts != batch.ts[at]])
+        self._report.add_at("slice-end-unmatched", self._source, batch, at[strays])
+        classes = self._source.event_classes
+        for number, table in batch.tables.items():
+            if classes[number].kind is Kind.SLICE_BEGIN:
+                self.count += len(table)
+
+    def close(
+        self, last: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """End what is open at the time `last`, and return the calls of the tree (`CallTree.calls`)."""
+        open_ends, _, times = self.tree.close(last)
+        first = int(times.min()) if len(times) else None
+        self._report.add("slice-end-made-up", len(open_ends), first)
+        self._report.add("summed-slices", self.count)
+        return self.tree.calls()
+
+
 class _Sums:
     """One pass over a trace of call trees."""
 
@@ -131,8 +164,7 @@ class _Sums:
         self._report = report
         self._stacks = StackTable(source.strings)
         self._weights = Weights(_KEY)
-        self._tree = CallTree()
-        self._slices = 0
+        self._slices = SliceSums(source, report)
 
     def batches(self) -> Iterator[Batch]:
         columns = SampleColumns(self._source, self._stacks)
@@ -151,23 +183,11 @@ class _Sums:
                 found = np.bincount(samples.event, minlength=len(counts))
                 found[: len(counts)] += counts
                 counts = found
-            self._add_slices(batch)
+            self._slices.add(batch)
         if counts.any():
             yield from self._of_samples(counts)
         else:
             yield from self._of_slices(last)
-
-    def _add_slices(self, batch: Batch) -> None:
-        found = add_slices(self._source, batch, self._tree)
-        if found is None:
-            return
-        at, strays, ts = found
-        self._report.add_at("slice-time-moved", self._source, batch, at[ts != batch.ts[at]])
-        self._report.add_at("slice-end-unmatched", self._source, batch, at[strays])
-        classes = self._source.event_classes
-        for number, table in batch.tables.items():
-            if classes[number].kind is Kind.SLICE_BEGIN:
-                self._slices += len(table)
 
     def _of_samples(self, counts: NDArray[np.int64]) -> Iterator[Batch]:
         chosen = int(counts.argmax())
@@ -176,7 +196,7 @@ class _Sums:
             if number != chosen:
                 name = classes[number].name or f"in {unit_of(classes[number])}"
                 self._report.add("sample-of-other-event", int(counts[number]), name=name)
-        self._report.add("slice-beside-samples", self._slices)
+        self._report.add("slice-beside-samples", self._slices.count)
         self._report.add("summed-samples", int(counts[chosen]))
         keys, sums = self._weights.sums(self._report)
         of_event = keys["event"] == chosen
@@ -198,19 +218,17 @@ class _Sums:
         yield from self._samples(column, sums)
 
     def _of_slices(self, last: int) -> Iterator[Batch]:
-        if not self._slices:
+        if not self._slices.count:
             return
-        open_ends, _, times = self._tree.close(last)
-        first = int(times.min()) if len(times) else None
-        self._report.add("slice-end-made-up", len(open_ends), first)
-        self._report.add("summed-slices", self._slices)
-        outer, name, lane, itself = self._tree.calls()
+        outer, name, lane, itself = self._slices.close(last)
         calls = np.flatnonzero((outer >= 0) & (itself > 0))
         # Roots are no functions.
         around = np.where(outer[outer] >= 0, outer, -1).astype(np.int64)
         labels = [
             self._label(thread, track)
-            for thread, track in zip(*(one.tolist() for one in self._tree.roots()), strict=True)
+            for thread, track in zip(
+                *(one.tolist() for one in self._slices.tree.roots()), strict=True
+            )
         ]
         column = self._named(calls, around, name, labels, lane[calls])
         yield from self._samples(column, itself[calls])

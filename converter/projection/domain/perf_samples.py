@@ -25,7 +25,13 @@ from converter.ir.trace import Trace
 from converter.projection.domain import linux_tracepoints
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_behind
-from converter.projection.timeline_fields import ADDRESSES, CALLSTACK, FRAMES, weight
+from converter.projection.timeline_fields import (
+    ADDRESSES,
+    CALLSTACK,
+    FRAMES,
+    SAMPLE_ADDRESS,
+    weight,
+)
 
 _PERIOD: Final = "perf_period"
 #: Events that are counted in nanoseconds.
@@ -34,8 +40,7 @@ _ADDRESS: Final = "perf_ip"
 _CALLERS: Final = "perf_callchain"
 _THREAD: Final = "perf_tid"
 _PREFIX: Final = "perf_"
-#: Fields of perf's own samples beside the call stack.
-_OWN_ADDRESS: Final = "ip"
+#: A field of perf's own samples beside the call stack and the address.
 _OWN_PERIOD: Final = "period"
 #: Where user space or the kernel begin, a list of callers has a number in place of an address (PERF_CONTEXT_MAX).
 _FIRST_MARK: Final = np.uint64((1 << 64) - 4095)
@@ -105,7 +110,7 @@ def _moved(event_class: EventClass) -> dict[int, Field]:
     found = {event_class.fields.index(CALLSTACK): FRAMES}
     for number, field in enumerate(event_class.fields):
         if field.role is Role.CONTEXT and isinstance(field.type, IntegerClass):
-            if field.name == _OWN_ADDRESS:
+            if field.name == SAMPLE_ADDRESS:
                 found[number] = dataclasses.replace(field, role=Role.NONE)
             elif field.name == _OWN_PERIOD:
                 found[number] = weight("")

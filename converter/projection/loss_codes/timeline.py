@@ -374,10 +374,6 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {sample is|samples are} drawn one after the other, as wide as their weight, and not at "
         "their times",
     ),
-    "sample-weight-negative": LossCode(
-        LossKind.CHANGED,
-        "{count} {sample has a negative weight, which is|samples have negative weights, which are} 0",
-    ),
     "sample-weight-added": LossCode(
         LossKind.CHANGED,
         "{count} {sample has no weight and counts|samples have no weight and count} as 1",
@@ -415,7 +411,7 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
     ),
     "sample-weight-limited": LossCode(
         LossKind.CHANGED,
-        "{count} {sample has a weight|samples have weights} below 0 or above 18 digits, which {is|are} limited",
+        "{count} {sample has a weight|samples have weights} below 0, or too large, which {is|are} limited",
     ),
     "call-site": LossCode(
         LossKind.DROPPED,

@@ -24,12 +24,16 @@ from support.perf_files import (
     Maker,
 )
 
+from converter import registry
 from converter.errors import TraceError
 from converter.formats.elf.functions import functions_of, functions_of_map
 from converter.formats.perf.data.reading import read
 from converter.formats.perf.data.reading import samples as kernel
+from converter.ir.collect import collect
 from converter.ir.columns import value
 from converter.ir.kinds import Kind
+from converter.projection.losses import LossClass
+from converter.projection.project import project
 from converter.storage.opening import open_source
 from converter.storage.source import MemorySource
 
@@ -371,3 +375,13 @@ def test_records_of_tasks_have_their_kinds():
     kinds = {each.name: each.kind for each in trace.event_classes}
     assert kinds == {"comm": Kind.TASK_RENAME, NAME: Kind.SAMPLE}
     assert found[0][3] == {"pid": 1, "tid": 1, "comm": b"name", "exec": True}
+
+
+@pytest.mark.parametrize("target", ["gecko", "folded", "pprof", "speedscope"])
+def test_the_address_of_a_sample_is_that_of_its_innermost_frame_in_profiles(target):
+    make = Maker()
+    records = make.mmap(1, 0x1000, 0x1000, 0, b"/a") + make.sample(5, chain=[USER_MARK, 0x1010])
+    trace = read(MemorySource("perf.data", simple("<", records, sample_type=CHAIN)))
+    result, losses = project(trace, registry.format_named(target)[0].capabilities(""), target)
+    collect(result)
+    assert [one.loss_class for one in losses if one.code == "field-dropped"] == [LossClass.DETAIL]

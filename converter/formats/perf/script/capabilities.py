@@ -13,7 +13,7 @@ import numpy as np
 from converter.formats.ftrace.lines.text_capabilities import text_capabilities
 from converter.formats.perf.fields import CATEGORY
 from converter.formats.perf.script.mapping import OFFSETS, is_sample_name, weight_field
-from converter.formats.profiles.capabilities import lists_with
+from converter.formats.profiles.capabilities import lists_with, with_limited_weights
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
@@ -124,7 +124,8 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     field = partition.event_class.fields[index]
     if field.type != FRAMES.type:
         partition = _with_frames(partition, projection, index)
-    return _with_weights(_with_printed_frames(partition, projection, index), projection)
+    printed = _with_printed_frames(partition, projection, index)
+    return with_limited_weights(printed, projection, MOST_WEIGHT)
 
 
 def _with_frames(partition: Partition, projection: Projection, index: int) -> Partition:
@@ -142,27 +143,6 @@ def _with_frames(partition: Partition, projection: Projection, index: int) -> Pa
     columns = partition.lazy_columns()
     columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
     return partition.rewritten(partition.derive(("frames",), new_class), columns)
-
-
-def _with_weights(partition: Partition, projection: Projection) -> Partition:
-    """Return weights that are periods: not below 0, and of no more digits than those."""
-    index = partition.event_class.index_of(Role.COUNT)
-    if index is None:
-        return partition
-
-    def held() -> Column:
-        column = partition.table.column(index)
-        if not isinstance(column, np.ndarray):
-            return column
-        beyond = (column < 0) | (column > MOST_WEIGHT)
-        if not beyond.any():
-            return column
-        projection.lose("sample-weight-limited", partition, rows=beyond)
-        return np.clip(column, 0, MOST_WEIGHT)
-
-    columns = partition.lazy_columns()
-    columns[index] = held
-    return partition.rewritten(partition.event_class, columns)
 
 
 def _with_printed_frames(partition: Partition, projection: Projection, index: int) -> Partition:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.profiles.copies import copy_or_encode
 from converter.formats.profiles.cpuprofile.document import ANONYMOUS, IDLE, ROOT, CallFrame
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch
@@ -31,16 +32,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     del variant
-    encoder: _Encoder | None = None
-    for batch in trace.batches():
-        if encoder is None and batch.native is not None and batch.native.format == "cpuprofile":
-            sink.write(batch.native.data)
-            continue
-        encoder = encoder or _Encoder(trace)
-        encoder.add(batch)
-    if encoder is None and sink.tell():
-        return
-    (encoder or _Encoder(trace)).write(sink)
+    copy_or_encode(trace, sink, "cpuprofile", _Encoder)
 
 
 class _Encoder:
@@ -69,6 +61,9 @@ class _Encoder:
             self._ts.append(batch.ts[positions])
             self._ends.append(batch.ts[positions] + np.asarray(table.column(1)))
             self._nodes.append(self._stacks.add(table.column(0), element.element))
+
+    def close(self) -> None:
+        """Nothing to release: all is in memory."""
 
     def write(self, sink: Sink) -> None:
         """Write the profile."""

@@ -11,12 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.profiles.call_tree import CallTree
 from converter.formats.profiles.capabilities import with_whole_frames
 from converter.formats.profiles.pprof.mapping import type_name, unit_read
 from converter.formats.profiles.samples import SampleColumns, unit_of
-from converter.formats.profiles.sums import ORDER, Weights
-from converter.formats.profiles.timeline import add_slices, call_trees, of_one_class, timeline
+from converter.formats.profiles.sums import ORDER, SliceSums, Weights
+from converter.formats.profiles.timeline import call_trees, of_one_class, timeline
 from converter.formats.profiles.trees import FrameTable, depths_of_tree, lists_of_tree
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind
@@ -57,8 +56,7 @@ class _Sums:
         self._report = report
         self._stacks = StackTable(source.strings)
         self._weights = Weights(_KEY)
-        self._tree = CallTree()
-        self._slices = 0
+        self._slices = SliceSums(source, report)
         self._samples = 0
         #: The number of each event (`_type`), by name and unit, and by the number of a class.
         self._types: dict[tuple[str, str], int] = {}
@@ -82,7 +80,7 @@ class _Sums:
                 keys["thread"], keys["stack"] = samples.thread, samples.stack
                 self._weights.add(keys, samples.weight)
                 self._samples += len(samples)
-            self._add_slices(batch)
+            self._slices.add(batch)
         yield from self._of_samples() if self._samples else self._of_slices(last)
 
     def _type(self, event_class: EventClass) -> int:
@@ -94,19 +92,8 @@ class _Sums:
         name = class_label(event_class) if named else type_name(unit)
         return self._types.setdefault((name, unit), len(self._types))
 
-    def _add_slices(self, batch: Batch) -> None:
-        found = add_slices(self._source, batch, self._tree)
-        if found is None:
-            return
-        at, strays, ts = found
-        self._report.add_at("slice-time-moved", self._source, batch, at[ts != batch.ts[at]])
-        self._report.add_at("slice-end-unmatched", self._source, batch, at[strays])
-        for number, table in batch.tables.items():
-            if self._source.event_classes[number].kind is Kind.SLICE_BEGIN:
-                self._slices += len(table)
-
     def _of_samples(self) -> Iterator[Batch]:
-        self._report.add("slice-beside-samples", self._slices)
+        self._report.add("slice-beside-samples", self._slices.count)
         self._report.add("summed-samples", self._samples)
         keys, sums = self._weights.sums(self._report)
         # What adds nothing to any sum is in no profile.
@@ -126,16 +113,12 @@ class _Sums:
             yield from self._samples_of(name, unit, column, sums, threads, range(first, last))
 
     def _of_slices(self, last: int) -> Iterator[Batch]:
-        if not self._slices:
+        if not self._slices.count:
             return
-        open_ends, _, times = self._tree.close(last)
-        first = int(times.min()) if len(times) else None
-        self._report.add("slice-end-made-up", len(open_ends), first)
-        self._report.add("summed-slices", self._slices)
-        outer, name, lane, itself = self._tree.calls()
+        outer, name, lane, itself = self._slices.close(last)
         calls = np.flatnonzero((outer >= 0) & (itself > 0))
         # Roots are no functions: those of tracks get the track's name.
-        thread, track = self._tree.roots()
+        thread, track = self._slices.tree.roots()
         function = name.copy()
         is_root = outer < 0
         roots = np.flatnonzero(is_root)

@@ -8,7 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from converter.formats.profiles.capabilities import lists_with, with_whole_frames
+from converter.formats.profiles.capabilities import (
+    lists_with,
+    with_limited_weights,
+    with_whole_frames,
+)
 from converter.formats.profiles.simpleperf.layout import (
     EXECUTION_TYPES,
     SWITCH,
@@ -72,11 +76,9 @@ def _switch_support(event_class: EventClass) -> KindSupport | None:
 
 def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     """Return samples with weights that are not negative, and frames without lines of source files."""
-    partition = with_whole_frames(partition, projection)
+    partition = with_limited_weights(with_whole_frames(partition, projection), projection)
     frames = partition.event_class.index_of(Role.FRAMES)
-    weights = partition.event_class.index_of(Role.COUNT)
     assert frames is not None
-    assert weights is not None
 
     def without_lines() -> Column:
         column = partition.table.column(frames)
@@ -94,13 +96,6 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
         members: tuple[Column, ...] = (function, mapping, address, *nothing)
         return ListColumn(column.offsets, StructColumn(count, members))
 
-    def not_negative() -> Column:
-        column = np.asarray(partition.table.column(weights))
-        negative = column < 0
-        projection.lose("sample-weight-negative", partition, rows=negative)
-        return np.where(negative, column.dtype.type(0), column)
-
     columns = partition.lazy_columns()
     columns[frames] = without_lines
-    columns[weights] = not_negative
     return partition.rewritten(partition.event_class, columns)

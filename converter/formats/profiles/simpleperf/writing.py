@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.formats.profiles.copies import copy_or_encode
 from converter.formats.profiles.simpleperf.embedding import record
 from converter.formats.profiles.simpleperf.layout import (
     END,
@@ -60,26 +61,13 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     del variant
-    encoder: _Encoder | None = None
-    try:
-        for batch in trace.batches():
-            if encoder is None and batch.native is not None and batch.native.format == "simpleperf":
-                sink.write(batch.native.data)
-                continue
-            encoder = encoder or _Encoder(trace)
-            encoder.add(batch)
-        if encoder is not None or not sink.tell():
-            encoder = encoder or _Encoder(trace)
-            encoder.write(sink)
-    finally:
-        if encoder is not None:
-            encoder.spool.close()
+    copy_or_encode(trace, sink, "simpleperf", _Encoder)
 
 
 class _Encoder:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self.spool = Spool()
+        self._spool = Spool()
         self._symbols = _Symbols(trace)
         self._events: dict[str, int] = {}
         self._samples = 0
@@ -104,7 +92,7 @@ class _Encoder:
             starts[at], sizes[at] = offsets[:-1] + size, np.diff(offsets)
             parts.append(data)
             size += len(data)
-        self.spool.add(_RECORDS, with_sizes(np.concatenate(parts), starts, sizes).data)
+        self._spool.add(_RECORDS, with_sizes(np.concatenate(parts), starts, sizes).data)
 
     def _threads_of(self, batch: Batch) -> NDArray[np.uint64]:
         """Return the number of the thread of each event, as a varint has it."""
@@ -198,11 +186,15 @@ class _Encoder:
             ],
         )
 
+    def close(self) -> None:
+        """Release the temporary file."""
+        self._spool.close()
+
     def write(self, sink: Sink) -> None:
         """Write the file."""
         trace = self._trace
         sink.write(HEADER + record(RecordField.META_INFO, self._meta()))
-        for block in self.spool.blocks(_RECORDS, skipped=0):
+        for block in self._spool.blocks(_RECORDS, skipped=0):
             sink.write(block)
         lost = trace.environment.get(LOST_SAMPLES)
         numbers = {LostField.SAMPLE_COUNT: self._samples}

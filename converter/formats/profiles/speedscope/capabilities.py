@@ -6,12 +6,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Final
 
-import numpy as np
-
-from converter.formats.profiles.capabilities import with_shown_frames
+from converter.formats.profiles.capabilities import with_limited_weights, with_shown_frames
 from converter.formats.profiles.speedscope.mapping import PLACE
 from converter.formats.profiles.timeline import balanced, call_trees, timeline
-from converter.ir.kinds import Kind, Role
+from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
@@ -20,20 +18,8 @@ from converter.projection.losses import LossReport
 
 def _samples(partition: Partition, projection: Projection) -> Partition:
     """Return samples as speedscope shows them: with weights that are not negative."""
-    partition = with_shown_frames(partition, projection)
     projection.lose("sample-time-unshown", partition)
-    index = partition.event_class.index_of(Role.COUNT)
-    assert index is not None
-
-    def weights() -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
-        column = np.asarray(partition.table.column(index))
-        negative = column < 0
-        projection.lose("sample-weight-negative", partition, rows=negative)
-        return np.where(negative, column.dtype.type(0), column)
-
-    columns = partition.lazy_columns()
-    columns[index] = weights
-    return partition.rewritten(partition.event_class, columns)
+    return with_limited_weights(with_shown_frames(partition, projection), projection)
 
 
 #: Of traces of other formats, before they are made sound.

@@ -215,7 +215,7 @@ def test_lines_and_negative_weights_are_losses(tmp_path: Path) -> None:
     trace = trace_of([one], [(0, 1, 0, 0, [[frame], -5])])
     report = converter.write(trace, tmp_path / "p.simpleperf")
     codes = {one.code for one in report}
-    assert {"frame-source-dropped", "sample-weight-negative"} <= codes
+    assert {"frame-source-dropped", "sample-weight-limited"} <= codes
     (sample,) = of(records_of((tmp_path / "p.simpleperf").read_bytes()), "sample")
     assert sample.event_count == 0
 

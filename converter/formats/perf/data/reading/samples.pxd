@@ -156,6 +156,21 @@ cdef inline bint take_word(const uint8_t* record, int64_t* at, int64_t size, bin
     return True
 
 
+# Note that a word is next, if it is.
+cdef inline void place_word(uint32_t* parts, int part, uint64_t is_there, int64_t* at) noexcept nogil:
+    if is_there:
+        parts[part] = <uint32_t>at[0]
+        at[0] += 8
+
+
+# Skip an ABI, and registers unless it is 0.
+cdef inline bint skip_registers(
+    const uint8_t* record, int64_t* at, int64_t size, bint swap, int64_t registers
+) noexcept nogil:
+    cdef uint64_t abi = 0
+    return take_word(record, at, size, swap, &abi) and (not abi or skip(at, size, <uint64_t>registers, 8))
+
+
 # The offset of every part (0 for one that there is not), and where the last one ends; false for a sample that ends
 # before, or has parts that are unknown.
 cdef inline bint find_parts(
@@ -198,9 +213,7 @@ cdef inline bint find_parts(
             return False
     if sample_type & HAS_REGS_USER:
         parts[REGS_USER] = <uint32_t>at
-        if not take_word(record, &at, size, swap, &count):
-            return False
-        if count and not skip(&at, size, shape.user_registers, 8):
+        if not skip_registers(record, &at, size, swap, shape.user_registers):
             return False
     if sample_type & HAS_STACK_USER:
         parts[STACK_USER] = <uint32_t>at
@@ -208,33 +221,17 @@ cdef inline bint find_parts(
             return False
         if count and (not skip(&at, size, count, 1) or not skip(&at, size, 1, 8)):
             return False
-    if sample_type & (HAS_WEIGHT | HAS_WEIGHT_STRUCT):
-        parts[WEIGHT] = <uint32_t>at
-        at += 8
-    if sample_type & HAS_DATA_SRC:
-        parts[DATA_SRC] = <uint32_t>at
-        at += 8
-    if sample_type & HAS_TRANSACTION:
-        parts[TRANSACTION] = <uint32_t>at
-        at += 8
+    place_word(parts, WEIGHT, sample_type & (HAS_WEIGHT | HAS_WEIGHT_STRUCT), &at)
+    place_word(parts, DATA_SRC, sample_type & HAS_DATA_SRC, &at)
+    place_word(parts, TRANSACTION, sample_type & HAS_TRANSACTION, &at)
     if sample_type & HAS_REGS_INTR:
         parts[REGS_INTR] = <uint32_t>at
-        if not take_word(record, &at, size, swap, &count):
+        if not skip_registers(record, &at, size, swap, shape.other_registers):
             return False
-        if count and not skip(&at, size, shape.other_registers, 8):
-            return False
-    if sample_type & HAS_PHYS_ADDR:
-        parts[PHYS_ADDR] = <uint32_t>at
-        at += 8
-    if sample_type & HAS_CGROUP:
-        parts[CGROUP] = <uint32_t>at
-        at += 8
-    if sample_type & HAS_DATA_PAGE_SIZE:
-        parts[DATA_PAGE_SIZE] = <uint32_t>at
-        at += 8
-    if sample_type & HAS_CODE_PAGE_SIZE:
-        parts[CODE_PAGE_SIZE] = <uint32_t>at
-        at += 8
+    place_word(parts, PHYS_ADDR, sample_type & HAS_PHYS_ADDR, &at)
+    place_word(parts, CGROUP, sample_type & HAS_CGROUP, &at)
+    place_word(parts, DATA_PAGE_SIZE, sample_type & HAS_DATA_PAGE_SIZE, &at)
+    place_word(parts, CODE_PAGE_SIZE, sample_type & HAS_CODE_PAGE_SIZE, &at)
     if sample_type & HAS_AUX:
         parts[AUX] = <uint32_t>at
         if not take_word(record, &at, size, swap, &count) or not skip(&at, size, count, 1):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.profiles.copies import copy_or_encode
 from converter.formats.profiles.pprof.layout import ProfileField, SampleField, ValueTypeField
 from converter.formats.profiles.pprof.mapping import type_name, unit_read, unit_written
 from converter.formats.profiles.pprof.tables import Messages, Tables
@@ -38,16 +39,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
 
     """
     del variant
-    encoder: _Encoder | None = None
-    for batch in trace.batches():
-        if encoder is None and batch.native is not None and batch.native.format == "pprof":
-            sink.write(batch.native.data)
-            continue
-        encoder = encoder or _Encoder(trace)
-        encoder.add(batch)
-    if encoder is None and sink.tell():
-        return
-    (encoder or _Encoder(trace)).write(sink)
+    copy_or_encode(trace, sink, "pprof", _Encoder)
 
 
 class _Encoder:
@@ -96,6 +88,9 @@ class _Encoder:
         held["labels"] = labels[samples.at]
         held["thread"] = self._labels.of_threads(samples.thread)
         self._parts.append(held)
+
+    def close(self) -> None:
+        """Nothing to release: all is in memory."""
 
     def write(self, sink: Sink) -> None:
         """Write the profile, which has a type even where it has no samples."""

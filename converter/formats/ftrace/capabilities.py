@@ -25,6 +25,7 @@ from converter.formats.ftrace.kernel_formats import (
     kernel_format,
 )
 from converter.formats.ftrace.kernel_names import kernel_point, syscall_point
+from converter.formats.ftrace.mapping import COMMON_ROLES
 from converter.ir.columns import Column, ListColumn, string_ids
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import (
@@ -284,6 +285,9 @@ def adapt_typed(partition: Partition, projection: Projection) -> Partition:
             new = partition.derive(("meaning",), lambda: named)
             return partition.rewritten(new, partition.lazy_columns())
         name += "_event"
+    elif category == _TRACER and kernel_format(category, name) is not None:
+        # Tools print the tracer's own events by their names, whatever fields they have.
+        name += "_event"
     if (category, name) == (event_class.category, event_class.name):
         return partition
     if event_class.category or name != event_class.name:
@@ -300,7 +304,7 @@ def adapt_typed(partition: Partition, projection: Projection) -> Partition:
 def _with_meaning(event_class: EventClass, category: str, name: str) -> EventClass | None:
     """Return a class as the kernel's event that the reader makes of its name, None if it has not what that needs."""
     known = meaning(category, name)
-    if known.kind in NAMED_KINDS or (category, name) != (event_class.category, event_class.name):
+    if (category, name) != (event_class.category, event_class.name):
         return None
     free = dict(known.roles)
     fields = tuple(
@@ -309,6 +313,9 @@ def _with_meaning(event_class: EventClass, category: str, name: str) -> EventCla
     )
     named = replace(event_class, kind=known.kind, fields=fields, native=b"")
     if checked_kind(known, fields) is not known.kind:
+        return None
+    if known.kind in NAMED_KINDS and not _has_all(named, (category, name)):
+        # They lack names of tasks.
         return None
     support = held(named)
     roles = {field.role for field in fields}
@@ -325,6 +332,10 @@ def _recorder(trace: Trace) -> str:
 def _adapt(partition: Partition, projection: Projection) -> Partition:
     """Convert tasks, states and arguments to the kernel's encoding; cut texts to the arrays that its event has."""
     kind = partition.event_class.kind
+    partition = partition.rewritten(
+        partition.derive(("context",), lambda: _with_context(partition.event_class)),
+        partition.lazy_columns(),
+    )
     if kind in NAMED_KINDS:
         partition = with_tasks(partition, projection, UNKNOWN_NAME)
     if kind is Kind.SCHED_SWITCH:
@@ -348,6 +359,19 @@ def _adapt(partition: Partition, projection: Projection) -> Partition:
         if index is not None and isinstance(partition.event_class.fields[index].type, StringClass):
             columns[index] = _cut(partition, projection, index, size)
     return partition.rewritten(partition.event_class, columns) if sizes else partition
+
+
+def _with_context(event_class: EventClass) -> EventClass:
+    """Return a class whose flags and count have the kernel's roles, which formats keep by their names alone."""
+    own = {field.role for field in event_class.fields}
+    fields = tuple(
+        replace(field, role=role)
+        if isinstance(field.type, IntegerClass)
+        and (role := COMMON_ROLES.get(field.name, field.role)) not in own
+        else field
+        for field in event_class.fields
+    )
+    return event_class if fields == event_class.fields else replace(event_class, fields=fields)
 
 
 def _lose_address_zero(partition: Partition, projection: Projection) -> None:

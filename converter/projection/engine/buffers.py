@@ -23,6 +23,8 @@ from converter.projection.engine.partitions import Partition
 
 #: The argument with the name of an event's buffer: no field of the kernel has a name of this kind.
 ARGUMENT: Final = Field("common_buffer", StringClass())
+#: How formats of kernel events call it, whose own fields have names of another kind.
+_NAMES: Final = frozenset({ARGUMENT.name, f"_{ARGUMENT.name}"})
 #: The maximum length of directory names in tracefs.
 _LONGEST_NAME: Final = 255
 
@@ -35,7 +37,7 @@ def may_have_buffers(kind: Kind) -> bool:
 def place_of_argument(partition: Partition) -> int | None:
     """Return the index of the field with the buffer of the events of a class."""
     for index, field in enumerate(partition.event_class.fields):
-        if field.name == ARGUMENT.name and isinstance(field.type, StringClass):
+        if field.name in _NAMES and isinstance(field.type, StringClass):
             return index
     return None
 

@@ -2,6 +2,8 @@
 
 The kernel marks a page as following lost events, and readers report that with the page's first record, as long as its
 time is relative to the page's own. A later time first needs a record of its own, and the marker is skipped.
+
+A gap that names no buffer is in the one of its CPU's next event, without which no page would have it.
 """
 
 from __future__ import annotations
@@ -49,9 +51,8 @@ class _Gaps:
             if not len(gaps) and not self._held:
                 yield batch
                 continue
-            streams = _streams(batch)
-            yield from self._followed(batch, streams)
-            yield self._moved(batch, streams, gaps)
+            yield from self._followed(batch)
+            yield self._moved(self._in_buffers(batch, gaps), gaps)
         yield from self._held.values()
 
     def _gaps(self, batch: Batch) -> NDArray[Any]:
@@ -61,20 +62,37 @@ class _Gaps:
             return np.flatnonzero(self._is_gap[batch.class_id])
         return np.zeros(0, np.intp)
 
-    def _followed(self, batch: Batch, streams: _Int64s) -> Iterator[Batch]:
+    def _followed(self, batch: Batch) -> Iterator[Batch]:
         """Return the gaps of earlier batches whose next event is in this one."""
-        if not self._held:
-            return
-        present, first = np.unique(streams, return_index=True)
-        for stream, position in zip(present.tolist(), first.tolist(), strict=True):
-            held = self._held.pop(stream, None)
-            if held is not None:
-                yield _with_times(held, self._times(held.ts, batch.ts[[position]]))
+        # Those without a track are followed by an event on any.
+        for streams in (_streams(batch), _streams(batch, trackless=True)) if self._held else ():
+            present, first = np.unique(streams, return_index=True)
+            for stream, position in zip(present.tolist(), first.tolist(), strict=True):
+                held = self._held.pop(stream, None)
+                if held is not None:
+                    times = self._times(held.ts, batch.ts[[position]])
+                    yield _moved(held, times, batch.track[[position]])
 
-    def _moved(self, batch: Batch, streams: _Int64s, gaps: NDArray[Any]) -> Batch:
+    def _in_buffers(self, batch: Batch, gaps: NDArray[Any]) -> Batch:
+        """Return the batch with its gaps on the tracks of the next events of their CPUs, if they have none."""
+        trackless = gaps[batch.track[gaps] < 0]
+        if not len(trackless) or not (batch.track >= 0).any():
+            return batch
+        track = batch.track.copy()
+        events = np.flatnonzero(~self._is_gap[batch.class_id])
+        for cpu in np.unique(batch.cpu[trackless]).tolist():
+            here = trackless[batch.cpu[trackless] == cpu]
+            others = events[batch.cpu[events] == cpu]
+            after = np.searchsorted(others, here)
+            here, after = here[after < len(others)], after[after < len(others)]
+            track[here] = batch.track[others[after]]
+        return _moved(batch, batch.ts, track)
+
+    def _moved(self, batch: Batch, gaps: NDArray[Any]) -> Batch:
         """Return the batch with its gaps at their times; the last of a stream is held back."""
         if not len(gaps):
             return batch
+        streams = _streams(batch)
         order = np.lexsort((np.arange(len(streams)), streams))
         last = np.append(streams[order][1:] != streams[order][:-1], True)
         follower = np.empty(len(order), np.intp)
@@ -86,7 +104,7 @@ class _Gaps:
         ts = batch.ts.copy()
         closed = gaps[after >= 0]
         ts[closed] = self._times(batch.ts[closed], batch.ts[after[after >= 0]])
-        moved = _with_times(batch, ts)
+        moved = _moved(batch, ts, batch.track)
         return (
             moved if not len(open_ones) else moved.select(np.delete(np.arange(len(ts)), open_ones))
         )
@@ -108,14 +126,14 @@ class _Gaps:
         return np.where(far, events - self._reach, ts)
 
 
-def _streams(batch: Batch) -> _Int64s:
+def _streams(batch: Batch, trackless: bool = False) -> _Int64s:
     """Return a number for each event's CPU and track."""
-    numbers: _Int64s = (batch.cpu.astype(np.int64) << 32) + batch.track
+    numbers: _Int64s = (batch.cpu.astype(np.int64) << 32) + (-1 if trackless else batch.track)
     return numbers
 
 
-def _with_times(batch: Batch, ts: _Int64s) -> Batch:
-    """Return the same events at other times."""
+def _moved(batch: Batch, ts: _Int64s, track: NDArray[np.int32]) -> Batch:
+    """Return the same events at other times, on other tracks."""
     return Batch(
         ts=ts,
         class_id=batch.class_id,
@@ -123,5 +141,5 @@ def _with_times(batch: Batch, ts: _Int64s) -> Batch:
         tables=batch.tables,
         thread=batch.thread,
         cpu=batch.cpu,
-        track=batch.track,
+        track=track,
     )

@@ -160,6 +160,23 @@ def work():
     return File(K, {0: K.page(10, record)}, formats={"workqueue": [text]})
 
 
+def stacks():
+    """Stacks in an instance, where events were lost before them."""
+    text = format_text(
+        "kernel_stack",
+        4,
+        "int size 8 4 1\nunsigned long caller[8] 16 64 0",
+        '"\\t=> %ps\\n", (void *)REC->caller[0]',
+    )
+    frames = (0x1004, 0x2008), (0x2000,)
+    records = [
+        K.record(1, K.common(4, 42, flags=1) + K.pack(f"i4x{len(one)}Q", len(one), *one))
+        for one in frames
+    ]
+    page = K.page(10, *records, missed=7)
+    return File(K, {}, {"one": {0: page}}, formats={"ftrace": [text]}, kallsyms=SYMBOLS)
+
+
 FILES = {
     "states of Linux 3.18": switches(OLD_STATES, (0, 2 | 128, 16, 32, 64, 512, 1024, 1), "3.18.0"),
     "states of Linux 4.14": switches(STATES_4_14, (0x1000, 0x80, 0x40, 0x10, 0x20, 1), "4.14.62"),
@@ -169,11 +186,12 @@ FILES = {
     "functions without values": no_values(),
     "work": work(),
     "system calls": calls(),
+    "stacks": stacks(),
 }
 #: Texts that CTF's readers would need symbols for, and events that a format has under other names: losses name them.
 NOT_BY = {
     "a.pftrace": {"system calls"},
-    "a.ctf": {"functions", "functions without values", "interrupt vectors", "work"},
+    "a.ctf": {"functions", "functions without values", "interrupt vectors", "work", "stacks"},
     "a.uftrace": set(),
 }
 
@@ -200,6 +218,15 @@ def test_events_come_back_with_their_texts(tmp_path, name, between):
         pytest.skip("its losses say so")
     data = FILES[name].version_7()
     assert lines(through(data, tmp_path, between, "back.dat")) == lines(data)
+
+
+def test_a_stack_that_is_text_is_not_printed_as_addresses(tmp_path):
+    data = FILES["stacks"].version_7()
+    _, *events = lines(through(data, tmp_path, "a.lttng", "back.dat"))
+    texts = [line.split(b"] ")[1] for line in events]
+    assert texts[0] == (
+        b"d....     0.000000011: kernel_stack_event:   size=2 caller=vfs_read <- vfs_write"
+    )
 
 
 def _sources():

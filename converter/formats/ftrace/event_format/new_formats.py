@@ -44,7 +44,8 @@ FIRST_ID = 4096
 _LAST_ID = 0xFFFF
 
 _ID_LINE = re.compile(rb"^ID: \d+$", re.MULTILINE)
-_TAIL_LINE = re.compile(r"(\tfield:[^;]*;\toffset:)(\d+)(;\tsize:0;[^\n]*)")
+#: The line of a field that takes the rest of the record; that of a stack is declared with eight frames.
+_TAIL_LINE = r"(\tfield:[^;\n]*\b{})\[\d*\];\toffset:\d+;\tsize:\d+;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +142,9 @@ class FormatMaker:
         end = max(field.offset + field.size for field in format.fields)
         lines, end = field_lines(arguments, end)
         head, _, print_fmt = text.partition("\nprint fmt:")
-        tail = _TAIL_LINE.search(head)
-        if tail:
-            head = head[: tail.start(2)] + str(-(-end // 8) * 8) + head[tail.end(2) :]
+        for tail in (field for field in format.fields if not field.size):
+            there = rf"\g<1>[];\toffset:{-(-end // 8) * 8};\tsize:0;"
+            head = re.sub(_TAIL_LINE.format(tail.name), there, head)
         # The print fmt stays the kernel's, because other tools parse its output.
         return f"{head}{lines}\nprint fmt:{print_fmt}"
 

@@ -75,7 +75,7 @@ FLOORS = [
     ["converter.analysis.viewing"],
     # What other programs take a trace as.
     ["converter.analysis"],
-    ["converter.analysis.arrow", "converter.analysis.statistics"],
+    ["converter.analysis.arrow", "converter.analysis.scheduling", "converter.analysis.statistics"],
     ["converter.analysis.building", "converter.analysis.columns"],
     ["converter.selection"],
     ["converter.projection"],

@@ -12,7 +12,7 @@ from support.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.analysis.viewing.contents import Contents
-from converter.analysis.viewing.page import page
+from converter.analysis.viewing.page import SCRIPTS, page
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"
@@ -73,7 +73,8 @@ def test_it_needs_nothing_else_and_allows_nothing_else(tmp_path):
     blocks = re.findall(r"<(script|style)(.*?)>(.*?)</\1>", text, re.DOTALL)
     run = [(tag, inside) for tag, attributes, inside in blocks if "octet-stream" not in attributes]
     data = [inside for _, attributes, inside in blocks if "octet-stream" in attributes]
-    assert len(run) + len(data) == text.count("<script") + text.count("<style") == 10
+    assert len(run) + len(data) == len(SCRIPTS) + 3
+    assert len(run) + len(data) == text.count("<script") + text.count("<style")
     for tag, inside in run:
         digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
         assert f"{tag}-src" in policy
@@ -152,7 +153,7 @@ def test_what_a_trace_says_is_text(browser, tmp_path):
         assert told["name"] == told[name] == name
         assert told["of"] == f"{HOSTILE[1]} 1"
         assert told["on"] == f"{HOSTILE[0]} 1"
-    assert browser.value("document.querySelectorAll('script').length") == 7
+    assert browser.value("document.querySelectorAll('script').length") == len(SCRIPTS)
     assert browser.value("document.querySelectorAll('img').length") == 0
     assert browser.value("globalThis.ran") is None
     assert browser.value("document.getElementById('status').textContent") == ""
@@ -178,6 +179,7 @@ def test_keys_search_and_clicks(browser, tmp_path):
         )
     ]
     events += [{"ph": "X", "name": "deep", "pid": 1, "tid": 1, "ts": 1710, "dur": 0.007}]
+    events += [{"ph": "i", "name": "also", "pid": 1, "tid": 2, "ts": 1700}]
     opened(browser, written(tmp_path / "x.html", as_json(events)))
     assert len(drawn(browser)) == 11
     # Search.
@@ -235,6 +237,7 @@ def test_keys_search_and_clicks(browser, tmp_path):
         browser.press("Escape")
         names.append(details(browser)["name"])
     assert names == [f"step {i % 10}" for i in range(11)]
+    assert browser.value("P.search.found.length") == 10
     assert searched(browser, "nothing")["name"] == names[-1]
     assert browser.value("P.found.textContent") == "none"
     # Help, which keys close.
@@ -298,8 +301,9 @@ def test_counters_flows_and_running_threads(browser, tmp_path):
             P.timeline.lanes[P.timeline.columns.who[run.first + i] - 1]?.name ?? null]))"""
     )
     running = browser.value(
-        """P.timeline.lanes.flatMap((lane) => lane.items.filter((run) => run.kind === RUNNING)
-          .flatMap((run) => Array.from(run.ts, (ts, i) => [ts, run.end[i], lane.name])))"""
+        """P.timeline.lanes.flatMap((lane) => lane.items.filter((run) => run.kind === STATES)
+          .flatMap((run) => Array.from(run.ts, (ts, i) => [ts, run.end[i], lane.name, run.textAt(i)])))
+          .filter((one) => one.pop() === "running")"""
     )
     assert len(running) > 10
     assert sorted(running) == sorted(run for run in runs if run[2] is not None)
@@ -367,3 +371,94 @@ def test_what_is_drawn_is_what_trace_processor_has(browser, tmp_path, name):
         shown |= drawn(browser)
     assert len(shown) >= DRAWN[name]
     assert shown <= {(name, int(ts), int(dur)) for name, ts, dur in rows}
+
+
+def placed(browser):
+    """The names of groups and rows, from the top."""
+    return browser.value("P.drawing.placed.map((row) => row.name ?? `[${row.group.name}]`)")
+
+
+def chosen(browser, control, value):
+    browser.value(
+        f"P.{control}.value = {json.dumps(value)}, P.{control}.dispatchEvent(new Event('input'))"
+    )
+
+
+@needs_browser
+def test_threads_are_sorted_and_filtered_and_a_single_one_has_no_group(browser, tmp_path):
+    threads = [(1, 1, "z", 10, 5), (1, 2, "y", 20, 50), (2, 2, "x", 5, 500), (3, 3, "w", 30, 1)]
+    events = [
+        {"ph": "X", "name": "s", "pid": pid, "tid": tid, "ts": start, "dur": duration}
+        for pid, tid, _, start, duration in threads
+    ] + [
+        {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}
+        for pid, tid, name, _, _ in threads
+    ]
+    opened(browser, written(tmp_path / "x.html", as_json(events)))
+    two, three = "process 2: x 2", "process 3: w 3"
+    assert placed(browser) == ["[process 1]", "z 1", "y 2", two, three]
+    chosen(browser, "order", "busy")
+    assert placed(browser) == [two, "[process 1]", "y 2", "z 1", three]
+    chosen(browser, "order", "name")
+    assert placed(browser) == ["[process 1]", "y 2", "z 1", two, three]
+    chosen(browser, "order", "start")
+    assert placed(browser) == [two, "[process 1]", "z 1", "y 2", three]
+    chosen(browser, "filter", "Y 2")
+    assert placed(browser) == ["[process 1]", "y 2"]
+    # What is looked for is shown, whatever the filter is.
+    browser.value("P.query.value = 's', P.find(1).then(() => P.find(-1))")
+    assert browser.value("[P.filter.value, P.drawing.selected.run.lane.name]") == ["", "w 3"]
+
+
+@needs_browser
+def test_states_wakeups_links_and_what_the_mouse_is_over(browser, tmp_path):
+    opened(browser, written(tmp_path / "x.html", SMALL))
+    legend = browser.value(
+        "[...document.querySelectorAll('#legend span')].map((one) => one.className)"
+    )
+    assert legend[:4] == ["running", "runnable", "preempted", "sleeping"]
+    # A wakeup has an arrow from the thread that caused it, and the details name that.
+    browser.value(
+        """globalThis.W = (() => { for (const { states: run } of P.timeline.lanes) {
+          const index = run ? run.wakers.findIndex((one) => P.timeline.lanes[one - 1]) : -1;
+          if (index >= 0) return { run, index, count: 1 }; } })(), P.go(W)"""
+    )
+    told = details(browser)
+    assert told["state"] == "runnable: R"
+    arrow = (
+        "P.drawing.arrows.ofSelected().map(([from, ts, to, end]) => [from.name, to.name, end - ts])"
+    )
+    assert browser.value(arrow) == [[told["woken by"], told["on"], 0]]
+    # Kernel fields are decoded, and found by what they mean.
+    told = searched(browser, "RCU")
+    assert (told["vec"], told["common_flags"]) == (
+        "RCU (9)",
+        "need-resched|softirq|preempt-resched (52)",
+    )
+    assert browser.value("P.search.found.length > 20")
+    # What is found is in view, and nothing covers it.
+    browser.value(
+        """globalThis.drawnOne = () => (P.drawing.draw(), P.drawing.drawn.find(({ run, index }) =>
+          run === P.drawing.selected.run && index === P.drawing.selected.index))"""
+    )
+    for _ in range(3):
+        browser.value("P.find(1)")
+        assert browser.value("drawnOne().bottom <= P.canvas.clientHeight")
+    browser.press("t")
+    assert browser.value("P.drawing.axis.text(1500, 9)") == "0.000001500"
+    # The mouse.
+    place = browser.value(
+        """(({ left, right, top }) => { const canvas = P.canvas.getBoundingClientRect();
+        return [canvas.x + (left + right) / 2, canvas.y + top + 3]; })(drawnOne())"""
+    )
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    assert browser.value("P.hover.element.textContent").startswith(f"{details(browser)['name']}\n")
+    # The address is a link to the same.
+    shown = "[P.drawing.selected.index, P.drawing.from, P.drawing.span]"
+    before = browser.value(shown)
+    browser.wait("location.hash.includes('&i=')")
+    address = browser.value("location.href")
+    browser.open("about:blank")
+    browser.open(address)
+    browser.value("traceView.then((page) => { globalThis.P = page; return P.shown; })")
+    assert browser.value(shown) == pytest.approx(before, abs=1)

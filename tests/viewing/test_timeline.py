@@ -236,7 +236,7 @@ def test_arguments_are_left_out_first():
 def test_hardly_anything(events):
     contents = contents_of(events)
     _, header = header_of(contents)
-    assert header["events"] == 2 * len(events)
+    assert header["events"] == len(events)
 
 
 @settings(max_examples=10)

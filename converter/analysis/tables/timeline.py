@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.analysis.columns.resolved import objects, resolved, texts
+from converter.analysis.scheduling.states import UNFINISHED
 from converter.analysis.tables.locations import location_columns
 from converter.analysis.viewing.gather import OPEN, Gathered, Item, track_groups
 from converter.analysis.viewing.layout import rows_of
@@ -25,8 +26,6 @@ from converter.projection.passes.clock_rates import in_nanoseconds
 
 #: Slices that are nested more deeply have no depth of their own.
 _DEEPEST: Final = 1 << 16
-#: The duration of what has not ended.
-UNFINISHED: Final = -1
 
 
 def slices(trace: Trace) -> EventColumns:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from typing import Any, Final
@@ -52,6 +52,7 @@ class Group:
 
     name: str
     tracks: list[PageTrack] = field(default_factory=list)
+    is_process: bool = False
 
 
 @dataclass(slots=True)
@@ -75,8 +76,8 @@ class Timeline:
     not_shown: int = 0
 
 
-def arranged(gathered: Gathered) -> Timeline:
-    """Return the timeline of gathered items; they are moved into it."""
+def arranged(gathered: Gathered, scheduled: Iterable[int] = ()) -> Timeline:
+    """Return the timeline of gathered items; they are moved into it. Threads with the ids `scheduled` have tracks."""
     items, counters, flows = gathered.items, gathered.counters, gathered.flows
     times = [column["ts"] for column in (items, counters, flows) if len(column["ts"])]
     start = min((int(ts.min()) for ts in times), default=0)
@@ -134,7 +135,7 @@ def arranged(gathered: Gathered) -> Timeline:
     for number, series in enumerate(gathered.series):
         tracks.counter_track(*series).runs.append(len(run_kind) + number)
     return Timeline(
-        groups=tracks.groups(np.unique(items["who"]).tolist(), run_kind),
+        groups=tracks.groups({*np.unique(items["who"]).tolist(), *scheduled}, run_kind),
         run_kind=np.append(run_kind, np.full(len(counts), Run.COUNTER, np.uint8)),
         run_count=np.append(run_count, counts.astype(np.int64)),
         items=items,
@@ -206,7 +207,7 @@ class _PageTracks:
                 self.track_by_location[location] = track
         return self._by_key[key][1]
 
-    def counter_track(self, location: int, name: int, id: int, series: str) -> PageTrack:
+    def counter_track(self, location: int, name: int, id: str, series: str) -> PageTrack:
         """Return the track of a series of a counter."""
         location_kind, number = split_location(location)
         key = (location_kind, number, name, id, series)
@@ -246,9 +247,9 @@ class _PageTracks:
         main = process.name if thread.tid == process.pid else ""
         return thread.name or main or self._ran.get(thread.tid, "") or "thread"
 
-    def groups(self, running: list[int], run_kind: NDArray[np.uint8]) -> list[Group]:
+    def groups(self, running: set[int], run_kind: NDArray[np.uint8]) -> list[Group]:
         """Return CPUs, then processes, the largest first, then tracks. Threads that only run have a track, too."""
-        tids = set(running) - {-1, 0}
+        tids = running - {-1, 0}
         for number, thread in enumerate(self._trace.threads):
             if thread.tid in tids:
                 self.at(thread_location(number))
@@ -271,7 +272,7 @@ class _PageTracks:
                 track.runs.sort(
                     key=lambda run: (run < len(run_kind) and run_kind[run] == Run.SLICES, run)
                 )
-            result.append(Group(name, tracks))
+            result.append(Group(name, tracks, group[0] == _PROCESS))
         return result
 
 

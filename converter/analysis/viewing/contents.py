@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.analysis.viewing.arrange import Run, arranged
+from converter.analysis.viewing.decoded import Decoded
 from converter.analysis.viewing.gather import (
     OPEN,
     Arguments,
@@ -19,14 +20,17 @@ from converter.analysis.viewing.gather import (
     texts,
     thread_location,
 )
-from converter.analysis.viewing.levels import coarsened, unit_for
+from converter.analysis.viewing.levels import coarsened, coarsened_states, unit_for
 from converter.analysis.viewing.packing import Packer
+from converter.analysis.viewing.states import states_of
 from converter.ir.events import Field
 from converter.ir.field_classes import BooleanClass, FloatClass, IntegerClass, Style
 from converter.ir.trace import Trace
 
 #: An item takes about half as many bytes of a page, with its arguments; but it also costs the browser time.
 _ITEM_BYTES: Final = 12
+#: A state of a thread takes a third of that.
+_STATES_OF_AN_ITEM: Final = 3
 #: A sample takes about as many bytes of a page, in base64.
 _SAMPLE_BYTES: Final = 8
 _HEXADECIMAL: Final = (Style.HEXADECIMAL, Style.POINTER, Style.OBJECT_ID, Style.SYMBOL)
@@ -36,11 +40,14 @@ class Contents:
     """The two blocks of data of a page, of about `limit` bytes. `notes` and `losses` list what the blocks lack."""
 
     def __init__(self, trace: Trace, title: str, limit: int) -> None:
+        self.events = 0
+        trace.watch(self._count)
         self._gathered = Gathered(trace)
-        self.events = self._gathered.events
         self.losses = self._gathered.losses
         self.notes: list[str] = []
-        self._timeline = arranged(self._gathered)
+        self._states = states_of(trace)
+        self._decoded = Decoded(trace)
+        self._timeline = arranged(self._gathered, self._states.tids.tolist())
         if self._timeline.not_shown:
             self.notes.append(
                 f"{self._timeline.not_shown:,} slices are not shown: too many go on at a time"
@@ -60,6 +67,10 @@ class Contents:
         )
         self.arguments = arguments.text()
 
+    def _count(self, events: int) -> None:
+        # The batches may be read twice.
+        self.events = max(self.events, events)
+
     def _limit_samples(self, limit: int) -> None:
         """Leave out the call stacks of samples that would take more bytes."""
         samples = self._gathered.samples
@@ -76,10 +87,12 @@ class Contents:
     def _coarsen(self, limit: int) -> None:
         timeline = self._timeline
         wanted = limit // _ITEM_BYTES
-        if len(timeline.items["ts"]) + len(timeline.counters["ts"]) <= wanted:
+        states = len(self._states.ts) // _STATES_OF_AN_ITEM
+        if len(timeline.items["ts"]) + len(timeline.counters["ts"]) + states <= wanted:
             return
         unit = unit_for(timeline, wanted)
         coarsened(timeline, unit)
+        self._states = coarsened_states(self._states, timeline.start, unit)
         self.notes.append(
             f"what is shorter than {_length(unit)} is drawn together with what is beside it, to keep "
             "the page small; of a part of the trace everything is drawn"
@@ -99,6 +112,7 @@ class Contents:
         functions, function = self._functions()
         columns = {
             **self._samples(packer, numbers, function),
+            **self._thread_states(packer, numbers),
             "runKind": add(timeline.run_kind),
             "runCount": add(timeline.run_count),
             "ts": add(_steps(items["ts"], timeline.run_count[~is_counter], timeline.start)),
@@ -133,11 +147,24 @@ class Contents:
                         for track in group.tracks
                     ],
                 }
+                | ({"process": True} if group.is_process else {})
                 for group in timeline.groups
             ],
+            "states": self._states.names,
             "sampled": [{"name": name, "unit": unit} for name, unit in self._gathered.sampled],
             "functions": functions,
             "columns": columns,
+        }
+
+    def _thread_states(self, packer: Packer, numbers: dict[int, int]) -> dict[str, Any]:
+        """Pack the states of threads: the number of states of each track, and of each its time and its waker."""
+        states, add = self._states, packer.add
+        return {
+            "stateLane": add(self._track_numbers(states.tids, numbers)),
+            "stateCount": add(states.counts),
+            "stateTs": add(_steps(states.ts, states.counts, self._timeline.start)),
+            "state": add(states.state),
+            "stateWaker": add(self._track_numbers(states.waker, numbers)),
         }
 
     def _samples(
@@ -222,11 +249,11 @@ class Contents:
                 if packer.size + argument_texts.size > room:
                     left_out += len(which)
                     continue
-                result[number] = [
-                    _described(one)
-                    | packer.add(*_values(arguments, i, items[row][which], argument_texts))
-                    for i, one in enumerate(arguments.fields)
-                ]
+                result[number] = fields = []
+                for i, one in enumerate(arguments.fields):
+                    values, width = _values(arguments, i, items[row][which], argument_texts)
+                    description = _described(one) | self._decoded.labels(one, values)
+                    fields.append(description | packer.add(values, width))
         if left_out:
             self.notes.append(
                 f"the arguments of {left_out:,} events are left out, to keep the page small"

@@ -130,8 +130,8 @@ class Gathered:
         self.events = self.untimed = 0
         self.arguments: dict[int, Arguments] = {}
         self._with_arguments = arguments
-        #: The location, name, id and argument of each series of a counter.
-        self.series: list[tuple[int, int, int, str]] = []
+        #: The location, name, id (a text) and argument of each series of a counter.
+        self.series: list[tuple[int, int, str, str]] = []
         self._series: dict[int, int] = {}
         #: The name and the unit of each event that was sampled; the unit is None where samples have no weight.
         self.sampled: list[tuple[str, str | None]] = []
@@ -303,19 +303,26 @@ class Gathered:
         name = self._ids(batch, number, event_class, Role.NAME)
         index = event_class.index_of(Role.ID)
         assert index is not None, "counters are held with an id, 0 for none"
-        id = np.asarray(table.column(index)).astype(np.int64)
+        is_named = is_text(event_class.fields[index])
+        id = (
+            self._ids(batch, number, event_class, Role.ID)
+            if is_named
+            else np.asarray(table.column(index))
+        ).astype(np.int64)
         for position, one in enumerate(event_class.fields):
             column = table.column(position)
             is_number = isinstance(one.type, IntegerClass | FloatClass | BooleanClass)
             if not is_number or position == index:
                 continue
-            key = mixed(len(at), [location, name, id, self.trace.strings.intern(one.name)])
+            series = self.trace.strings.intern(one.name)
+            key = mixed(len(at), [location, name, id, series, int(is_named)])
             found, first, inverse = np.unique(key, return_index=True, return_inverse=True)
             numbers = []
             for which, row in zip(found.tolist(), first.tolist(), strict=True):
                 if which not in self._series:
                     self._series[which] = len(self.series)
-                    self.series.append((int(location[row]), int(name[row]), int(id[row]), one.name))
+                    text = self.trace.strings.text(int(id[row])) if is_named else str(id[row] or "")
+                    self.series.append((int(location[row]), int(name[row]), text, one.name))
                 numbers.append(self._series[which])
             self._counters.add(
                 series=np.array(numbers, np.int32)[inverse],

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from converter.analysis.viewing.arrange import Run, Timeline
 from converter.analysis.viewing.gather import OPEN
+from converter.analysis.viewing.states import ThreadStates
 
 #: Bits of an item's number that are combined with its duration for sorting.
 _BITS: Final = 22
@@ -50,6 +51,28 @@ def coarsened(timeline: Timeline, unit: int) -> None:
         run[starts], minlength=len(counts)
     )
     _coarsen_counters(timeline, unit)
+
+
+def coarsened_states(states: ThreadStates, start: int, unit: int) -> ThreadStates:
+    """Return one state of each thread for each multiple of `unit`: that which lasts longest there."""
+    if not len(states.ts):
+        return states
+    track = np.repeat(np.arange(len(states.tids)), states.counts)
+    cell = (states.ts - start) // unit
+    first = np.append(True, (track[1:] != track[:-1]) | (cell[1:] != cell[:-1]))
+    starts = np.flatnonzero(first)
+    length = np.diff(np.append(starts, len(track)))
+    inside = np.minimum(np.arange(len(track)) - np.repeat(starts, length), (1 << _BITS) - 1)
+    lasts = np.minimum(np.diff(states.ts, append=states.ts[-1:]), unit).clip(0)
+    longest = np.maximum.reduceat((lasts << _BITS) + inside, starts) & ((1 << _BITS) - 1)
+    return ThreadStates(
+        tids=states.tids,
+        counts=np.bincount(track[starts], minlength=len(states.tids)),
+        ts=states.ts[starts],
+        state=states.state[starts + longest],
+        waker=np.where(length > 1, -1, states.waker[starts]),
+        names=states.names,
+    )
 
 
 def _coarsen_counters(timeline: Timeline, unit: int) -> None:

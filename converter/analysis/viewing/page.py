@@ -18,11 +18,21 @@ from converter.analysis.viewing.contents import Contents
 #: In the order in which they build on each other.
 SCRIPTS: Final = (
     "data.js",
+    "arguments.js",
     "timeline.js",
+    "states.js",
     "times.js",
+    "rows.js",
+    "search.js",
+    "axis.js",
+    "arrows.js",
     "drawing.js",
     "details.js",
+    "hover.js",
+    "sums.js",
+    "flame.js",
     "range.js",
+    "link.js",
     "page.js",
 )
 _FOLDER: Final = os.path.join(os.path.dirname(__file__), "page")

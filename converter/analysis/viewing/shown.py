@@ -23,6 +23,16 @@ _FLOWS: Final = KindSupport((NAME, _ID), (), frozenset({Role.ID}), arguments=Fal
 _COUNTERS: Final = KindSupport(
     (NAME, CATEGORY, _ID), numeric_values=True, values_only=True, cpu=True, track=True
 )
+
+
+def _counter_support(event_class: EventClass) -> KindSupport:
+    """Return how a counter is held: with its id, a number or a text."""
+    index = event_class.index_of(Role.ID)
+    if index is None or not isinstance(event_class.fields[index].type, StringClass):
+        return _COUNTERS
+    return replace(_COUNTERS, fields=(NAME, CATEGORY, Field("id", StringClass(), Role.ID)))
+
+
 _SWITCHES: Final = KindSupport(
     (
         Field("prev_tid", _TID, Role.PREV_TID),
@@ -86,7 +96,7 @@ SHOWN: Final = Capabilities(
         Kind.FLOW_BEGIN: _FLOWS,
         Kind.FLOW_STEP: _FLOWS,
         Kind.FLOW_END: _FLOWS,
-        Kind.COUNTER: _COUNTERS,
+        Kind.COUNTER: replace(_COUNTERS, of_class=_counter_support),
         Kind.SCHED_SWITCH: _SWITCHES,
         Kind.SAMPLE: replace(_SAMPLES, of_class=_sample_support),
     },

@@ -18,7 +18,7 @@ class Details {
     const rows = this.common(selected);
     const { run, index } = selected;
     const item = run.first + index;
-    if (run.first >= 0 && run.kind !== COUNTER) {
+    if (run.first >= 0) {
       const begin = await this.said(this.timeline.columns.source[item], this.timeline.row[item]);
       const end = await this.said(this.timeline.columns.last[item], this.timeline.lastRow[item]);
       const isNew = ([name, value]) => !begin.some((one) => one[0] === name && one[1] === value);
@@ -36,8 +36,11 @@ class Details {
   common({ run, index, count }) {
     const { timeline } = this, item = run.first + index;
     const rows = [];
-    if (run.kind === RUNNING) rows.push(["state", "running"]);
-    else if (run.kind === COUNTER) rows.push(["counter", run.lane.name], ["value", String(run.value[index])]);
+    if (run.kind === STATES) {
+      rows.push(["state", run.textAt(index)]);
+      const waker = timeline.lanes[run.wakers[index] - 1];
+      if (waker) rows.push(["woken by", waker.name]);
+    } else if (run.kind === COUNTER) rows.push(["counter", run.lane.name], ["value", String(run.value[index])]);
     else rows.push(["name", timeline.nameOf(item)]);
     const many = timeline.columns.count?.[item] ?? 1;
     if (run.first >= 0 && many > 1) {
@@ -46,7 +49,7 @@ class Details {
       rows.push(["beside it", `${count - 1} more in this pixel: zoom in to see them`]);
     }
     const start = timeline.clock(run.ts[index]);
-    rows.push(["time", `${secondsText(start)} s`]);
+    rows.push(["time", `${secondsText(start)} s`], ["since the start", lengthText(run.ts[index])]);
     if (timeline.header.epoch !== null) {
       const date = dateText(BigInt(timeline.header.epoch) + start);
       if (date) rows.push(["date", date]);
@@ -55,8 +58,7 @@ class Details {
       const end = run.end[index];
       rows.push(["duration", Number.isFinite(end) ? `${lengthText(end - run.ts[index])}` : "not finished"]);
     }
-    const group = timeline.groups.find((one) => one.lanes.includes(run.lane));
-    rows.push(["on", run.lane.name], ["of", group.name]);
+    rows.push(["on", run.lane.name], ["of", run.lane.group.name]);
     return rows;
   }
 

@@ -2,7 +2,7 @@
 // The canvas: what of the timeline is in view, and where.
 
 const NAMES_WIDTH = 220, AXIS_HEIGHT = 26, GROUP_HEIGHT = 22, GAP = 5;
-const HEIGHTS = { [SLICES]: 18, [INSTANTS]: 12, [TASKS]: 20, [COUNTER]: 34, [RUNNING]: 8 };
+const HEIGHTS = { [SLICES]: 18, [INSTANTS]: 12, [TASKS]: 20, [COUNTER]: 34, [STATES]: 9 };
 const FONT = "11px system-ui, sans-serif", CHARACTER = 6;
 /** Nobody needs to see less than this many nanoseconds. */
 const SHORTEST = 20;
@@ -15,9 +15,14 @@ function colourOf(name) {
   return `hsl(${(hash >>> 0) % 360} ${45 + ((hash >>> 9) % 25)}% ${62 + ((hash >>> 16) % 14)}%)`;
 }
 
+function heightOf(runs) {
+  return runs.reduce((sum, run) => sum + HEIGHTS[run.kind], 0);
+}
+
 class Drawing {
-  constructor(canvas, timeline) {
-    this.canvas = canvas;
+  /** `rows` says which lanes are shown, and `search` what of them is found. */
+  constructor(canvas, timeline, rows, search) {
+    Object.assign(this, { canvas, rows, search, axis: new Axis(this), arrows: new Arrows(this) });
     this.context = canvas.getContext("2d");
     this.timeline = timeline;
     this.from = 0;
@@ -33,18 +38,22 @@ class Drawing {
     this.resize();
   }
 
-  /** Where each group, lane and row is, from the top of all of them. */
+  /** Where each group and lane is, from the top of all of them. A process with one thread has one row. */
   layOut() {
-    this.rows = [];
+    this.placed = [];
+    for (const lane of this.timeline.lanes) lane.y = null;
     let y = 0;
-    for (const group of this.timeline.groups) {
-      this.rows.push({ group, y, height: GROUP_HEIGHT });
-      y += GROUP_HEIGHT;
-      if (this.folded.has(group)) continue;
-      for (const lane of group.lanes) {
-        const height = Math.max(lane.items.reduce((sum, run) => sum + HEIGHTS[run.kind], 0), 14) + GAP;
+    for (const { group, lanes, isAlone } of this.rows.groups()) {
+      if (!isAlone) {
+        this.placed.push({ group, y, height: GROUP_HEIGHT });
+        y += GROUP_HEIGHT;
+        if (this.folded.has(group)) continue;
+      }
+      for (const lane of lanes) {
+        const height = Math.max(heightOf(lane.items), 14) + GAP;
         lane.y = y;
-        this.rows.push({ lane, y, height });
+        const isOwn = isAlone && lane.name !== group.name;
+        this.placed.push({ lane, name: isOwn ? `${group.name}: ${lane.name}` : lane.name, y, height });
         y += height;
       }
     }
@@ -60,7 +69,7 @@ class Drawing {
     this.ratio = ratio;
     const style = getComputedStyle(document.documentElement);
     this.theme = Object.fromEntries(
-      ["paper", "shade", "ink", "faint", "line", "mark"].map((name) => [name, style.getPropertyValue(`--${name}`)]),
+      ["paper", "shade", "ink", "faint", "line", "mark", ...Object.keys(STATE_TEXTS)].map((name) => [name, style.getPropertyValue(`--${name}`)]),
     );
     this.changed();
   }
@@ -107,17 +116,19 @@ class Drawing {
   }
 
   /** Bring an item into view: all of it, where it is not yet in view as large as may be seen. */
-  reveal({ run, index }, { whole = false } = {}) {
-    const start = run.ts[index], end = Math.min(run.end[index], this.timeline.length);
-    const group = this.timeline.groups.find((one) => one.lanes.includes(run.lane));
-    if (this.folded.delete(group)) this.layOut();
+  reveal({ run, index }, { whole = false, stays = false } = {}) {
+    // A panel may just have opened.
+    this.resize();
+    const start = run.ts[index], end = Math.min(run.end?.[index] ?? start, this.timeline.length);
+    const wasHidden = this.rows.include(run.lane);
+    if (this.folded.delete(run.lane.group) || wasHidden || run.lane.y === null) this.layOut();
     const isOut = end < this.from || start > this.from + this.span;
-    if (whole || isOut || (end > start && (end - start) * this.scale < 4)) {
+    if (!stays && (whole || isOut || (end > start && (end - start) * this.scale < 4))) {
       const length = Math.max(end - start, SHORTEST);
       this.show(start - length * 0.6, length * 2.2);
     }
-    const y = run.lane.y;
-    if (y < this.top || y + 60 > this.top + this.visible) this.scroll(y - this.visible / 3 - this.top);
+    const y = run.lane.y + heightOf(run.lane.items.slice(0, run.lane.items.indexOf(run)));
+    if (y < this.top || y + HEIGHTS[run.kind] + GAP > this.top + this.visible) this.scroll(y - this.visible / 3 - this.top);
     this.changed();
   }
 
@@ -133,17 +144,18 @@ class Drawing {
     c.beginPath();
     c.rect(0, AXIS_HEIGHT, this.width, this.visible);
     c.clip();
-    this.grid();
-    for (const row of this.rows) {
+    this.axis.grid();
+    for (const row of this.placed) {
       const y = AXIS_HEIGHT + row.y - this.top;
       if (y + row.height < AXIS_HEIGHT || y > AXIS_HEIGHT + this.visible) continue;
       if (row.group) this.drawGroup(row.group, y);
-      else this.drawLane(row.lane, y, row.height);
+      else this.drawLane(row, y);
     }
-    this.drawFlows();
+    this.arrows.draw();
     this.drawMeasured();
     c.restore();
-    this.axis();
+    this.axis.draw();
+    this.onDrawn?.();
   }
 
   drawGroup(group, y) {
@@ -154,7 +166,7 @@ class Drawing {
     this.text(`${this.folded.has(group) ? "▸" : "▾"} ${visible(group.name)}`, 8, y + GROUP_HEIGHT / 2 - 1, this.width - 16);
   }
 
-  drawLane(lane, y, height) {
+  drawLane({ lane, name, height }, y) {
     const { context: c, theme } = this;
     c.strokeStyle = theme.line;
     c.beginPath();
@@ -176,7 +188,7 @@ class Drawing {
     }
     c.restore();
     c.fillStyle = theme.ink;
-    this.text(visible(lane.name), 18, y + Math.min(height / 2, 11), NAMES_WIDTH - 26);
+    this.text(visible(name), 18, y + Math.min(height / 2, 11), NAMES_WIDTH - 26);
   }
 
   /** Items of a row: those of a pixel or more, and one for all that are in a pixel together. */
@@ -188,7 +200,9 @@ class Drawing {
       const x = this.xOf(ts[i]);
       const width = (Math.min(end[i], this.timeline.length) - ts[i]) * scale;
       if (width >= 1.5) {
-        this.drawItem(run, i, 1, Math.max(x, NAMES_WIDTH - 2), Math.min(x + width, this.width + 2), y, height, 1);
+        const left = Math.max(x, NAMES_WIDTH - 2), right = Math.min(x + width, this.width + 2);
+        this.drawItem(run, i, 1, left, right, y, height, 1);
+        if (this.search.hits(run, i, i + 1)) this.drawHit(left, right, y, height);
         i++;
         continue;
       }
@@ -198,9 +212,26 @@ class Drawing {
       if (next - i > 1 && (Math.min(end[next - 1], this.timeline.length) - ts[next - 1]) * scale >= 1.5) next--;
       const share = run.kind === INSTANTS ? 1 : Math.min(Math.max((run.busy[next] - run.busy[i]) * scale, 0.3), 1);
       const best = next - i > 1 ? run.longest(i, next) : i;
-      this.drawItem(run, best, next - i, pixel, pixel + 1, y, height, share);
+      this.drawItem(run, best, next - i, pixel, pixel + 1, y, height, run.kind === STATES ? 1 : share);
+      if (run.kind === STATES && run.busy[next] > run.busy[i]) this.drawShare(this.theme.running, share, pixel, y, height);
+      if (this.search.hits(run, i, next)) this.drawHit(pixel, pixel + 2, y, height);
       i = next;
     }
+  }
+
+  /** A colour over a pixel, as strongly as what it is for takes of the pixel. */
+  drawShare(colour, share, x, y, height) {
+    const { context: c } = this;
+    c.globalAlpha = share;
+    c.fillStyle = colour;
+    c.fillRect(x, y, 1, height);
+    c.globalAlpha = 1;
+  }
+
+  /** The mark of what is found. */
+  drawHit(left, right, y, height) {
+    this.context.fillStyle = this.theme.mark;
+    this.context.fillRect(left, y + height - 3, right - left, 3);
   }
 
   drawItem(run, index, count, left, right, y, height, share) {
@@ -208,7 +239,7 @@ class Drawing {
     if (run.kind === TASKS && this.timeline.columns.who[item] === this.timeline.idle) return;
     const width = Math.max(right - left - (right - left > 3 ? 1 : 0), run.kind === INSTANTS ? 2 : 1);
     c.globalAlpha = share * this.shareOf(run, item);
-    c.fillStyle = this.colour(run, item);
+    c.fillStyle = this.colour(run, index);
     c.fillRect(left, y, width, height);
     c.globalAlpha = 1;
     this.drawn.push({ run, index, count, left, right: left + width, top: y, bottom: y + height });
@@ -232,14 +263,13 @@ class Drawing {
   }
 
   label(run, item) {
-    if (run.kind === RUNNING) return "running";
     const count = this.timeline.columns.count?.[item] ?? 1;
     return count > 1 ? `${count} × ${this.timeline.nameOf(item)} …` : this.timeline.nameOf(item);
   }
 
-  colour(run, item) {
-    if (run.kind === RUNNING) return "hsl(140 45% 52%)";
-    const name = this.timeline.name[item];
+  colour(run, index) {
+    if (run.kind === STATES) return this.theme[run.groupAt(index)];
+    const name = this.timeline.name[run.first + index];
     return (this.colours[name] ??= colourOf(this.timeline.names[name]));
   }
 
@@ -270,29 +300,6 @@ class Drawing {
     this.text(String(run.greatest), NAMES_WIDTH + 4, y + 6, 200);
   }
 
-  /** The ways of the flows that the selected slice is on. */
-  drawFlows() {
-    if (!this.selected || this.selected.run.kind !== SLICES) return;
-    const { context: c, theme } = this, { run, index } = this.selected;
-    const { flowFrom, flowFromTs, flowTo, flowToTs } = this.timeline.columns;
-    const lane = run.lane.number, start = run.ts[index], end = run.end[index];
-    const isIn = (of, ts) => of === lane && ts >= start && ts <= end;
-    c.strokeStyle = c.fillStyle = theme.mark;
-    for (let i = 0; i < flowFrom.length; i++) {
-      if (!isIn(flowFrom[i], flowFromTs[i]) && !isIn(flowTo[i], flowToTs[i])) continue;
-      const [from, to] = [this.timeline.lanes[flowFrom[i]], this.timeline.lanes[flowTo[i]]];
-      const middle = (one) => AXIS_HEIGHT + one.y - this.top + 14;
-      const x = this.xOf(flowFromTs[i]), toX = this.xOf(flowToTs[i]), y = middle(from), toY = middle(to);
-      c.beginPath();
-      c.moveTo(x, y);
-      c.bezierCurveTo((x + toX) / 2, y, (x + toX) / 2, toY, toX, toY);
-      c.stroke();
-      c.beginPath();
-      c.arc(toX, toY, 3, 0, 7);
-      c.fill();
-    }
-  }
-
   drawMeasured() {
     if (!this.measured) return;
     const { context: c, theme } = this;
@@ -303,39 +310,6 @@ class Drawing {
     c.globalAlpha = 1;
     c.fillStyle = theme.ink;
     this.text(lengthText(Math.round(Math.abs(this.measured[1] - this.measured[0]))), from + 4, AXIS_HEIGHT + 10, 200);
-  }
-
-  /** Times of the axis: every 1, 2 or 5 times a power of ten. */
-  ticks() {
-    const least = (this.span * 110) / Math.max(this.width - NAMES_WIDTH, 1);
-    const power = 10 ** Math.floor(Math.log10(least));
-    const step = Math.max([1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= least), 1);
-    // They are round on the trace's clock.
-    const start = Number(this.timeline.start % BigInt(Math.max(Math.round(step), 1)));
-    const result = [];
-    for (let time = Math.ceil((this.from + start) / step) * step - start; time <= this.from + this.span; time += step) result.push(time);
-    return [result, step];
-  }
-
-  grid() {
-    const { context: c, theme } = this;
-    c.fillStyle = theme.shade;
-    for (const time of this.ticks()[0]) {
-      if (this.xOf(time) >= NAMES_WIDTH) c.fillRect(Math.round(this.xOf(time)), AXIS_HEIGHT, 1, this.visible);
-    }
-  }
-
-  axis() {
-    const { context: c, theme } = this, [times, step] = this.ticks();
-    const digits = Math.min(Math.max(9 - Math.floor(Math.log10(step)), 0), 9);
-    c.fillStyle = theme.faint;
-    for (const time of times) {
-      const x = this.xOf(time);
-      if (x < NAMES_WIDTH) continue;
-      c.fillRect(Math.round(x), AXIS_HEIGHT - 6, 1, 6);
-      c.fillText(secondsText(this.timeline.clock(time), digits), x + 4, AXIS_HEIGHT / 2 - 1);
-    }
-    c.fillText("seconds", 18, AXIS_HEIGHT / 2 - 1);
   }
 
   /** Text cut to what has room. */
@@ -354,6 +328,6 @@ class Drawing {
   /** The group whose name is at a place of the canvas. */
   groupAt(y) {
     const at = y - AXIS_HEIGHT + this.top;
-    return this.rows.find((row) => row.group && at >= row.y && at < row.y + row.height)?.group ?? null;
+    return this.placed.find((row) => row.group && at >= row.y && at < row.y + row.height)?.group ?? null;
   }
 }

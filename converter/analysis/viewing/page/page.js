@@ -8,13 +8,20 @@ class Page {
     this.query = document.getElementById("query");
     this.found = document.getElementById("found");
     this.help = document.getElementById("help");
-    this.drawing = new Drawing(this.canvas, timeline);
+    this.order = document.getElementById("order");
+    this.filter = document.getElementById("filter");
+    this.search = new Search(timeline, data);
+    this.drawing = new Drawing(this.canvas, timeline, new Rows(timeline, this.order, this.filter), this.search);
+    this.hover = new Hover(document.getElementById("hover"), this.drawing);
+    showLegend(document.getElementById("legend"), timeline);
     this.details = new Details(document.getElementById("details"), timeline, data);
     this.range = new RangePanel(document.getElementById("range"), timeline);
     this.mouse = NAMES_WIDTH;
-    this.matches = null;
     this.listen();
     this.canvas.focus();
+    this.link = new Link(this);
+    this.link.follow();
+    this.drawing.onDrawn = () => this.link.changed();
   }
 
   select(selected) {
@@ -25,8 +32,26 @@ class Page {
     return this.shown;
   }
 
+  /** Select an item and bring it into view, once its details have taken their room. */
+  go(selected, how) {
+    const shown = this.select(selected).then(() => this.drawing.selected === selected && this.drawing.reveal(selected, how));
+    return (this.shown = shown);
+  }
+
   listen() {
     document.addEventListener("keydown", (event) => this.key(event));
+    for (const control of [this.order, this.filter]) {
+      control.addEventListener("keydown", (event) => {
+        event.stopPropagation();
+        if (event.key === "Escape" || event.key === "Enter") this.canvas.focus();
+      });
+      control.addEventListener("input", () => {
+        this.drawing.layOut();
+        this.drawing.scroll(0);
+      });
+    }
+    document.getElementById("times-button").addEventListener("click", () => this.drawing.axis.next());
+    this.canvas.addEventListener("pointerleave", () => this.hover.show(null));
     document.getElementById("help-button").addEventListener("click", () => this.help.showModal());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawing.resize());
     this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -35,14 +60,15 @@ class Page {
     this.canvas.addEventListener("pointerup", (event) => this.release(event));
     this.query.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      if (event.key === "Enter") this.search(event.shiftKey ? -1 : 1);
+      if (event.key === "Enter") this.shown = this.find(event.shiftKey ? -1 : 1);
       if (event.key !== "Escape") return;
       // The text stays, for more of the same.
       event.preventDefault();
       this.canvas.focus();
     });
     this.query.addEventListener("input", () => {
-      this.matches = null;
+      this.search.clear();
+      this.drawing.changed();
       this.found.textContent = "";
       this.range.find(this.query.value);
     });
@@ -67,6 +93,7 @@ class Page {
       ",": () => this.step(-1),
       ".": () => this.step(1),
       r: () => this.sum(drawing.from, drawing.from + drawing.span),
+      t: () => drawing.axis.next(),
       "/": () => {
         this.query.focus();
         this.query.select();
@@ -97,31 +124,27 @@ class Page {
     if (!now) return;
     const index = now.index + by;
     if (index < 0 || index >= now.run.count) return;
-    const next = { run: now.run, index, count: 1 };
-    this.select(next);
-    this.drawing.reveal(next);
+    this.go({ run: now.run, index, count: 1 });
   }
 
-  /** Select the next match, from the beginning on or from what is selected. */
-  search(by) {
-    const text = this.query.value;
+  /** Select the next match, from the beginning on or from the one before. */
+  async find(by) {
+    const text = this.query.value, { search } = this;
     if (!text) return;
-    if (!this.matches) {
-      this.matches = this.timeline.search(text);
-      this.match = by > 0 ? -1 : this.matches.length;
+    if (!search.found || search.text !== text) {
+      await search.find(text);
+      this.match = by > 0 ? -1 : search.found.length;
+      this.drawing.changed();
     }
-    const { length } = this.matches;
+    const { length } = search.found;
     if (!length) {
       this.found.textContent = "none";
       return;
     }
     this.match = (this.match + by + length) % length;
     this.found.textContent = `${(this.match + 1).toLocaleString("en")} of ${length.toLocaleString("en")}`;
-    const item = this.matches[this.match];
-    const run = this.timeline.runOf(item);
-    const selected = { run, index: item - run.first, count: 1 };
-    this.select(selected);
-    this.drawing.reveal(selected);
+    const item = search.found[this.match], run = this.timeline.runOf(item);
+    await this.go({ run, index: item - run.first, count: 1 });
   }
 
   wheel(event) {
@@ -146,6 +169,7 @@ class Page {
   move(event) {
     this.mouse = event.offsetX;
     const { pressed, drawing } = this;
+    this.hover.show(pressed ? null : drawing.at(event.offsetX, event.offsetY), event.offsetX, event.offsetY);
     if (!pressed) return;
     const x = event.offsetX - pressed.x, y = event.offsetY - pressed.y;
     pressed.moved ||= Math.abs(x) + Math.abs(y) > 4;

@@ -1,7 +1,7 @@
 "use strict";
 // The timeline: rows ("runs") of items, each by time, on lanes, in groups.
 
-const SLICES = 0, INSTANTS = 1, TASKS = 2, COUNTER = 3, RUNNING = 4;
+const SLICES = 0, INSTANTS = 1, TASKS = 2, COUNTER = 3, STATES = 4;
 
 /** The first index from `from` to `to` whose value is not less; all before are. */
 function firstNotBefore(values, value, from, to) {
@@ -131,10 +131,11 @@ class Timeline {
       lane.number = number;
       lane.items = [];
     });
+    for (const group of this.groups) for (const lane of group.lanes) lane.group = group;
     /** What stands for an idle CPU among those who run. */
     this.idle = this.lanes.length + 1;
     this.addItems(columns);
-    this.addRunning(columns);
+    addStates(this);
     /** When samples are, in order. */
     this.sampleTs = new Float64Array(columns.sampleTs.length);
     for (let i = 0, now = 0; i < this.sampleTs.length; i++) this.sampleTs[i] = now += columns.sampleTs[i];
@@ -180,32 +181,6 @@ class Timeline {
     for (const lane of this.lanes) lane.items = lane.runs.map((number) => this.runs[number]).filter((run) => run.count);
   }
 
-  /** When threads run, from what is on the CPUs. A thread is on one at a time, so starts and ends need no pairing. */
-  addRunning({ who }) {
-    const counts = new Uint32Array(this.lanes.length + 2);
-    const tasks = this.runs.filter((run) => run.kind === TASKS);
-    for (const run of tasks) for (let i = run.first; i < run.first + run.count; i++) counts[who[i]]++;
-    const first = new Uint32Array(counts.length + 1);
-    for (let i = 1; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-    const starts = new Float64Array(first[counts.length]), ends = new Float64Array(first[counts.length]);
-    const next = first.slice();
-    for (const run of tasks) {
-      for (let i = run.first; i < run.first + run.count; i++) {
-        const lane = who[i];
-        starts[next[lane]] = this.ts[i];
-        ends[next[lane]++] = this.end[i];
-      }
-    }
-    for (let lane = 1; lane <= this.lanes.length; lane++) {
-      if (!counts[lane]) continue;
-      const run = new Run(
-        RUNNING, this.lanes[lane - 1], -1,
-        starts.subarray(first[lane], first[lane + 1]).sort(), ends.subarray(first[lane], first[lane + 1]).sort(),
-      );
-      run.lane.items.unshift(run);
-    }
-  }
-
   /** Arguments stand in the order of the items of a class. */
   rowsOf(source) {
     const seen = new Uint32Array(this.header.sources[1].length + 1);
@@ -239,12 +214,10 @@ class Timeline {
     return this.start + BigInt(Math.round(time));
   }
 
-  /** All items whose names have this text in them, in the order of time. */
-  search(text) {
-    const wanted = text.toLowerCase();
-    const matches = Uint8Array.from(this.names, (name) => (name.toLowerCase().includes(wanted) ? 1 : 0));
-    const found = [];
-    for (let i = 0; i < this.name.length; i++) if (matches[this.name[i]]) found.push(i);
-    return Uint32Array.from(found).sort((a, b) => this.ts[a] - this.ts[b] || a - b);
+  /** The name of what an item of a run is about. */
+  textOf(run, index) {
+    if (run.kind === STATES) return run.textAt(index);
+    if (run.kind === COUNTER) return `${run.lane.name}: ${run.value[index]}`;
+    return this.nameOf(run.first + index);
   }
 }

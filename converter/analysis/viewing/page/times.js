@@ -30,6 +30,20 @@ function dateText(nanoseconds) {
   return `${date.toISOString().slice(0, 19).replace("T", " ")}.${rest.toString().padStart(9, "0")} UTC`;
 }
 
+/** The time of day, with so many of the nine digits of its seconds. */
+function dayText(nanoseconds, digits) {
+  const text = dateText(nanoseconds);
+  return text === null ? "" : text.slice(11, digits ? 20 + digits : 19);
+}
+
+/** Nanoseconds of a text of seconds, the reverse of `secondsText`; null for another text. */
+function nanosecondsOf(text) {
+  const parts = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text);
+  if (!parts) return null;
+  const whole = BigInt(parts[2]) * 1000000000n + BigInt((parts[3] ?? "").padEnd(9, "0"));
+  return parts[1] ? -whole : whole;
+}
+
 /** A text on one line without characters that nobody sees, or that turn others around. */
 function visible(text) {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\u{fffd}");

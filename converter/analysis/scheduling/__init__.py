@@ -1,0 +1,1 @@
+"""Which thread runs on which CPU, and the states of threads."""

@@ -6,6 +6,7 @@ The format of that text reads it from the document itself, and its events are me
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -18,14 +19,15 @@ from converter.storage.source import Source
 
 _NAME: Final = f'"{SYSTEM_TRACE_EVENTS}"'.encode()
 _START: Final = re.compile(rb'\s{0,99}:\s{0,99}"')
+#: A member of events.
+_PHASE: Final = b'"ph"'
 _WINDOW: Final = 1 << 20
 #: As much of a text as its format is recognised by.
 _LONGEST: Final = 1 << 12
 
 
-def with_kernel_text(trace: Trace, source: Source) -> Trace:
-    """Return the trace of a document with the events of its text, if it has one that is not made of its events."""
-    head = _head_of_text(source)
+def with_kernel_text(trace: Trace, source: Source, head: bytes) -> Trace:
+    """Return the trace of a document with the events of its text, whose start is given, if it is such text."""
     for owner in formats() if head else ():
         if owner.sniff(head):
             # The reader finds the text in the document. Viewers show nothing of other texts, either.
@@ -34,21 +36,35 @@ def with_kernel_text(trace: Trace, source: Source) -> Trace:
     return trace
 
 
-def _head_of_text(source: Source) -> bytes:
-    """Return the start of the text, empty where there is none or it is made of the events."""
-    offset = 0
-    while window := source.read(offset, _WINDOW + _LONGEST):
-        if offset == 0 and not window.lstrip(b"\xef\xbb\xbf" + SPACE).startswith(b"{"):
-            break
-        at = window.find(_NAME)
-        if 0 <= at < _WINDOW:
+def head_of_text(source: Source) -> bytes:
+    """Return the start of the text, empty where there is none or it is made of the events.
+
+    Only what is before and after the events is looked through: events take nearly all of a long document.
+    """
+    for window in _around_events(source):
+        at = window.rfind(_NAME, 0, _WINDOW + len(_NAME))
+        if at >= 0:
             start = _START.match(window, at + len(_NAME))
             if start is None or window.startswith(DERIVED_TEXT, start.end()):
                 break
             head = window[start.end() : start.end() + _LONGEST]
             return head.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
-        offset += _WINDOW
     return b""
+
+
+def _around_events(source: Source) -> Iterator[bytes]:
+    """Yield the start of a document and, from its end on, what is there up to the last events."""
+    window = source.read(0, _WINDOW + _LONGEST)
+    if not window.lstrip(b"\xef\xbb\xbf" + SPACE).startswith(b"{"):
+        return
+    yield window
+    end = source.size
+    while end > _WINDOW:
+        end -= _WINDOW
+        window = source.read(end, _WINDOW + _LONGEST)
+        yield window
+        if _PHASE in window:
+            return
 
 
 def _merged(document: Trace, text: Trace) -> Trace:

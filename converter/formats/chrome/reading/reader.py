@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
+from converter.errors.advice import advice
 from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.layout import (
     BIND_POINT,
@@ -30,7 +31,7 @@ from converter.formats.chrome.reading.classes import Plan, Rows, plan_of
 from converter.formats.chrome.reading.columns import Scanned
 from converter.formats.chrome.reading.contradictions import checked, is_checked
 from converter.formats.chrome.reading.document import WINDOW, Document, Step
-from converter.formats.chrome.reading.kernel_text import with_kernel_text
+from converter.formats.chrome.reading.kernel_text import head_of_text, with_kernel_text
 from converter.formats.chrome.times import (
     MAX_DECIMALS,
     MAX_GUESSED_DECIMALS,
@@ -94,7 +95,8 @@ def read(source: Source) -> Trace:
             expected="events",
             found="a profile of Firefox, which is the format gecko",
         )
-    return with_kernel_text(_Reader(source).trace, source)
+    reader = _Reader(source)
+    return with_kernel_text(reader.trace, source, reader.kernel_text)
 
 
 class _Reader:
@@ -102,6 +104,8 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        #: The start of the text of the kernel's tracer.
+        self.kernel_text = head_of_text(source)
         self._names = StringTable()
         self._shapes = StringTable()
         # The shape without arguments, which must be known even when the table of shapes is full.
@@ -257,6 +261,18 @@ class _Reader:
             return
         if name == DISPLAY_TIME_UNIT and name in self._added():
             return
+        if name == SYSTEM_TRACE_EVENTS and value and not self.kernel_text and not self._header:
+            alone = advice('source_format="ftrace_text"', "-f ftrace_text")
+            self._warn(
+                TraceWarning(
+                    format="chrome",
+                    path=self._source.name,
+                    field=name,
+                    message="this text of ftrace is far from the start and the end of the document: not read "
+                    f"({alone} reads it alone)",
+                    is_damage=False,
+                )
+            )
         if name == JSON_METADATA and isinstance(value, dict) and value:
             # Importers list it, since a version after 52.
             shown = self.trace.sidecar_shown.setdefault("chrome", Counter())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,24 @@ def test_a_copy_keeps_the_text_and_a_part_has_its_events(tmp_path: Path) -> None
 def test_a_text_without_events_adds_none(tmp_path: Path, text: str) -> None:
     with converter.open_trace(written(tmp_path, text)) as trace:
         assert sum(map(len, trace.batches())) == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "count"),
+    [
+        ('{"systemTraceEvents":%s,"traceEvents":[%s]}', 5),
+        ('{"traceEvents":[%s],"systemTraceEvents":%s}', 5),
+        ('{"traceEvents":[%s],"systemTraceEvents":%s,"z":"%s"}', 5),
+        ('{"z":"%s","systemTraceEvents":%s,"traceEvents":[%s]}', 1),
+    ],
+)
+def test_a_long_document_is_not_searched_for_text(tmp_path: Path, members: str, count: int) -> None:
+    """Text is looked for before and after the events; what is elsewhere is a warning."""
+    path = tmp_path / "long.json"
+    events = ",".join(map(json.dumps, EVENTS)) + "," + " " * (5 << 19) + json.dumps(EVENTS[1])
+    parts = {"s": json.dumps(TEXT), "t": events, "z": "z" * (5 << 19)}
+    order = re.findall(r'"([zst])\w*":', members)
+    path.write_text(members % tuple(parts[one] for one in order))
+    with converter.open_trace(path) as trace:
+        assert sum(map(len, trace.batches())) == count
+        assert [one.field for one in trace.warnings] == ["systemTraceEvents"] * (count == 1)

@@ -2,6 +2,9 @@
 
 Of what is at one time they take the ends of slices first, then the complete slices that last, the longest first, then
 all else in its order. This decides which slice is around another, and at which slice an arrow begins or ends.
+
+They do so only from where they have to sort: from the time of the first event that, after a complete slice, is no later
+than all before it, or that is earlier than one before. A trace without complete slices keeps its order.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from converter.ir.columns import string_ids
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
-from converter.projection.passes.time_order import at_shared_times, reordered, ticks
+from converter.projection.passes.time_order import LAST_TIME, at_shared_times, reordered, ticks
 from converter.projection.timeline_fields import PHASE
 
 #: The kinds that viewers may take before others of their time.
@@ -39,13 +42,41 @@ def in_viewer_order(trace: Trace) -> Trace:
     result = dataclasses.replace(trace)
 
     def batches() -> Iterator[Batch]:
-        return (_ordered(trace, batch) for batch in trace.batches())
+        ordering = _Ordering(trace)
+        return (_ordered(trace, batch, ordering) for batch in trace.batches())
 
     result.make_batches = batches
     return result
 
 
-def _ordered(trace: Trace, batch: Batch) -> Batch:
+class _Ordering:
+    """From which time on viewers sort a trace, as far as it has been read."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._any_complete = False
+        self._latest = self._earliest = LAST_TIME
+        self._is_first = True
+
+    def start(self, batch: Batch) -> int:
+        """Return the time from which on the events of the next batch are sorted; `LAST_TIME` if none are."""
+        ts = batch.ts
+        complete = np.zeros(len(ts), np.bool_)
+        for number in batch.tables:
+            if self._trace.event_classes[number].kind is Kind.SLICE_COMPLETE:
+                complete[batch.positions(number)] = True
+        complete = np.logical_or.accumulate(complete) | self._any_complete
+        latest = np.maximum.accumulate(ts)
+        before = np.append(ts[:1] - 1 if self._is_first else self._latest, latest[:-1])
+        late = ts[(ts < before) | (complete & (ts == before))]
+        self._earliest = min(self._earliest, int(late.min(initial=LAST_TIME)))
+        self._is_first, self._latest = False, int(max(before[0], latest[-1]))
+        self._any_complete = bool(complete[-1])
+        return self._earliest if self._any_complete else LAST_TIME
+
+
+def _ordered(trace: Trace, batch: Batch, ordering: _Ordering) -> Batch:
+    start = ordering.start(batch) if len(batch) else LAST_TIME
     kinds = {
         number: trace.event_classes[number].kind
         for number, table in batch.tables.items()
@@ -55,6 +86,7 @@ def _ordered(trace: Trace, batch: Batch) -> Batch:
         # Complete slices alone are put in order where they become begins and ends.
         return batch
     at = at_shared_times(batch.ts)
+    at = at[batch.ts[at] >= start]
     if not len(at):
         return batch
     at = at[_are_ordered(trace, batch, kinds)[at]]

@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import draw_fxt
 import fxt_shapes
 from drawing import (
-    CROSSING,
     Compared,
     Differences,
     Grammar,
@@ -60,9 +59,6 @@ def _comparable(name: str, row: list[Any]) -> list[Any] | None:
     if name == "states" and row[3] == "W":
         # Reported by `weighted_tasks`.
         row[3] = "R"
-    if name == "slices" and row[3] == "sched_waking":
-        # JSON has no other place for the event.
-        return None
     if name == "slices" and row[3] == "":
         row[3] = None
     return draw_fxt._comparable(name, row)
@@ -73,7 +69,6 @@ GRAMMAR = replace(
     document=fxt_shapes.document,
     queries=QUERIES,
     comparable=_comparable,
-    faults=("fuchsia_", CROSSING),
     # A thread that loses its name keeps it elsewhere.
     beside=frozenset({"threads"}),
 )

@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import COUNTERS, SLICES, Grammar, main
+from drawing import COUNTERS, CROSSING, SLICES, Grammar, main
 from support.trace_processor_versions import Feature, shows
 from viewers.loss_tables import changed_by
 
@@ -522,7 +522,7 @@ GRAMMAR = Grammar(
     queries=QUERIES,
     targets=("made.pftrace", "made.fxt", "again.json"),
     excused=lambda loss: excused(loss, QUERIES),
-    faults="json_",
+    faults=("json_", CROSSING),
     fatal="json_tokenizer_failure",
     beside=frozenset({"arguments", "threads", "processes"}),
 )

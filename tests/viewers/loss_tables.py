@@ -108,6 +108,8 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "new-task-wait-unshown": ("!states.*",),
     # The importer of FXT ends what a thread does that is woken while it runs.
     "wakeup-again": (*_WAIT, "sched.dur"),
+    # The importer of FXT ends what a thread does on whichever CPU.
+    "switch-of-other-thread": (*_WAIT, "sched.dur", "sched.end_state"),
     "idle-thread-renamed": ("slices.tid", "slices.pid", "threads.name"),
     "switch-task-guessed": _SWITCH,
     "first-switch-task-guessed": _SWITCH,

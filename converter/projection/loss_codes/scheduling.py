@@ -58,6 +58,11 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         "{count} {wakeup|wakeups} of {a thread that runs or waits|threads that run or wait} already "
         "{is|are} shown as another wait",
     ),
+    "switch-of-other-thread": LossCode(
+        LossKind.CHANGED,
+        "{count} {switch takes|switches take} a thread from a CPU that it was not on: the state before, or its time "
+        "on another CPU, is shown without an end",
+    ),
     "idle-thread-as-task-0": LossCode(
         LossKind.CHANGED,
         "{count} {switch names|switches name} the idle thread as task 0, not by its own id",

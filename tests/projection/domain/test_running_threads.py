@@ -73,8 +73,10 @@ def test_a_class_has_no_more_events_than_rows():
         )
 
 
-def woken_again(*events, **changed):
-    """The wakeups of threads that do not sleep: events are a thread that wakes, or two of a switch and a state."""
+def inconsistent(*events, **changed):
+    """Contradictions: events are a thread that wakes, or two of a switch and a state, with a CPU that is not 0."""
+    cpus = [one[3] if len(one) == 4 else 0 for one in events]
+    events = [one[:3] for one in events]
     switches, wakeups = (
         [one for one in events if len(one) == 3],
         [one for one in events if len(one) == 1],
@@ -85,6 +87,7 @@ def woken_again(*events, **changed):
             [sum(len(other) == len(one) for other in events[:i]) for i, one in enumerate(events)],
             np.int32,
         ),
+        "cpu": np.array(cpus, np.int32),
         "step": np.array([1, 2], np.uint8),
         "rows": np.array([len(switches), len(wakeups)], np.int64),
         "columns": [
@@ -95,7 +98,12 @@ def woken_again(*events, **changed):
         ],
         **changed,
     }
-    return ReadyThreads().woken_again(*given.values(), 1, 4)
+    return ReadyThreads().inconsistent(*given.values(), 1, 4)
+
+
+def woken_again(*events, **changed):
+    """The wakeups of threads that do not sleep."""
+    return inconsistent(*events, **changed)[:2]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +118,25 @@ def test_wakeups_of_threads_that_run_or_were_woken():
     assert woken_again((5,)) == (0, -1)
     assert woken_again((5,), (5,), (5,)) == (2, 1)
     assert woken_again((5,), (1, 5, 3), (5, 1, 3), (5,)) == (0, -1)
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        # The thread that was first switched away from may have run.
+        ([(5, 7, 0), (7, 5, 0)], 0),
+        ([(5, 7, 0, 0), (5, 8, 0, 1)], 1),
+        ([(5, 7, 0, 0), (7, 8, 0, 1)], 1),
+        # Importers end what it did before.
+        ([(5, 7, 0, 0), (6, 7, 0, 1)], 0),
+        ([(0, 7, 0), (7,), (7, 0, 3)], 0),
+        ([(7,), (7, 0, 3)], 1),
+        # Each CPU has the idle thread.
+        ([(0, 7, 0, 0), (0, 8, 0, 1), (7, 0, 3, 0), (8, 0, 3, 1)], 0),
+    ],
+)
+def test_switches_of_threads_that_are_not_on_the_cpu(events, found):
+    assert inconsistent(*events)[2:] == (found, len(events) - 1 if found else -1)
 
 
 @pytest.mark.parametrize(

@@ -18,13 +18,14 @@ class RunningThreads:
 
 class ReadyThreads:
     def __init__(self) -> None: ...
-    def woken_again(
+    def inconsistent(
         self,
         class_id: NDArray[int32],
         row: NDArray[int32],
+        cpu: NDArray[int32],
         step: memoryview | bytes | NDArray[uint8],
         rows: NDArray[int64],
         columns: Sequence[NDArray[Any] | None],
         last_ready: int,
         first_gone: int,
-    ) -> tuple[int, int]: ...
+    ) -> tuple[int, int, int, int]: ...

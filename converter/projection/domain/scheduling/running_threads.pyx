@@ -20,6 +20,13 @@ cdef enum:
     RUNNING = 2
     DIVISIONS = 4
 
+cdef enum:
+    # What a thread does, to `ReadyThreads`; higher numbers are those of its CPU.
+    UNKNOWN = 0
+    SLEEPS = 1
+    WAITS = 2
+    RUNS = 3
+
 
 cdef class RunningThreads:
     """For each thread that a switch named, whether it has a CPU: the item of its id."""
@@ -137,48 +144,56 @@ cdef class RunningThreads:
 
 
 cdef class ReadyThreads:
-    """For each thread that a switch or a wakeup named, whether it sleeps, or runs or waits to: the item of its id."""
+    """For each thread that a switch or a wakeup named, whether it sleeps, waits, or where it runs: the item of its id."""
 
     cdef Numbers _numbers
 
     def __cinit__(self):
-        self._numbers.item_size = sizeof(uint8_t)
+        self._numbers.item_size = sizeof(int64_t)
         self._numbers.seed = int.from_bytes(os.urandom(8), "little")
 
     def __dealloc__(self):
         free_numbers(&self._numbers)
 
-    def woken_again(
+    def inconsistent(
         self,
         const int32_t[:] class_id,
         const int32_t[:] row,
+        const int32_t[:] cpu,
         const uint8_t[::1] step,
         const int64_t[::1] rows,
         list columns: Sequence[NDArray[Any] | None],
         int64_t last_ready,
         int64_t first_gone,
-    ) -> tuple[int, int]:
-        """Go on with a batch: how many wakeups are of threads that do not sleep, and the position of the first, or -1.
+    ) -> tuple[int, int, int, int]:
+        """Go on with a batch, and count what contradicts what was before.
+
+        Returns:
+            the number of wakeups of threads that do not sleep, and the position of the first, or -1; the same of
+            switches from a thread that does not run on their CPU.
 
         Args:
             class_id: the class of each event.
             row: the row of each event.
+            cpu: the CPU of each event.
             step: the kind of each class: 1 for switches, 2 for wakeups, else 0.
             rows: the number of rows of each class.
             columns: three of each class: for switches the thread that leaves the CPU, the one that gets it, and the
-                state in which the first leaves it; for wakeups the thread that is woken.
+                state in which the first leaves it; for wakeups the thread that is woken. Thread 0 is the idle one of every CPU.
             last_ready: the highest state in which a thread waits to run.
             first_gone: the lowest state of threads that never run again.
         """
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = step.shape[0]
         cdef int64_t i, k, of, thread
-        cdef int64_t found = 0
-        cdef int64_t first = -1
+        cdef int64_t[2] found = [0, 0]
+        cdef int64_t[2] first = [-1, -1]
+        cdef int64_t* does
+        cdef bint is_wrong
         cdef int64_t failed = -1
         cdef bint full = False
         cdef BoundColumns bound = BoundColumns(3 * classes)
-        if row.shape[0] != count or rows.shape[0] != classes or len(columns) != 3 * classes:
+        if row.shape[0] != count or cpu.shape[0] != count or rows.shape[0] != classes or len(columns) != 3 * classes:
             raise ValueError("the columns of the batch differ in length")
         signs = np.zeros(3 * classes + 1, np.uint8)
         cdef uint8_t[::1] signed = signs
@@ -202,27 +217,36 @@ cdef class ReadyThreads:
                 full = thread < 0
                 if full:
                     break
+                does = &(<int64_t*>self._numbers.items)[thread]
                 if step[of] == WAKEUP:
-                    if (<uint8_t*>self._numbers.items)[thread]:
-                        found += 1
-                        first = i if first < 0 else first
-                    (<uint8_t*>self._numbers.items)[thread] = True
+                    if does[0] >= WAITS:
+                        found[0] += 1
+                        first[0] = i if first[0] < 0 else first[0]
+                    does[0] = max(does[0], WAITS)
                     continue
                 k = <int64_t>integer_of(
                     &bound.views[3 * of + 2], row[i], <int>bound.views[3 * of + 2].width, signed[3 * of + 2]
                 )
-                (<uint8_t*>self._numbers.items)[thread] = k <= last_ready or k >= first_gone
+                is_wrong = does[0] != UNKNOWN and does[0] != RUNS + max(cpu[i], 0) and not self._is_idle(thread)
+                does[0] = WAITS if k <= last_ready or k >= first_gone else SLEEPS
                 thread = self._thread(&bound.views[3 * of + 1], row[i], signed[3 * of + 1])
                 full = thread < 0
                 if full:
                     break
-                (<uint8_t*>self._numbers.items)[thread] = True
+                does = &(<int64_t*>self._numbers.items)[thread]
+                does[0] = RUNS + max(cpu[i], 0)
+                if is_wrong:
+                    found[1] += 1
+                    first[1] = i if first[1] < 0 else first[1]
         bound.release()
         if full:
             raise MemoryError("no room for more threads")
         if failed >= 0:
             raise ValueError(f"event {failed} is row {row[failed]} of class {class_id[failed]}, which does not exist")
-        return found, first
+        return found[0], first[0], found[1], first[1]
 
     cdef int64_t _thread(self, const ColumnView* view, int64_t row, bint signed) noexcept nogil:
         return find_or_add_key(&self._numbers, integer_of(view, row, <int>view.width, signed))
+
+    cdef bint _is_idle(self, int64_t thread) noexcept nogil:
+        return self._numbers.keys[thread] == 0

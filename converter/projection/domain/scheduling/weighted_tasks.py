@@ -154,7 +154,7 @@ class _Rewriter:
             self._report.add_at("state-unknown-shown-runnable", self._source, batch, at)
 
     def _report_ready(self, batch: Batch) -> None:
-        """Report wakeups that importers of such records show as another wait."""
+        """Report wakeups and switches that contradict what was before, which importers show in other ways."""
         classes = self._source.event_classes
         # Records without weights are not of such a format.
         of_tasks = [
@@ -173,10 +173,11 @@ class _Rewriter:
             step = steps[number] = _step_of(classes[number])
             roles = (Role.TID,) if step == _WAKEUP else _SWITCH_ROLES
             for i, role in enumerate(roles):
-                columns[3 * number + i] = _numbers_of(classes[number], batch.tables[number], role)
-        again, first = self._ready.woken_again(
+                columns[3 * number + i] = self._threads_of(number, batch.tables[number], role)
+        again, first, elsewhere, first_elsewhere = self._ready.inconsistent(
             batch.class_id,
             batch.row,
+            batch.cpu,
             steps,
             rows,
             columns,
@@ -185,6 +186,17 @@ class _Rewriter:
         )
         if again:
             self._report.add("wakeup-again", again, int(batch.ts[first]))
+        if elsewhere:
+            self._report.add("switch-of-other-thread", elsewhere, int(batch.ts[first_elsewhere]))
+
+    def _threads_of(self, number: int, table: Table, role: Role) -> NDArray[Any]:
+        """Return a column of a record; idle tasks are thread 0."""
+        event_class = self._source.event_classes[number]
+        column = _numbers_of(event_class, table, role)
+        if role not in (Role.PREV_TID, Role.NEXT_TID):
+            return column
+        idle = _idle_tasks(self._source, event_class, table, role)
+        return column if idle is None else np.where(idle, column.dtype.type(0), column)
 
     def _wakers(self, event_class: EventClass, table: Table) -> NDArray[np.int32]:
         """Return the waking threads: those that wakeups name, else the woken ones, as importers have it."""

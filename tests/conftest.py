@@ -1,31 +1,60 @@
 """Settings of all tests."""
 
 import os
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.database import (
+    DirectoryBasedExampleDatabase,
+    MultiplexedDatabase,
+    ReadOnlyDatabase,
+)
 from support.trace_processor import keep_answers
 from support.trace_processor_engines import engine
 
-# Deadlines, and how slow drawing is, measure how busy the machine is. Examples are the same each time, so one that
-# fails is made simple when somebody asks for it, with the long profile, which is for a night and not for every change.
+#: What is drawn is the same for everybody on one day (in UTC), and another the next day. Workers get it from here.
+SEED = os.environ.setdefault("TRACECONV_SEED", f"{datetime.now(UTC):%Y%m%d}")
+# How slow drawing is, and how much of it is of use, measure how busy the machine is and what the day brings. Examples
+# that fail are made simple when somebody asks for it, with the long profile, which is not for every change.
 settings.register_profile(
     "ci",
     max_examples=12,
     deadline=None,
-    derandomize=True,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
+    # Failures that have been found once are tried first: a folder of `.hypothesis/examples` is copied there.
+    database=MultiplexedDatabase(
+        DirectoryBasedExampleDatabase(".hypothesis/examples"),
+        ReadOnlyDatabase(DirectoryBasedExampleDatabase(Path(__file__).parent / "examples")),
+    ),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
-settings.register_profile(
-    "long", max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("night", settings.get_profile("ci"), max_examples=50)
+settings.register_profile("long", settings.get_profile("ci"), max_examples=5000, phases=list(Phase))
 # What tests write is not worth waiting for the disk; those of durability switch it on again.
 os.environ.setdefault("TRACECONV_NO_SYNC", "1")
 # What is printed is as wide as where there is no terminal, whatever the terminal is that tests are started from.
 os.environ.pop("COLUMNS", None)
 settings.load_profile(os.environ.get("TRACECONV_HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Draw from the day's seed, unless another is given to hypothesis itself."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = SEED
+
+
+def pytest_report_header(config):
+    return f"drawn from: TRACECONV_SEED={config.option.hypothesis_seed}"
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Tell the seed with failures, too: -q leaves out the header."""
+    if terminalreporter.stats.get("failed"):
+        terminalreporter.write_line(pytest_report_header(config))
 
 
 @pytest.fixture(scope="session", autouse=True)

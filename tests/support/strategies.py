@@ -125,6 +125,7 @@ def traces(
                     st.one_of(st.none(), st.integers(0, 9)),
                     st.lists(names(), max_size=2).map(tuple),
                 ),
+                min_size=draw(_usually_one),
                 max_size=3,
                 unique_by=lambda process: process.pid,
             )
@@ -148,7 +149,8 @@ def traces(
                 st.tuples(*held),
             )
         )
-    return draw(with_events(trace, rows, max_events, st.integers(-(2**62), 2**62)))
+    first = (0, 0 if trace.threads else -1, 0 if trace.tracks else -1)
+    return draw(with_events(trace, rows, max_events, st.integers(-(2**62), 2**62), first))
 
 
 _NANOSECONDS = st.just(NANOSECONDS)
@@ -201,7 +203,14 @@ def fitted_traces(
         format="none",
         clock=draw(clock),
         environment=draw(environment),
-        processes=draw(st.lists(processes, max_size=3, unique_by=lambda process: process.pid)),
+        processes=draw(
+            st.lists(
+                processes,
+                min_size=draw(_usually_one),
+                max_size=3,
+                unique_by=lambda process: process.pid,
+            )
+        ),
     )
     trace.threads = draw(threads(len(trace.processes), largest, free))
     if capabilities.tracks:
@@ -242,7 +251,13 @@ def fitted_traces(
             )
         )
     earliest = -(2**60) if capabilities.negative_times else 0
-    return draw(with_events(trace, rows, max_events, st.integers(earliest, 2**60)))
+    support = capabilities.kinds[trace.event_classes[0].kind]
+    first = (
+        0 if support.cpu else -1,
+        0 if support.thread and trace.threads else -1,
+        0 if support.track and trace.tracks else -1,
+    )
+    return draw(with_events(trace, rows, max_events, st.integers(earliest, 2**60), first))
 
 
 @st.composite
@@ -355,7 +370,10 @@ def threads(draw: DrawFn, processes: int, largest: int, names: SearchStrategy[st
         st.integers(0, processes - 1),
         names,
     )
-    return draw(st.lists(thread, max_size=4, unique_by=lambda one: (one.process, one.tid)))
+    least = draw(_usually_one)
+    return draw(
+        st.lists(thread, min_size=least, max_size=4, unique_by=lambda one: (one.process, one.tid))
+    )
 
 
 @st.composite
@@ -365,9 +383,11 @@ def tracks(draw: DrawFn, trace: Trace, names: SearchStrategy[str], *, units: boo
     scopes |= {TrackScope.PROCESS: len(trace.processes)} if trace.processes else {}
     scopes |= {TrackScope.THREAD: len(trace.threads)} if trace.threads else {}
     result: list[Track] = []
-    for number in range(draw(st.integers(0, 3))):
+    for number in range(draw(st.integers(draw(_usually_one), 3))):
         scope = draw(st.sampled_from(sorted(scopes)))
-        owner = -1 if scope is TrackScope.GLOBAL else draw(st.integers(0, scopes[scope] - 1))
+        # The first is of thread, process or CPU 0.
+        last = scopes[scope] - 1 if number else 0
+        owner = -1 if scope is TrackScope.GLOBAL else draw(st.integers(0, last))
         parent = draw(st.integers(-1, number - 1))
         unit = draw(st.sampled_from(("", "bytes"))) if units else ""
         identity = draw(st.integers(0, 3))
@@ -377,6 +397,9 @@ def tracks(draw: DrawFn, trace: Trace, names: SearchStrategy[str], *, units: boo
 
 #: An event: class, ts (or the time since the event before), cpu, thread, track, values.
 Event = tuple[int, int, int, int, int, tuple[Any, ...]]
+
+#: The least of a table: what is at its position 0 is drawn with nearly every trace, as 0 is easily taken for none.
+_usually_one = st.sampled_from((1, 1, 1, 0))
 
 #: Time from one event to the next, 0 as often as not: what stands at equal times matters.
 _delays = st.one_of(st.integers(0, 1), st.integers(0, 2**36))
@@ -389,9 +412,16 @@ def with_events(
     rows: Sequence[SearchStrategy[Event]],
     max_events: int,
     starts: SearchStrategy[int],
+    first: tuple[int, int, int],
 ) -> Trace:
-    """The trace with events in a few batches; their times come as delays."""
+    """The trace with events in a few batches; their times come as delays.
+
+    If there are any, the first is of class 0, and its CPU, thread and track are those of `first`.
+    """
     events = draw(st.lists(st.one_of(list(rows)), max_size=max_events))
+    if events:
+        number, delay, *_, held = draw(rows[0])
+        events[0] = (number, delay, *first, held)
     ts = draw(starts)
     timed: list[Event] = []
     for number, delay, cpu, thread, track, held in events:

@@ -5,49 +5,56 @@
     python -m tests.mutants --changed main
     python -m tests.mutants --kernels --sample 20
 
-Works on a copy of the tree. A mutant is run against the tests of its module: those in the folder of the same name,
-those that import it, nearest first, then the tests of the laws. The first failure ends a run. A mutant that no test
-notices survives, and is printed with its line. A run that takes ten times as long as without the change counts as
-noticed.
+Works on a copy of the tree. A mutant is run against the tests that reach its line: those in the folder of the same
+name and those that import its module, then those of the laws, the fastest first and `--seconds` of them at most. The
+first failure ends a run. A mutant that no test notices survives, and is printed with its line. A run that takes thirty
+times as long as without the change counts as noticed. What tests reach is recorded once and kept in `build/reached`.
 Kernels are compiled again for each change, which takes Cython and setuptools.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests")]
 
-from support.mutations import Mutation, kernel_mutations, mutations  # noqa: E402 - the path is set above
+from support.equivalent_mutants import EQUIVALENT  # noqa: E402 - the path is set above
+from support.mutation_runs import Group, Reach, Recorded, Trial, import_libraries  # noqa: E402
+from support.mutations import Mutation, kernel_mutations, mutations  # noqa: E402
 
-#: Tests of what must hold whatever a module does: round trips, viewers against viewers, the representation.
+#: Tests of what must hold whatever a module does, as far as they are fast.
 LAWS = (
     "tests/ir",
     "tests/projection/test_project.py",
     "tests/selection",
     "tests/test_diff.py",
-    "tests/viewers/test_pairs.py",
 )
 #: The most test files of one mutant before the laws; those that import a module may be very many.
-NEAREST = 12
-#: Seconds that a run may take at least.
-LEAST = 60
+NEAREST = 8
+#: If there are fewer of them, those of the folder are run, too.
+ENOUGH = 2
 _LEFT = shutil.ignore_patterns(
-    ".git", ".venv", "build", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"
+    ".git",
+    ".venv",
+    "build",
+    "__pycache__",
+    ".hypothesis",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
 )
 
 
@@ -102,40 +109,50 @@ def sample(among: list[Mutant], count: int, seed: int) -> list[Mutant]:
 
 
 class Tests:
-    """The tests of each module, nearest first."""
+    """The files of tests of each module, nearest first."""
 
     @cached_property
-    def _imports(self) -> dict[str, str]:
+    def _files(self) -> dict[str, str]:
         return {
             path.relative_to(ROOT).as_posix(): path.read_text()
             for path in (ROOT / "tests").rglob("test_*.py")
         }
 
-    def of(self, path: str, laws: bool) -> list[str]:
-        """Return the files and folders of tests that belong to a module, and those of the laws."""
+    def of(self, path: str) -> list[str]:
+        """Return the files of tests that belong to a module: its own, those that import it, those of its folder."""
         parts = Path(path).with_suffix("").parts[1:]
-        own = [f"tests/{'/'.join(parts[:-1])}/test_{parts[-1]}.py".replace("//", "/")]
-        dotted = ".".join(("converter", *parts))
-        pattern = re.compile(
-            rf"\b{re.escape(dotted)}\b|from {re.escape('.'.join(('converter', *parts[:-1])))} import .*\b{parts[-1]}\b"
-        )
+        own = "/".join(("tests", *parts[:-1], f"test_{parts[-1]}.py"))
+        pattern = _importing(path)
+        shared = {
+            name: _common(Path(name).parts[1:], parts)
+            for name, text in self._files.items()
+            if pattern.search(text)
+        }
+        # Not those of other packages, which are very many.
         importing = sorted(
-            (name for name, text in self._imports.items() if pattern.search(text)),
-            key=lambda name: -_common(Path(name).parts[1:], parts),
+            (name for name in shared if shared[name] or name.count("/") == 1),
+            key=lambda name: -shared[name],
         )
-        folders = []
-        for depth in range(len(parts) - 1, 0, -1):
-            folder = f"tests/{'/'.join(parts[:depth])}"
-            if (ROOT / folder).is_dir():
-                folders.append(folder)
-                break
-        wanted = [
-            *[name for name in own if (ROOT / name).exists()],
-            *importing[:NEAREST],
-            *folders,
-            *(LAWS if laws else ()),
-        ]
-        return [name for name in dict.fromkeys(wanted) if (ROOT / name).exists()]
+        folders = ("/".join(("tests", *parts[:depth])) for depth in range(len(parts) - 1, 0, -1))
+        folder = next((name for name in folders if (ROOT / name).is_dir()), None)
+        near = [name for name in (own, *importing) if name in self._files][:NEAREST]
+        beside = self.below(folder) if folder and len(near) < ENOUGH else []
+        return list(dict.fromkeys((*near, *beside)))
+
+    def below(self, *names: str) -> list[str]:
+        """Return the files that are named, or in a folder that is named."""
+        return sorted(
+            file
+            for file in self._files
+            if any(file == name or file.startswith(f"{name}/") for name in names)
+        )
+
+
+def _importing(path: str) -> re.Pattern[str]:
+    """Return a pattern of statements that import a module."""
+    parts = Path(path.removesuffix("/__init__.py")).with_suffix("").parts
+    package, name, whole = ".".join(parts[:-1]), parts[-1], ".".join(parts)
+    return re.compile(rf"\b{re.escape(whole)}\b|from {re.escape(package)} import .*\b{name}\b")
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -147,75 +164,64 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 class Runner:
     """A copy of the tree in which mutants are tried."""
 
-    def __init__(self, folder: Path, laws: bool) -> None:
-        self._laws = laws
+    def __init__(self, folder: Path, laws: bool, seconds: float) -> None:
+        self._seconds = seconds
         self._tree = folder / "tree"
         shutil.copytree(ROOT, self._tree, ignore=_LEFT, symlinks=True)
         self._tests = Tests()
-        self._seconds: dict[tuple[str, ...], float] = {}
+        self._laws = frozenset(self._tests.below(*LAWS) if laws else ())
+        self._recorded = Recorded(self._tree, ROOT / "build/reached")
+        import_libraries()
 
-    def survives(self, mutant: Mutant) -> str | None:
-        """Try a mutant; return None if a test noticed it, else the nearest test."""
-        tests = self._tests.of(mutant.path, self._laws)
-        usual = self._usual(tuple(tests))
-        path = self._tree / mutant.path
-        source = path.read_text()
-        try:
-            path.write_text(mutant.mutation.applied(source))
-            if path.suffix == ".pyx" and not self._compiles():
-                return None  # the compiler noticed it
-            return tests[0] if self._passes(tests, max(LEAST, 10 * usual)) else None
-        finally:
-            path.write_text(source)
+    def tried(
+        self, path: str, mutants: Sequence[Mutant]
+    ) -> Iterator[tuple[Mutant, str | None, int]]:
+        """Try mutants of a module; yield each, the test that notices it, and the number of those that reach it."""
+        files = dict.fromkeys((*self._tests.of(path), *sorted(self._laws)))
+        reached = self._recorded.of(list(files), path)
+        source = (self._tree / path).read_text()
+        trials = [self._trial(mutant, source, reached) for mutant in mutants]
+        group = Group(self._tree, path)
+        for mutant, trial, test in zip(mutants, trials, group.noticed(trials), strict=True):
+            yield mutant, test, len(trial.tests)
 
-    def _usual(self, tests: tuple[str, ...]) -> float:
-        """Return the seconds that tests take without a mutation."""
-        if tests not in self._seconds:
-            started = time.monotonic()
-            if not self._passes(list(tests), 3600):
-                sys.exit(f"without any change, not all of these pass: {' '.join(tests)}")
-            self._seconds[tests] = time.monotonic() - started
-        return self._seconds[tests]
+    def _trial(self, mutant: Mutant, source: str, reached: dict[str, Reach]) -> Trial:
+        """Return a mutant with the tests that reach its line, nearest and fastest first."""
+        mutation = mutant.mutation
+        found: list[tuple[bool, bool, float, str]] = []
+        imported = False
+        for file, reach in reached.items():
+            lines = reach.lines.get(mutant.path, {})
+            near = {test for at in mutation.lines for test in lines.get(at, ())}
+            imported |= "" in near
+            tests = set(near)
+            if not mutation.in_function:
+                # A constant may be seen by all tests; those are nearer that reach functions of the module, or of one
+                # that imports it.
+                tests = set(reach.seconds)
+                near = {
+                    test
+                    for module in (mutant.path, *self._importers(mutant.path))
+                    for tests in reach.lines.get(module, {}).values()
+                    for test in tests
+                }
+            found += [
+                (file in self._laws, test not in near, reach.seconds[test], test)
+                for test in tests - {""}
+            ]
+        found.sort()
+        chosen, seconds = [], 0.0
+        for _, _, needs, test in found:
+            if chosen and seconds + needs > self._seconds:
+                break
+            chosen.append(test)
+            seconds += needs
+        return Trial(mutation.applied(source), tuple(chosen), 30 + 30 * seconds, imported)
 
-    def _passes(self, tests: list[str], seconds: float) -> bool:
-        command = [
-            sys.executable,
-            "-B",
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            *tests,
-        ]
-        environment = {**os.environ, "PYTHONPATH": str(self._tree)}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self._tree,
-                env=environment,
-                capture_output=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
-
-    def _compiles(self) -> bool:
-        command = [
-            sys.executable,
-            "-c",
-            "import setuptools; setuptools.setup()",
-            "-q",
-            "build_ext",
-            "--inplace",
-        ]
-        return (
-            subprocess.run(command, cwd=self._tree, capture_output=True, check=False).returncode
-            == 0
-        )
+    @cache  # noqa: B019 - there is one runner
+    def _importers(self, path: str) -> list[str]:
+        pattern = _importing(path)
+        return [name for name in modules(".py") if pattern.search((ROOT / name).read_text())]
 
 
 def changed(base: str) -> list[str]:
@@ -257,6 +263,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--own", action="store_true", help="without the tests of the laws")
     parser.add_argument(
+        "--seconds", type=float, default=4, help="that the tests of a mutant may take (%(default)s)"
+    )
+    parser.add_argument(
         "--list", action="store_true", help="print the mutants, and do not try them"
     )
     options = parser.parse_args()
@@ -279,17 +288,32 @@ def main() -> None:
         return
     tried: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
+    equivalent: Counter[str] = Counter()
+    chosen.sort(key=lambda mutant: mutant.path)
     with tempfile.TemporaryDirectory(prefix="traceconv-mutants-") as folder:
-        runner = Runner(Path(folder), not options.own)
-        for number, mutant in enumerate(chosen, 1):
-            nearest = runner.survives(mutant)
-            tried[package_of(mutant.path)] += 1
-            noticed[package_of(mutant.path)] += nearest is None
-            verdict = "noticed" if nearest is None else f"SURVIVES (nearest: {nearest})"
-            tell(f"{number}/{len(chosen)} {mutant}: {verdict}")
+        runner = Runner(Path(folder), not options.own, options.seconds)
+        for path, group in groupby(chosen, key=lambda mutant: mutant.path):
+            package = package_of(path)
+            source = (ROOT / path).read_text().splitlines()
+            to_try = []
+            for mutant in group:
+                line = source[mutant.mutation.line - 1].strip()
+                reason = EQUIVALENT.get((path, line, mutant.mutation.what))
+                if reason:
+                    equivalent[package] += 1
+                    tell(f"{mutant}: equivalent: {reason}")
+                else:
+                    to_try.append(mutant)
+            for mutant, test, reaching in runner.tried(path, to_try):
+                tried[package] += 1
+                noticed[package] += test is not None
+                verdict = f"noticed by {test}" if test else f"SURVIVES {reaching} tests"
+                tell(f"{mutant}: {verdict}")
     for package, count in sorted(tried.items()):
-        tell(f"{package or '(top)':<24} {noticed[package]} of {count}")
-    tell(f"{'all':<24} {noticed.total()} of {tried.total()}")
+        tell(
+            f"{package or '(top)':<24} {noticed[package]} of {count}, {equivalent[package]} equivalent"
+        )
+    tell(f"{'all':<24} {noticed.total()} of {tried.total()}, {equivalent.total()} equivalent")
 
 
 if __name__ == "__main__":

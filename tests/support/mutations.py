@@ -22,6 +22,10 @@ class Mutation:
     end: int
     text: str
     what: str
+    #: The lines of its statement up to it.
+    lines: range = range(0)
+    #: False if it changes what runs when the module is imported.
+    in_function: bool = False
 
     def applied(self, source: str) -> str:
         """Return the source with the mutation."""
@@ -70,6 +74,8 @@ class _Finder(ast.NodeVisitor):
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line))
         self.found: list[Mutation] = []
+        self._statement = 1
+        self._depth = 0
         self.visit(ast.parse(source))
 
     def _offset(self, line: int, column: int) -> int:
@@ -86,7 +92,17 @@ class _Finder(ast.NodeVisitor):
 
     def _add(self, line: int, start: int, end: int, text: str) -> None:
         before = self._source[start:end]
-        self.found.append(Mutation(line, start, end, text, f"{before!r} -> {text!r}"))
+        lines = range(self._statement, line + 1)
+        what = f"{before!r} -> {text!r}"
+        self.found.append(Mutation(line, start, end, text, what, lines, self._depth > 0))
+
+    def visit(self, node: ast.AST) -> None:
+        """Visit a node; mutations inside know the statement that they are in."""
+        outer = self._statement
+        if isinstance(node, ast.stmt):
+            self._statement = node.lineno
+        super().visit(node)
+        self._statement = outer
 
     def _replace_between(self, left: ast.expr, right: ast.expr, before: str, after: str) -> None:
         """Replace an operator, which is between two operands and outside of brackets and comments."""
@@ -109,8 +125,10 @@ class _Finder(ast.NodeVisitor):
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
+        self._depth += 1
         for statement in node.body:
             self.visit(statement)
+        self._depth -= 1
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Visit the body."""
@@ -124,6 +142,11 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Assert(self, node: ast.Assert) -> None:
         """Pass over: it is for the type checker."""
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """Pass over `strict` of zip, an assertion as well."""
+        if node.arg != "strict":
+            self.generic_visit(node)
 
     def visit_Raise(self, node: ast.Raise) -> None:
         """Pass over: the exception's text is for people."""

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.renumbering import renumbered
 from support.strategies import batch_of, traces
 
 from converter.ir.canonical import canonical, difference, dump, load
 from converter.ir.collect import collect, with_batches
-from converter.ir.columns import ListColumn, OptionalColumn, concatenate, take
+from converter.ir.columns import ListColumn, OptionalColumn
 from converter.ir.events import Batch, EventClass, Field, NativeRecords, Table
 from converter.ir.field_classes import (
     ArrayClass,
@@ -54,75 +55,6 @@ def test_streams_at_equal_times_do_not_matter(trace: Trace, rng: random.Random) 
 @given(traces())
 def test_collect_changes_nothing(trace: Trace) -> None:
     assert dump(collect(trace)) == dump(trace)
-
-
-def renumbered(trace: Trace, rng: random.Random) -> Trace:
-    """The same trace with other numbers, in one batch where it has events."""
-    processes = list(range(len(trace.processes)))
-    threads = list(range(len(trace.threads)))
-    classes = list(range(len(trace.event_classes)))
-    for order in (processes, threads, classes):
-        rng.shuffle(order)
-    new_process = {old: new for new, old in enumerate(processes)}
-    new_thread = {old: new for new, old in enumerate(threads)}
-    # The track that none has is in front, so that all numbers change and parents still come first.
-    owners = {TrackScope.PROCESS: new_process, TrackScope.THREAD: new_thread}
-    tracks = [Track("unused")] + [
-        replace(
-            track,
-            owner=owners.get(track.scope, {}).get(track.owner, track.owner),
-            parent=track.parent + 1 if track.parent >= 0 else -1,
-        )
-        for track in trace.tracks
-    ]
-    other = replace(
-        trace,
-        processes=[trace.processes[old] for old in processes],
-        threads=[
-            replace(trace.threads[old], process=new_process[trace.threads[old].process])
-            for old in threads
-        ],
-        tracks=tracks,
-        event_classes=[replace(trace.event_classes[old], native=b"other") for old in classes],
-    )
-    batches = list(trace.batches())
-    if not batches:
-        return other
-    class_map = np.argsort(np.array(classes)).astype(np.int32)
-    thread_map = np.array([new_thread[i] for i in range(len(threads))] + [-1], np.int32)
-    columns = {}
-    for name in ("ts", "class_id", "cpu", "thread", "track"):
-        columns[name] = np.concatenate([getattr(batch, name) for batch in batches])
-    row = np.zeros(len(columns["ts"]), np.int32)
-    tables = {}
-    for old, event_class in enumerate(trace.event_classes):
-        parts = [batch.tables[old] for batch in batches if old in batch.tables]
-        places = np.flatnonzero(columns["class_id"] == old)
-        if len(places):
-            # The rows of a table may be in any order.
-            shuffled = np.array(rng.sample(range(len(places)), len(places)))
-            row[places[shuffled]] = np.arange(len(places))
-            tables[int(class_map[old])] = Table(
-                len(places),
-                [
-                    take(concatenate([part.column(i) for part in parts]), shuffled)
-                    for i in range(len(event_class.fields))
-                ],
-            )
-    return with_batches(
-        other,
-        [
-            Batch(
-                ts=columns["ts"],
-                class_id=class_map[columns["class_id"]],
-                row=row,
-                tables=tables,
-                thread=thread_map[columns["thread"]],
-                cpu=columns["cpu"],
-                track=np.where(columns["track"] >= 0, columns["track"] + 1, -1).astype(np.int32),
-            )
-        ],
-    )
 
 
 def interleaved(trace: Trace, rng: random.Random) -> Trace:
@@ -223,6 +155,202 @@ def test_order_within_a_stream_counts() -> None:
         '  first:  ts 10, INSTANT, cpu 0, thread [1,2,"t"], name="a"',
         '  second: ts 10, INSTANT, cpu 0, thread [1,2,"t"], name="b"',
     ]
+
+
+PLAIN = {"unit": "", "identity": 0}
+
+
+def test_the_canonical_form_written_out() -> None:
+    """Whatever is at position 0 of its table is something, and each part has its place."""
+    untimed = replace(NAMED, timed=False, fields=(*NAMED.fields, Field("x", IntegerClass(8))))
+    trace = Trace(
+        format="none",
+        clock=ClockDomain("tsc", Fraction(5, 2), 7, "of CPU 0"),
+        clock_domains=[ClockDomain("boot", None)],
+        environment={"b": 1, "a": "x"},
+        processes=[Process(20, "q", 3, ("q", "-v")), Process(10, "p")],
+        threads=[Thread(5, 0, "t"), Thread(6, 1, "u"), Thread(4, 1, "s")],
+        tracks=[
+            Track("of a thread", TrackScope.THREAD, 0),
+            Track("of a process", TrackScope.PROCESS, 0, 0, "bytes", 9),
+            Track("of a CPU", TrackScope.CPU, 0),
+            Track("of nobody", TrackScope.THREAD, -1),
+            Track("of no process", TrackScope.PROCESS, -1),
+        ],
+        event_classes=[NAMED, untimed],
+    )
+    events = [
+        (1, 50, 0, 0, 1, (b"first", 1)),
+        (0, 10, 1, 0, 0, (b"f",)),
+        (0, 10, 0, 1, 2, (b"e",)),
+        (0, 10, 0, 0, 2, (b"d",)),
+        (0, 10, -1, -1, 3, (b"b",)),
+        (0, 10, -1, -1, -1, (b"a",)),
+        (0, 9, -1, -1, 4, (b"0",)),
+        (1, 40, -1, -1, -1, (b"second", 0)),
+    ]
+    trace = with_batches(trace, [batch_of(trace, events[:3]), batch_of(trace, events[3:])])
+    thread = {"name": "of a thread", "scope": "THREAD", "owner": [20, 5, "t"]} | PLAIN
+    owned = {"name": "of a process", "scope": "PROCESS", "owner": 20, "unit": "bytes"}
+    cpu = {"name": "of a CPU", "scope": "CPU", "owner": 0} | PLAIN
+    nobody = {"name": "of nobody", "scope": "THREAD", "owner": None} | PLAIN
+    no_process = {"name": "of no process", "scope": "PROCESS", "owner": None} | PLAIN
+    tracks = [[cpu], [thread, owned | {"identity": 9}], [thread], [no_process], [nobody]]
+    classes = [
+        {"kind": "INSTANT"} | _fields(),
+        {
+            "kind": "INSTANT",
+            "fields": [*_fields()["fields"], {"name": "x", "type": "u8"}],
+            "timed": False,
+        },
+    ]
+    form = canonical(trace)
+    assert list(form) == [
+        *("clock", "clock_domains", "environment", "processes"),
+        *("threads", "tracks", "classes", "events", "untimed"),
+    ]
+    assert form["clock"] == {
+        "name": "tsc",
+        "ticks_per_second": "5/2",
+        "epoch_ns": 7,
+        "description": "of CPU 0",
+    }
+    assert form["clock_domains"][0]["ticks_per_second"] is None
+    assert list(form["environment"].items()) == [("a", "x"), ("b", 1)]
+    assert form["processes"] == [
+        {"pid": 10, "name": "p", "parent_pid": None, "command_line": []},
+        {"pid": 20, "name": "q", "parent_pid": 3, "command_line": ["q", "-v"]},
+    ]
+    # By pid and tid, and not by text.
+    assert form["threads"] == [[10, 4, "s"], [10, 6, "u"], [20, 5, "t"]]
+    assert form["tracks"] == tracks
+    assert form["classes"] == classes
+    # At equal times by CPU, track and thread, of which "none" is first.
+    assert form["events"] == [
+        [9, 0, None, None, 3, ["0"]],
+        [10, 0, None, None, None, ["a"]],
+        [10, 0, None, None, 4, ["b"]],
+        [10, 0, 0, 1, 0, ["e"]],
+        [10, 0, 0, 2, 0, ["d"]],
+        [10, 0, 1, 2, 2, ["f"]],
+    ]
+    assert form["untimed"] == [[1, 0, 2, 1, ["first", 1]], [1, None, None, None, ["second", 0]]]
+    assert canonical(load(form)) == form
+
+
+def numbers(*values: tuple[int, int], ts: int = 5, cpu: int = -1, extra: int = 0) -> Trace:
+    """Events of one class with two numbers each, on thread 0 and track 0."""
+    fields = (Field("x", IntegerClass(8)), Field("y", IntegerClass(8)))
+    trace = Trace(
+        format="none",
+        processes=[Process(1, "p"), *(Process(9 - number, "") for number in range(extra))],
+        threads=[Thread(2, 0, "t")],
+        tracks=[Track("top"), Track("below", parent=0)],
+        event_classes=[EventClass(Kind.TYPED, "e", "c", fields)],
+    )
+    events = [(0, ts, cpu, 0, 1, pair) for pair in values]
+    return with_batches(trace, [batch_of(trace, events)] if events else [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "lines"),
+    [
+        (
+            numbers((1, 1)),
+            numbers((1, 2)),
+            [
+                "events[0] of 1 and 1 differ in field 'y': 1 and 2",
+                '  first:  ts 5, c:e:TYPED, thread [1,2,"t"], track ["top","below"], x=1, y=1',
+                '  second: ts 5, c:e:TYPED, thread [1,2,"t"], track ["top","below"], x=1, y=2',
+            ],
+        ),
+        (
+            numbers((1, 1)),
+            numbers((1, 2), cpu=0),
+            [
+                "events[0] of 1 and 1 differ",
+                '  first:  ts 5, c:e:TYPED, thread [1,2,"t"], track ["top","below"], x=1, y=1',
+                '  second: ts 5, c:e:TYPED, cpu 0, thread [1,2,"t"], track ["top","below"], x=1, y=2',
+            ],
+        ),
+        (
+            numbers((1, 1), (0, 3)),
+            numbers((1, 1)),
+            [
+                "events: 2 in the first, 1 in the second; only in the first:",
+                '  ts 5, c:e:TYPED, thread [1,2,"t"], track ["top","below"], x=0, y=3',
+            ],
+        ),
+        (
+            numbers((1, 1)),
+            numbers((1, 1), (0, 3)),
+            [
+                "events: 1 in the first, 2 in the second; only in the second:",
+                '  ts 5, c:e:TYPED, thread [1,2,"t"], track ["top","below"], x=0, y=3',
+            ],
+        ),
+        (
+            numbers(extra=4),
+            replace(numbers(), processes=[Process(1, "p"), Process(3, "")]),
+            [
+                "processes differ: 4 only in the first, 1 only in the second",
+                *(
+                    f'  first:  {{"pid":{pid},"name":"","parent_pid":null,"command_line":[]}}'
+                    for pid in (6, 7, 8)
+                ),
+                '  second: {"pid":3,"name":"","parent_pid":null,"command_line":[]}',
+            ],
+        ),
+        (
+            replace(numbers(), processes=[Process(2, "")]),
+            numbers(extra=4),
+            [
+                "processes differ: 1 only in the first, 5 only in the second",
+                '  first:  {"pid":2,"name":"","parent_pid":null,"command_line":[]}',
+                '  second: {"pid":1,"name":"p","parent_pid":null,"command_line":[]}',
+                *(
+                    f'  second: {{"pid":{pid},"name":"","parent_pid":null,"command_line":[]}}'
+                    for pid in (6, 7)
+                ),
+            ],
+        ),
+        (
+            small_trace(environment={"a": 1, "b": 0}),
+            small_trace(environment={"a": True, "b": 0}),
+            ["environment.a: 1 and true"],
+        ),
+        (
+            small_trace(environment={"a": 0}),
+            small_trace(environment={"a": 0, "b": 0}),
+            ["environment.b: only in the second: 0"],
+        ),
+        (
+            small_trace(clock_domains=[ClockDomain("x", None), ClockDomain("y", None, 0)]),
+            small_trace(clock_domains=[ClockDomain("x", None), ClockDomain("y", None)]),
+            ["clock_domains[1].epoch_ns: 0 and null"],
+        ),
+    ],
+)
+def test_a_difference_says_where_it_is(first: Trace, second: Trace, lines: list[str]) -> None:
+    assert (difference(first, second) or "").splitlines() == lines
+    assert difference(first, first) is None
+
+
+def test_a_large_form_is_loaded_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events without a time have that of the first event, so that the first batch begins with it."""
+    monkeypatch.setattr("converter.ir.canonical._BATCH", 2)
+    trace = numbers((1, 1), (2, 2), (3, 3), ts=7)
+    assert [len(batch) for batch in load(dump(trace)).batches()] == [2, 1]
+    assert dump(load(dump(trace))) == dump(trace)
+    assert list(load(dump(numbers())).batches()) == []
+    untimed = replace(trace, event_classes=[replace(trace.event_classes[0], timed=False)])
+    (first, _) = load(dump(untimed)).batches()
+    assert first.ts.tolist() == [0, 0]
+    mixed = replace(NAMED, timed=False)
+    both = Trace(format="none", event_classes=[NAMED, mixed])
+    events = [(0, 7, -1, -1, -1, (b"a",)), (1, 9, -1, -1, -1, (b"b",))]
+    (only,) = load(dump(with_batches(both, [batch_of(both, events)]))).batches()
+    assert only.ts.tolist() == [7, 7]
 
 
 def test_a_missing_event_is_told() -> None:
@@ -347,6 +475,7 @@ def test_native_records_do_not_count_and_the_sidecar_only_when_asked_for() -> No
         ],
     )
     assert difference(trace, kept) is None
+    assert dump(trace) == dump(kept)
     form = {
         "name": "x",
         "pages": [1, {"bytes": "AA=="}, None, {"float": "1.5"}],
@@ -359,6 +488,9 @@ def test_native_records_do_not_count_and_the_sidecar_only_when_asked_for() -> No
     assert difference(trace, kept, sidecar=True) == (
         "sidecar.ftrace: only in the second: " + json.dumps(form, separators=(",", ":"))
     )
+    plain, nested = (small_trace(sidecar={"f": {"x": value}}) for value in (0, {"y": 0}))
+    assert difference(plain, nested, sidecar=True) == 'sidecar.f.x: 0 and {"y":0}'
+    assert difference(nested, plain, sidecar=True) == 'sidecar.f.x: {"y":0} and 0'
 
 
 def test_a_sidecar_of_something_else_is_refused() -> None:

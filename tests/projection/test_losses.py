@@ -1,12 +1,19 @@
 """Losses are summed up in whichever way and order they come."""
 
+import json
 import pickle
+from dataclasses import replace
+from fractions import Fraction
 
+import numpy as np
 import pytest
 from support.losses import line_of
+from support.small_traces import event_class, trace_of
 
-from converter.ir.kinds import Kind
-from converter.projection.losses import Example, Loss, LossClass, LossReport
+from converter.ir.field_classes import StringClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import ClockDomain, Thread
+from converter.projection.losses import Example, Loss, LossClass, LossReport, example_at
 
 INSTANTS = frozenset({Kind.INSTANT})
 PLANNED = (
@@ -93,3 +100,79 @@ def test_a_report_includes_another():
 def test_an_example_says_where_to_look():
     assert str(Example(1_500_000_000, 2, None, "tick")) == "tick at 1.500000000 s, CPU 2"
     assert str(Example(-1_500_000_000, None, None, "tick")) == "tick at -1.500000000 s"
+
+
+def test_an_example_names_its_thread():
+    for name, said in (("bash", "bash (7)"), ("", "thread 7")):
+        shown = Example(0, 0, Thread(7, 0, name), "tick")
+        assert str(shown) == f"tick at 0.000000000 s, CPU 0, {said}"
+    assert str(Example(1_000_000_007, None, None, "e")) == "e at 1.000000007 s"
+
+
+def test_what_is_at_position_0_is_an_example():
+    """The event is the earliest of those with the loss, on CPU 0 and thread 0."""
+    named = event_class(Kind.SLICE_BEGIN, name=(StringClass(), Role.NAME))
+    events = [(0, 9, 0, 0, (b"late",)), (0, 6, 0, 0, (b"first",)), (0, 2, -1, -1, (b"another",))]
+    trace = trace_of([named], events, clock=ClockDomain("c", Fraction(2)))
+    (batch,) = trace.batches()
+    report = LossReport()
+    report.add_at("track-dropped", trace, batch, np.array([0, 1]), event="e")
+    report.add_at("track-dropped", trace, batch, np.array([], np.int64), event="none")
+    (loss,) = report
+    assert (loss.count, loss.first_ts) == (2, 6)
+    assert loss.example == Example(3_000_000_000, 0, trace.threads[0], "slice 'first'")
+    none = example_at(trace, batch, 2, trace.threads)
+    assert (none.cpu, none.thread) == (None, None)
+    unknown = example_at(replace(trace, clock=ClockDomain("c", None)), batch, 0, trace.threads[:0])
+    assert (unknown.ts, unknown.thread) == (9, None)
+
+
+def test_the_example_is_that_of_the_first_time_whenever_it_is_known():
+    report = LossReport()
+    report.add("track-dropped", 1, 5, event="e")
+    report.add("track-dropped", 1, 6, event="e", example=lambda: example(6))
+    report.add("track-dropped", 1, 5, event="e", example=lambda: pytest.fail("is known"))
+    (loss,) = report
+    assert (loss.count, loss.first_ts, loss.example) == (3, 5, example(6))
+    report.add("track-dropped", 1, 0, event="e", example=lambda: example(0))
+    (loss,) = report
+    assert (loss.first_ts, loss.example) == (0, example(0))
+
+
+@pytest.mark.parametrize(("count", "listed"), [(-1, 0), (0, 0), (1, 1)])
+def test_only_what_happened_is_counted(count, listed):
+    report = LossReport()
+    report.add("wall-clock-dropped", count)
+    assert len(report) == len(list(report)) == listed
+
+
+def test_losses_at_time_0_are_of_events():
+    report = LossReport()
+    report.add("track-dropped", 1, 0, event="e")
+    report.add("wall-clock-dropped")
+    report.forget_events()
+    assert [loss.code for loss in report] == ["wall-clock-dropped"]
+
+
+def test_a_report_is_equal_to_one_of_the_same_losses_and_to_nothing_else():
+    one, other = LossReport(), LossReport()
+    assert one == other
+    one.add("wall-clock-dropped")
+    assert one != other
+    other.add("wall-clock-dropped")
+    assert one == other
+    assert one != list(one)
+
+
+def test_a_report_as_json():
+    report = LossReport()
+    assert report.to_json() == '{"losses": []}\n'
+    report.add("track-dropped", 2, 0, event="e", example=lambda: Example(0, 0, Thread(7, 0), "e"))
+    report.add("wall-clock-dropped")
+    first, second = sorted(json.loads(report.to_json())["losses"], key=lambda one: one["count"])
+    assert (first["example"], first["first_ts"], first["parameters"]) == (None, None, {})
+    assert second["example"] == {"ts": 0, "cpu": 0, "thread": {"tid": 7, "name": ""}, "event": "e"}
+    assert (second["first_ts"], second["count"]) == (0, 2)
+    loss = next(loss for loss in report if loss.code == "track-dropped")
+    assert second["sentence"] == loss.sentence
+    assert second["class"] == str(loss.loss_class)

@@ -10,10 +10,12 @@ const STATE_TEXTS = {
   sleeping: "sleeping",
   uninterruptible: "uninterruptible sleep",
   idle: "idle kernel thread",
-  other: "stopped, dead or unknown",
+  other: "stopped or dead",
+  off: "not running (why is not known)",
 };
 
 function stateGroup(name) {
+  if (!name) return "off";
   return name === "Running" ? "running" : STATE_GROUPS[name] ?? STATE_GROUPS[name.slice(0, 1)] ?? "other";
 }
 

@@ -70,6 +70,11 @@ def detect(source: Source) -> Format:
     )
 
 
+def is_live(head: bytes) -> bool:
+    """Return True for the start of a text that is read while it is being written."""
+    return any(format.is_live is not None and format.is_live(head) for format in formats())
+
+
 def is_single_trace(source: Source, names: Iterable[str]) -> bool:
     """Return True unless an input is a folder that no format recognises by those of these names that are directly in
     it.

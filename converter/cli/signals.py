@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 
-from converter.storage.interrupts import begin, is_done, wait
+from converter.storage.interrupts import begin, is_done, stream_is_ended, wait
 
 #: The shell's convention for a process that a signal ended: this plus its number.
 SIGNALLED = 128
@@ -27,7 +27,8 @@ _ending = False
 def end(number: int, _frame: FrameType | None) -> None:
     """Handle a signal by an exception, so that open files are closed on the way out.
 
-    While an output gets its name, the handler waits; after the last one has it, the process ends with success.
+    While an output gets its name, the handler waits; after the last one has it, the process ends with success. The
+    first interrupt ends an input that is still being written, and what was read of it is converted.
 
     Raises:
         KeyboardInterrupt: it is SIGINT.
@@ -35,7 +36,7 @@ def end(number: int, _frame: FrameType | None) -> None:
 
     """
     global _ending  # noqa: PLW0603 - signals are per process
-    if wait(partial(end, number, None)):
+    if wait(partial(end, number, None)) or (number == signal.SIGINT and stream_is_ended()):
         return
     if _ending or is_done():
         from converter.storage.writing.placing import remove_temporary

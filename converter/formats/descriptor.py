@@ -88,6 +88,8 @@ class Format:
     reports: bool = False
     #: Files are read from start to end, so that compressed ones need no copy.
     reads_in_order: bool = False
+    #: Returns True for the start of a text that can be read while it is being written.
+    is_live: Callable[[bytes], bool] | None = None
     #: Options of the reader, beside `COMMON_OPTIONS`: names of its keyword arguments, which accept text.
     options: tuple[str, ...] = ()
     #: Those of them that name a file, which then becomes one of the source's files.

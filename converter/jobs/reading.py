@@ -127,7 +127,7 @@ def open_merged(
         only: Source | None = None
         for source in sources:
             with guarded():
-                opened = stack.enter_context(open_source(source))
+                opened = stack.enter_context(open_source(source, registry.is_live))
             with _attach_name(opened), guarded():
                 inputs += _traces_in(opened, format, options, stack, left_out)
             if len(sources) == 1:
@@ -171,7 +171,7 @@ def read(
     with ExitStack() as stack:
         stack.enter_context(limited(limits))
         stack.enter_context(guarded())
-        opened = open_source(source)
+        opened = open_source(source, registry.is_live)
         stack.enter_context(_attach_name(opened))
         left_out: list[TraceWarning] = []
         inputs = _traces_in(opened, format, options, stack, left_out)

@@ -76,7 +76,8 @@ class _Lines:
             for number, table in batch.tables.items():
                 bound[number] = self._program(number).bind(partial(_column, of_batch, table))
             printer.print(bound, batch.class_id, batch.row, write)
-        printer.flush(write)
+            # The next one may be of lines that do not exist yet.
+            printer.flush(write)
 
     def _set_batch(self, batch: Batch) -> None:
         trace = self._trace

@@ -8,8 +8,8 @@ from typing import Final
 #: Accepts a block of text, which is never changed afterwards.
 Write = Callable[[bytes | memoryview], object]
 
-#: The maximum size of text that is buffered.
-_BLOCK: Final = 1 << 16
+#: The size of text that is buffered.
+BLOCK: Final = 1 << 16
 
 
 def write_lines(lines: Iterable[str], write: Write) -> None:
@@ -19,7 +19,7 @@ def write_lines(lines: Iterable[str], write: Write) -> None:
     for line in lines:
         block.append(line)
         size += len(line)
-        if size > _BLOCK:
+        if size > BLOCK:
             write("".join(block).encode("utf-8", "surrogateescape"))
             block.clear()
             size = 0

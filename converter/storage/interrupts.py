@@ -17,6 +17,8 @@ class _State:
 
     blocks = 0
     waiting: Callable[[], object] | None = None
+    #: Ends the stream that is read while it is being written.
+    end_stream: Callable[[], bool] | None = None
     #: True if the next output that gets its name is the last of the process, and once it has it.
     expects_last = False
     is_done = False
@@ -50,6 +52,17 @@ def wait(handler: Callable[[], object]) -> bool:
     return True
 
 
+def ends_with_stream(end: Callable[[], bool]) -> None:
+    """Have the next interrupt end a stream; `end` returns False if it has ended."""
+    _state.end_stream = end
+
+
+def stream_is_ended() -> bool:
+    """End the stream that is being read; return False if there is none."""
+    end, _state.end_stream = _state.end_stream, None
+    return end is not None and end()
+
+
 def expect_last() -> None:
     """Announce that the process has done its work once the next output has its name."""
     _state.expects_last, _state.is_done = True, False
@@ -68,3 +81,4 @@ def is_done() -> bool:
 def begin() -> None:
     """Forget what earlier work of this process has announced."""
     _state.expects_last = _state.is_done = False
+    _state.end_stream = None

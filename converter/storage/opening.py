@@ -9,8 +9,9 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
 from converter.errors import TraceError
@@ -29,6 +30,9 @@ from converter.storage.source import (
 #: The inputs that `open_source` accepts. A `str` is a path, a URL, or "-" for standard input; `bytes` are the data.
 SourceArgument = str | os.PathLike[str] | BinaryIO | bytes
 
+#: Returns True for the start of a stream that is to be read as it comes.
+IsLive = Callable[[bytes], bool]
+
 _COPY_SIZE = 1 << 18
 #: Position and value of the magic in the first header of a tar archive (POSIX.1-2017, pax, "ustar Interchange Format").
 _TAR_OFFSET = 257
@@ -43,13 +47,14 @@ _MAGICS = {
 }
 
 
-def open_source(path: SourceArgument) -> Source:
+def open_source(path: SourceArgument, is_live: IsLive | None = None) -> Source:
     """Open an input. Nested compression is removed, and a tar or zip archive becomes a directory.
 
-    A file object is read from its current position to its end and is not closed.
+    A file object is read from its current position to its end and is not closed. A stream is read while it is being
+    written if `is_live` returns True for the first bytes that come.
     """
-    source = _open_input(path)
-    if source.is_directory:
+    source = _open_input(path, is_live)
+    if source.is_directory or source.is_live:
         return source
     is_zip = source.read(0, len(_ZIP_MAGIC)) == _ZIP_MAGIC
     if not is_zip and source.read(_TAR_OFFSET, len(_TAR_MAGIC)) != _TAR_MAGIC:
@@ -68,7 +73,7 @@ def open_source(path: SourceArgument) -> Source:
         raise
 
 
-def _open_input(path: SourceArgument) -> Source:
+def _open_input(path: SourceArgument, is_live: IsLive | None) -> Source:
     if isinstance(path, bytes | bytearray | memoryview):
         return _unwrapped(MemorySource("<bytes>", bytes(path)))
     if isinstance(path, str | os.PathLike):
@@ -79,12 +84,12 @@ def _open_input(path: SourceArgument) -> Source:
 
             return open_remote(text, _unwrapped)
         if text != "-":
-            return _open_path(local(text), text)
+            return _open_path(local(text), text, is_live=is_live)
         if sys.stdin is None:
             raise TraceError("is closed", path=STANDARD_INPUT)
-        return _open_stream(sys.stdin.buffer, STANDARD_INPUT)
+        return _open_stream(sys.stdin.buffer, STANDARD_INPUT, is_live)
     name = getattr(path, "name", None)
-    return _open_stream(path, name if isinstance(name, str) else "<stream>")
+    return _open_stream(path, name if isinstance(name, str) else "<stream>", is_live)
 
 
 class _DirectorySource(Source):
@@ -140,7 +145,9 @@ class _DirectorySource(Source):
         return path
 
 
-def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
+def _open_path(
+    path: str, name: str, boundary: str | None = None, is_live: IsLive | None = None
+) -> Source:
     try:
         if os.path.isdir(path):
             root = os.path.realpath(path)
@@ -150,16 +157,18 @@ def _open_path(path: str, name: str, boundary: str | None = None) -> Source:
         raise os_error(error, name) from error
     except ValueError as error:  # a null character
         raise TraceError(path=name, expected="a path", found=path) from error
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    # The files of tracefs and procfs have no size.
+    if stat.S_ISREG(status.st_mode) and (status.st_size or is_live is None):
         source = _unwrapped(FileSource(name, descriptor, lasting_path(path)))
         folder = os.path.dirname(path) or os.curdir
         source.open_beside = partial(_open_path, folder, folder)
         return source
     with os.fdopen(descriptor, "rb", buffering=0) as stream:
-        return _unwrapped(spooled(_chunks(stream, name), name))
+        return _copied(stream, name, is_live)
 
 
-def _open_stream(stream: BinaryIO, name: str) -> Source:
+def _open_stream(stream: BinaryIO, name: str, is_live: IsLive | None) -> Source:
     """Read a file object: directly by offset if it is a plain file at its start, else through a temporary file."""
     # Other classes may also have a descriptor, but a different one (GzipFile: of the compressed file).
     raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
@@ -170,13 +179,29 @@ def _open_stream(stream: BinaryIO, name: str) -> Source:
                 return _unwrapped(FileSource(name, with_room(lambda: os.dup(raw.fileno()))))
         except (OSError, ValueError) as error:
             raise TraceError(str(error), path=name) from error
-    return _unwrapped(spooled(_chunks(stream, name), name))
+    return _copied(stream, name, is_live)
+
+
+def _copied(stream: BinaryIO | io.RawIOBase, name: str, is_live: IsLive | None) -> Source:
+    """Copy a stream to a temporary file: whole, or as it comes."""
+    chunks = _chunks(stream, name)
+    head = next(chunks, b"")
+    if is_live is not None and is_live(head):
+        raw = stream.raw if isinstance(stream, io.BufferedReader) else stream
+        if isinstance(raw, io.FileIO):
+            # Imported only when needed: most inputs are files.
+            from converter.storage.live import LiveSource
+
+            return LiveSource(name, with_room(lambda: os.dup(raw.fileno())), head)
+    return _unwrapped(spooled(chain([head], chunks), name))
 
 
 def _chunks(stream: BinaryIO | io.RawIOBase, name: str) -> Iterator[bytes]:
+    # This returns what is there, the other what was asked for.
+    read = stream.read1 if isinstance(stream, io.BufferedReader) else stream.read
     while True:
         try:
-            chunk = stream.read(_COPY_SIZE)
+            chunk = read(_COPY_SIZE)
         except (OSError, ValueError) as error:
             raise os_error(error, name) from error
         if not isinstance(chunk, bytes):

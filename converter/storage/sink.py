@@ -34,6 +34,9 @@ class Sink:
         """
         raise NotImplementedError
 
+    def flush(self) -> None:
+        """Write what is buffered now, as the next data may take long to come."""
+
     def write_at(self, offset: int, data: Buffer) -> None:
         """Replace bytes that were already written, for headers whose values are known only at the end."""
         raise NotImplementedError

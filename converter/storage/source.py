@@ -36,6 +36,8 @@ class Source:
     """
 
     is_directory = False
+    #: It is still being written: `size` grows, and reads return what is there.
+    is_live = False
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name

@@ -378,6 +378,8 @@ _ROOM: dict[tuple[str, tuple[int, ...]], Any] = {}
 #: Kernels of which no call can be kept, and why; all others have to be reached by `tests.fuzz_kernels`.
 UNCALLED = {
     **dict.fromkeys(TABLES, "classes of Python are derived from its classes"),
+    "converter.formats.ftrace.lines.scan.flag_letters": "line_scan, which is called, calls it",
+    "converter.formats.ftrace.lines.scan.line_prefix": "line_scan, which is called, calls it",
     "converter.formats.lttng_legacy.reading.scan_records": "the base of scan, which is called",
     "converter.formats.uftrace.writing.emit_programs": "the base of emit, which is called",
     "converter.ir.locations": "its objects are held by batches",

@@ -14,11 +14,12 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.jobs.reading import open_trace
 from converter.printing.event_lines import print_lines
-from converter.printing.lines import Write, write_lines
+from converter.printing.lines import BLOCK, Write, write_lines
 from converter.selection.selection import Selection
 from converter.storage.interrupts import expect_last
 from converter.storage.locations import shown_input
 from converter.storage.outputs import open_sink
+from converter.storage.sink import Sink
 from converter.streaming.pipeline import Pipeline
 
 
@@ -47,7 +48,7 @@ def run(
             open_sink(target, force=force, avoid=source) as sink,
         ):
             progress.watch(trace)
-            write = partial(sink.write, handover=True)
+            write = partial(_write, sink)
             with Pipeline(trace, decodes=False) as read:
                 if form is not None:
                     write_lines(_FORMS[form](read), write)
@@ -56,6 +57,13 @@ def run(
         if not quiet:
             print_warnings(trace, shown_input(source))
             say(shown_input(source))
+
+
+def _write(sink: Sink, data: bytes | memoryview) -> None:
+    """Write lines. A block that is not full is the last one for now: the input may still be being written."""
+    sink.write(data, handover=True)
+    if len(data) < BLOCK:
+        sink.flush()
 
 
 def write_report(trace: Trace, write: Write) -> None:

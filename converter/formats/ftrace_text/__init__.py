@@ -18,6 +18,13 @@ def sniff(head: bytes) -> bool:
     return any((HEADER_LINE.match(head), EVENT_LINE.search(head), GRAPH_LINE.search(head)))
 
 
+def is_live(head: bytes) -> bool:
+    """Return True for the start of a text of the kernel or of a tool; one of this converter has a table at its end."""
+    from converter.formats.ftrace.lines.text_mapping import OWN  # needed for streams only
+
+    return sniff(head) and OWN not in head and not head.lstrip().startswith((b"<", b"{"))
+
+
 def _capabilities(variant: str) -> Capabilities:
     from converter.formats.ftrace_text.capabilities import capabilities
 
@@ -35,6 +42,7 @@ FORMAT = Format(
     sniff=sniff,
     embeds=True,
     searches=True,
+    is_live=is_live,
     options=("clock", "formats"),
     options_of_files=("formats",),
 )

@@ -114,6 +114,6 @@ def heading(head: bytes) -> Heading:
 
 
 def _has_ticks(event: re.Match[bytes]) -> bool:
-    if event["time"] is not None:
-        return b"." not in event["time"]
-    return event["unit"] is None and event["millis"] is None
+    if event["unit"] is not None or event["millis"] is not None:
+        return False
+    return b"." not in (event["time"] or event["late"] or b"")

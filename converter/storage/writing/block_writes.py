@@ -217,10 +217,14 @@ class BlockWrites:
         while len(self._waiting) > _DEPTH:
             self._wait()
 
-    def finish(self) -> None:
-        """Wait until everything is written."""
+    def drain(self) -> None:
+        """Wait until everything is written that was put here."""
         while self._waiting or self._work is not None:
             self._wait()
+
+    def finish(self) -> None:
+        """Wait until everything is written, and release what that took."""
+        self.drain()
         self._close_workers()
         self._close_opened()
         self._raise_error()

@@ -57,6 +57,11 @@ class FileSink(Sink):
         if len(self._block) >= self._block_size:
             self._flush()
 
+    def flush(self) -> None:
+        self._check_open()
+        self._flush()
+        self._writes.drain()
+
     def write_at(self, offset: int, data: Buffer) -> None:
         if not self.seekable:
             raise UnsupportedError("a stream cannot be changed after writing", path=self.name)

@@ -219,6 +219,8 @@ def _raw(format: EventFormat) -> Program | None:
         maker.literal(f"{' ' if number else ''}{item.name}=")
         if item.is_string:
             maker.text(item.name)
+        elif item.is_long and not item.signed and not item.is_array:
+            maker.number(item.name, 16)
         else:
             maker.any_number(item.name)
     return maker.program()

@@ -541,7 +541,7 @@ cdef class Inverses:
             cursor.at = at
             return True
         while at < end and at[0] not in (32, 9, 10, 43, 44, 41, 93, 62, 61, 59):
-            if at[0] == c"(":
+            if at[0] == c"(" or (at[0] == c"/" and end - at > 2 and at[1] == c"0" and at[2] == c"x"):
                 break
             if at[0] == c":" and (end - at < 2 or at[1] == c" "):
                 break
@@ -555,10 +555,10 @@ cdef class Inverses:
             at += 1
             if not read_number(&at, end, 16, &distance) or distance >> SHIFT:
                 return False
-            if at < end and at[0] == c"/":
-                at += 1
-                if not read_number(&at, end, 16, value):
-                    return False
+        if at < end and at[0] == c"/":
+            at += 1
+            if not read_number(&at, end, 16, value):
+                return False
         number = self._symbols.find_or_add(name, <uint32_t>(stop - name))
         if number < 0:
             cursor.no_memory = True

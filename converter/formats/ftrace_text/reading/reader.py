@@ -42,9 +42,10 @@ from converter.formats.ftrace_text.search import text_of_json, text_of_page
 from converter.ir.events import Batch, NativeRecords
 from converter.ir.locations import Locations
 from converter.ir.semantics import Semantics
-from converter.ir.trace import ClockDomain, Trace
+from converter.ir.trace import ClockDomain, Trace, Track
 from converter.kernels.batches.gather import Segments
 from converter.kernels.batches.union import number_rows
+from converter.kernels.tables.strings import StringTable
 from converter.storage.source import Source
 
 #: Bytes of text of a batch: some 40,000 lines.
@@ -125,6 +126,8 @@ class _Reader:
         self.trace.source_batches = self.trace.make_batches
         if self.heading.untimed or self.heading.form != FORM_USUAL:
             note(self.trace.warnings, _warning(source.name, self.heading.form))
+        #: Of a report of trace-cmd: the names of buffers, each of which has a track.
+        self._buffers = StringTable() if self.heading.of_report and not self.own else None
         self.classes = TextClasses(self.trace, self.texts)
         self.tasks = Tasks(self.trace, self.table)
 
@@ -154,6 +157,7 @@ class _Reader:
             of_report=self.heading.of_report,
             graph=self._graph,
             form=self.heading.form,
+            buffers=self._buffers,
         )
         lines.scan(block, last_ts)
         _date_lost_events(lines)
@@ -255,8 +259,19 @@ class _Reader:
             tables=tables,
             thread=self.tasks.threads_of(block, lines, rows),
             cpu=lines.cpu[rows],
+            track=self._tracks(lines, rows),
             native=NativeRecords("ftrace_text", block, starts, ends - starts),
         )
+
+    def _tracks(self, lines: Lines, rows: NDArray[np.int64]) -> NDArray[np.int32] | None:
+        if self._buffers is None:
+            return None
+        # The first of the strings is the empty one.
+        for number in range(len(self.trace.tracks) + 1, len(self._buffers)):
+            name = self._buffers[number].decode("utf-8", "surrogateescape")
+            self.trace.tracks.append(Track(name))
+        tracks: NDArray[np.int32] = np.maximum(lines.buffer[rows] - 1, np.int32(-1))
+        return tracks
 
     def _events(
         self,

@@ -97,6 +97,31 @@ def test_what_is_before_the_text(line, expected):
     assert first(line + "\r\n") == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "     git-23217   0d..3.   827.282960: sched_waking:         comm=grep",
+            (827282960000, 0, 23217, -1, 0x301, "git", "sched_waking", "comm=grep"),
+        ),
+        (
+            "             git-23217 [000]-0x1   827.282960: sched_waking:          comm=grep",
+            (827282960000, 0, 23217, -1, 1, "git", "sched_waking", " comm=grep"),
+        ),
+        (
+            "             git-23217 [000] d..3.   827.282960:          sched_waking:         comm=x",
+            (827282960000, 0, 23217, -1, 0x301, "git", "sched_waking", "comm=x"),
+        ),
+        (
+            "             git-23217 [000] d..2.   827.282965: (+5)     sched_switch:         a",
+            (827282965000, 0, 23217, -1, 0x201, "git", "sched_switch", "a"),
+        ),
+    ],
+)
+def test_lines_of_reports(line, expected):
+    assert first(line, of_report=True) == expected
+
+
 def test_the_header_says_what_flags_are():
     # Linux 5.10-rt
     flags = bytes([1, 2, 3, 4, 5, 6, 7])

@@ -100,7 +100,7 @@ def test_fields_of_records():
     )
     switch, free, call, own = (row[4] for row in rows(trace))
     assert (switch["prev_comm"], switch["prev_pid"], switch["next_prio"]) == ("a b", 14040, 130)
-    assert trace.symbols.names([free["call_site"]]) == [b"ida_alloc_range"]
+    assert trace.symbols.lookup(free["call_site"]) == (b"ida_alloc_range", 0x39B)
     assert (free["ptr"], call["id"], "args" in call) == (0, 33, False)
     assert (own["a"], own["b"], own["c"]) == (0xFFFFFFFF, "(8)", "sh")
 
@@ -139,3 +139,25 @@ def test_directories_and_files_without_formats(tmp_path):
     for path in (tmp_path, tmp_path / "a"):
         with pytest.raises(TraceError, match="format"):
             reader.read(source, formats=str(path))
+
+
+def test_buffers_of_a_report_are_tracks():
+    trace = read(
+        "cpus=2\n"
+        "               sh-7     [001] d.h..   876.368017: softirq_raise:        vec=9 [action=RCU]\n"
+        "foo:       my: sh-8     [001] ..s..   876.368032: softirq_entry:        vec=9 [action=RCU]\n"
+    )
+    assert [row[2:4] for row in rows(trace)] == [(7, "softirq_raise"), (8, "softirq_entry")]
+    tracks = [track for batch in trace.batches() for track in batch.track.tolist()]
+    assert (tracks, [track.name for track in trace.tracks]) == ([-1, 0], ["foo"])
+    assert [thread.name for thread in trace.threads] == ["sh", "my: sh"]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "distance"),
+    [("tick_nohz_handler/0x0", b"tick_nohz_handler", 0), ("f+0x12/0x34 [ext4]", b"f", 0x12)],
+)
+def test_functions_with_sizes(text, name, distance):
+    trace = read(f"   sh-7  [001] ..... 1.5: kfree: call_site={text} ptr=0\n")
+    ((*_, fields),) = rows(trace)
+    assert trace.symbols.lookup(fields["call_site"]) == (name, distance)

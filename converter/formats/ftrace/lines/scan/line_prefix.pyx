@@ -6,6 +6,7 @@ The forms are those of kernel/trace/trace_output.c (`trace`, `trace_pipe`, the l
 
     comm-pid [(tgid)] [cpu] [flags] seconds.fraction: text
     comm-pid cpu flags micros us[mark]: text
+    comm-pid cpu flags seconds.fraction: text
     comm pid cpu flags depth number [micros] millis.micros ms (+millis.micros ms): text
     pid cpu nanos text
 
@@ -54,12 +55,28 @@ cdef int64_t read_time(const Style* style, const uint8_t* base, int64_t* at, int
 
 
 # After the prefix and its colon, of which one space is part.
-cdef inline bint after_colon(const uint8_t* base, int64_t at, int64_t end, Prefix* found) noexcept nogil:
+cdef inline bint after_colon(
+    const Style* style, const uint8_t* base, int64_t at, int64_t end, Prefix* found
+) noexcept nogil:
+    # trace-cmd report --ts-diff prints the distance to the line before, older versions before the colon.
+    at = after_difference(base, at, end)
     if at >= end or base[at] != c":":
         return False
     at += 1
-    found.text = at + 1 if at < end and base[at] == c" " else at
+    if style.columns.of_report:
+        at = after_spaces(base, after_difference(base, at, end), end)
+        found.text = at
+    else:
+        found.text = at + 1 if at < end and base[at] == c" " else at
     return True
+
+
+cdef inline int64_t after_difference(const uint8_t* base, int64_t at, int64_t end) noexcept nogil:
+    if end - at <= 3 or memcmp(base + at, <const char*>b" (+", 3) != 0:
+        return at
+    while at < end and base[at] != c")":
+        at += 1
+    return at + 1 if at < end else end
 
 
 # comm-pid (tgid) [cpu] flags seconds.fraction:
@@ -82,18 +99,16 @@ cdef bint with_brackets(
         left = at
         while at < end and base[at] != c" ":
             at += 1
-        if not read_letters(&style.columns, base, left, at, &found.flags, &found.depths):
+        # trace-cmd report -R prints flags as a number.
+        if memcmp(base + left, <const char*>b"-0x", 3) == 0:
+            found.flags = <int32_t>(number_of(base, left + 3, at, 16) & 0xff)
+        elif not read_letters(&style.columns, base, left, at, &found.flags, &found.depths):
             return False
         at = after_spaces(base, at, end)
     found.ts = read_time(style, base, &at, end)
     if found.ts < 0:
         return False
-    # trace-cmd report --ts-diff prints the distance to the line before.
-    if end - at > 2 and memcmp(base + at, <const char*>b" (+", 3) == 0:
-        while at < end and base[at] != c")":
-            at += 1
-        at += 1
-    return after_colon(base, at, end, found)
+    return after_colon(style, base, at, end, found)
 
 
 # comm-pid cpu flags micros us mark:
@@ -122,18 +137,21 @@ cdef bint latency(
         if left == flags or not read_letters(&style.columns, base, flags, left, &found.flags, &found.depths):
             return False
         left = after_spaces(base, left, limit)
-        found.ts = digits(base, &left, end, 18 if style.ticks else 15)
-        if found.ts < 0:
+        flags = left
+        found.ts = read_time(style, base, &left, end)
+        if found.ts >= 0:
+            # Of trace-cmd, or of a counter.
+            return after_colon(style, base, left, end, found)
+        left = flags
+        found.ts = digits(base, &left, end, 15)
+        if found.ts < 0 or end - left < 3 or base[left] != c"u" or base[left + 1] != c"s":
             return False
-        if not style.ticks:
-            if end - left < 3 or base[left] != c"u" or base[left + 1] != c"s":
-                return False
-            found.ts *= 1000
-            left += 2
-            if left < end and base[left] != c":":
-                # The kernel marks long gaps.
-                left += 1
-        return after_colon(base, after_spaces(base, left, end), end, found)
+        found.ts *= 1000
+        left += 2
+        if left < end and base[left] != c":":
+            # The kernel marks long gaps.
+            left += 1
+        return after_colon(style, base, after_spaces(base, left, end), end, found)
     return False
 
 
@@ -155,7 +173,7 @@ cdef bint verbose(
         found.ts *= 1000
     while at < end and base[at] != c":":
         at += 1
-    if at == end or base[at - 1] != c")" or not after_colon(base, at, end, found):
+    if at == end or base[at - 1] != c")" or not after_colon(style, base, at, end, found):
         return False
     # Before the time: the number of the line, depth, flags, CPU and pid.
     found.tgid = -1
@@ -181,19 +199,25 @@ cdef bint verbose(
 
 # The number after spaces that ends before spaces; -1 for none.
 cdef int64_t number_before(const uint8_t* base, int64_t start, int64_t* at, int radix) noexcept nogil:
-    cdef int64_t stop = at[0], first, value = 0
+    cdef int64_t stop = at[0], first
     while stop > start and base[stop - 1] == c" ":
         stop -= 1
     first = stop
     while first > start and base[first - 1] != c" ":
         first -= 1
     at[0] = first
-    if stop == first or stop - first > 15 or stop - first > 10 and radix == 10 or first == start:
+    return -1 if first == start else number_of(base, first, stop, radix)
+
+
+# The number that a text is; -1 for another text, or more than 15 digits.
+cdef int64_t number_of(const uint8_t* base, int64_t start, int64_t stop, int radix) noexcept nogil:
+    cdef int64_t i, value = 0
+    if stop == start or stop - start > 15:
         return -1
-    for first in range(first, stop):
-        if hexadecimal(base[first]) < 0 or hexadecimal(base[first]) >= radix:
+    for i in range(start, stop):
+        if hexadecimal(base[i]) < 0 or hexadecimal(base[i]) >= radix:
             return -1
-        value = value * radix + hexadecimal(base[first])
+        value = value * radix + hexadecimal(base[i])
     return value
 
 

@@ -29,6 +29,8 @@ class Lines:
     text: NDArray[int64]
     comm: NDArray[int64]
     comm_size: NDArray[int32]
+    #: Numbers of names of buffers; -1 for none.
+    buffer: NDArray[int32]
     count: int
     def __init__(
         self,
@@ -40,6 +42,7 @@ class Lines:
         of_report: bool,
         form: int = 0,
         graph: GraphClock | None = None,
+        buffers: StringTable | None = None,
     ) -> None: ...
     def scan(self, data: memoryview | bytes | NDArray[uint8], last_ts: int) -> None: ...
 

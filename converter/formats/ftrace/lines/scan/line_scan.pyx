@@ -64,6 +64,7 @@ cdef class Lines:
         ticks: times are numbers without a fraction.
         of_report: letters are those of trace-cmd, which has one for any need to reschedule.
         graph: the clock of a function graph, if the text is one.
+        buffers: the names of buffers, if lines may start with one: "name: " before the task.
         form: what lines say (`FORM_...`). Events of bare lines are numbered, in place of times.
 
     """
@@ -82,6 +83,8 @@ cdef class Lines:
     # text: NDArray[int64]
     # comm: NDArray[int64]
     # comm_size: NDArray[int32]
+    # #: Numbers of names of buffers; -1 for none.
+    # buffer: NDArray[int32]
     # count: int
 
     def __init__(
@@ -94,6 +97,7 @@ cdef class Lines:
         bint of_report,
         int form=0,
         GraphClock graph=None,
+        StringTable buffers=None,
     ):
         cdef int64_t i
         self._capacity = max(capacity, 1)
@@ -110,6 +114,9 @@ cdef class Lines:
         self._name = self.name = np.empty(self._capacity, np.int32)
         self._comm_size = self.comm_size = np.empty(self._capacity, np.int32)
         self._names = names
+        self._buffers = buffers
+        if buffers is not None:
+            self._buffer = self.buffer = np.empty(self._capacity, np.int32)
         self._graph = graph
         if graph is not None:
             self._call_name = names.intern(b"funcgraph_entry")
@@ -143,6 +150,8 @@ cdef class Lines:
         if self._graph is not None:
             self._graph.forget_names()
         self._names.lock()
+        if self._buffers is not None:
+            self._buffers.lock()
         with nogil:
             while at < size:
                 found = <const uint8_t*>memchr(base + at, c"\n", size - at)
@@ -166,6 +175,8 @@ cdef class Lines:
                     self._end[count - 1] = stop
                 at = end + 1
         self._names.unlock()
+        if self._buffers is not None:
+            self._buffers.unlock()
         if not good:
             raise ValueError("more lines than there is room for")
         self.count = count
@@ -190,6 +201,8 @@ cdef class Lines:
         self._text[i] = at
         self._comm[i] = at
         self._comm_size[i] = 0
+        if self._buffers is not None:
+            self._buffer[i] = -1
         start = after_spaces(base, start, end)
         if start == end or base[start] == c"#":
             self._kind[i] = COMMENT
@@ -205,6 +218,8 @@ cdef class Lines:
             self._pid[i] = <int32_t>prefix.pid
             self._tgid[i] = <int32_t>prefix.tgid
             self._flags[i] = prefix.flags if prefix.flags < 0 else prefix.flags | prefix.depths << 8
+            if self._buffers is not None and not self._take_buffer(base, &prefix, i):
+                return False
             self._comm[i] = prefix.comm
             self._comm_size[i] = <int32_t>(prefix.comm_end - prefix.comm)
             return self._event_name(base, prefix.text, end, i)
@@ -224,6 +239,17 @@ cdef class Lines:
             return self._event_name(base, start, end, i)
         self._kind[i] = OTHER
         return True
+
+    # The name of the buffer before that of the task; false without memory.
+    cdef bint _take_buffer(self, const uint8_t* base, Prefix* prefix, int64_t i) noexcept nogil:
+        cdef int64_t at = prefix.comm
+        while at < prefix.comm_end and base[at] != c" ":
+            at += 1
+        if at - prefix.comm < 2 or base[at - 1] != c":":
+            return True
+        self._buffer[i] = self._buffers.find_or_add(base + prefix.comm, <uint64_t>(at - 1 - prefix.comm))
+        prefix.comm = after_spaces(base, at, prefix.comm_end)
+        return self._buffer[i] >= 0
 
     # A line of the function graph, or one that separates its switches of tasks.
     cdef bint _graph_line(

@@ -50,6 +50,19 @@ def values_of(column: NDArray[Number]) -> NDArray[Number]:
     return ordered[is_new]
 
 
+def counts_of(column: NDArray[np.signedinteger[Any]]) -> dict[int, int]:
+    """Return the distinct values of a column of signed integers, and how often each occurs."""
+    low = int(column.min(initial=0))
+    if int(column.max(initial=0)) - low >= 64 * len(column) + 1024:
+        values, indices = _far_apart(column)
+        counts = np.bincount(indices)
+    else:
+        counts = np.bincount(column.astype(np.int64) - low)
+        values = np.flatnonzero(counts)
+        values, counts = values + low, counts[values]
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
+
+
 def map_distinct(column: NDArray[Any], number: Callable[[int], int]) -> NDArray[np.int32]:
     """Return an int32 column made from a column of integers; `number` is called once per distinct value."""
     if column.strides == (0,) and len(column):

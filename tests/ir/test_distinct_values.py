@@ -1,10 +1,12 @@
 """Values of columns: each once, and for each row which of them it holds."""
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.ir.distinct_values import distinct, map_distinct, values_of
+from converter.ir.distinct_values import counts_of, distinct, map_distinct, values_of
 
 
 @given(
@@ -22,6 +24,15 @@ def test_each_row_holds_one_of_the_values(numbers, dtype):
     assert each.tolist() == sorted(set(column.tolist()))
     doubled = map_distinct(column, lambda number: number % 1000)
     np.testing.assert_array_equal(doubled, [number % 1000 for number in column.tolist()])
+
+
+@given(
+    st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))),
+    st.sampled_from((np.int64, np.int32, np.int8)),
+)
+def test_values_are_counted(numbers, dtype):
+    column = np.array(numbers, np.int64).astype(dtype)
+    assert counts_of(column) == Counter(column.tolist())
 
 
 def test_values_that_lie_far_apart():

@@ -14,6 +14,7 @@ from converter.cli.options.merging import print_inputs
 from converter.cli.output.progress import Progress
 from converter.cli.output.selected_part import part_of
 from converter.errors.terminal import printable
+from converter.ir.distinct_values import counts_of
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
@@ -55,10 +56,8 @@ class _Summary:
             first, last = int(ts.min()), int(ts.max())
             self.first = first if self.first is None else min(self.first, first)
             self.last = last if self.last is None else max(self.last, last)
-        self.cpus.update(_distinct(batch.cpu))
-        numbers, counts = np.unique(batch.thread, return_counts=True)
-        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-            self.by_thread[number] += count
+        self.cpus |= counts_of(batch.cpu).keys() - {-1}
+        self.by_thread.update(counts_of(batch.thread))
 
 
 def run(
@@ -261,11 +260,6 @@ def _counts(event_class: EventClass, batch: Batch, number: int) -> tuple[int, in
         known = [count for count in column.tolist() if count >= 0]
         return sum(known), len(column) - len(known)
     return 0, len(table)
-
-
-def _distinct(column: Any) -> list[int]:
-    """Return the distinct numbers in a column, without -1."""
-    return [number for number in np.unique(column).tolist() if number >= 0]
 
 
 def _ranges(numbers: list[int]) -> str:

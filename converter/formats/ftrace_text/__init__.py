@@ -43,6 +43,6 @@ FORMAT = Format(
     embeds=True,
     searches=True,
     is_live=is_live,
-    options=("clock", "formats"),
+    options=("clock", "formats", "machine"),
     options_of_files=("formats",),
 )

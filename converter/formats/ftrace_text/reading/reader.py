@@ -13,7 +13,7 @@ from converter.errors import TraceError, TraceWarning, note
 from converter.formats.ftrace.lines.event_texts import (
     EventTexts,
 )
-from converter.formats.ftrace.lines.named_formats import named_formats
+from converter.formats.ftrace.lines.named_formats import NamedFormats, named_formats
 from converter.formats.ftrace.lines.scan.graph_lines import GraphClock
 from converter.formats.ftrace.lines.scan.line_scan import (
     FORM_BARE,
@@ -59,7 +59,13 @@ _FRAME: Final = re.compile(rb"[ \t]*=>")
 _LONGEST_LINE: Final = 16 << 20
 
 
-def read(source: Source, *, clock: str | None = None, formats: str | None = None) -> Trace:
+def read(
+    source: Source,
+    *,
+    clock: str | None = None,
+    formats: str | None = None,
+    machine: str | None = None,
+) -> Trace:
     """Open ftrace text. Its events are decoded by `Trace.batches`, block by block.
 
     Args:
@@ -67,19 +73,22 @@ def read(source: Source, *, clock: str | None = None, formats: str | None = None
         clock: the name of the clock of its times (tracefs/trace_clock), which the text does not say.
         formats: path of a trace.dat file of the same kernel, or of a directory with its events/*/*/format, which say
             what fields texts have.
+        machine: the output of ``uname -m`` there, which says what numbers system calls have.
 
     Raises:
         TraceError: the source has no line of ftrace near its start.
 
     """
     try:
-        return _Reader(source, clock, formats).trace
+        return _Reader(source, clock, named_formats(formats), machine).trace
     except TraceError as error:
         raise error.within(format="ftrace_text", path=source.name) from error
 
 
 class _Reader:
-    def __init__(self, source: Source, clock: str | None, formats: str | None) -> None:
+    def __init__(
+        self, source: Source, clock: str | None, formats: NamedFormats, machine: str | None
+    ) -> None:
         head = source.read(0, _HEAD)
         page = text_of_page(source, head) or text_of_json(source, head)
         if page is not None:
@@ -90,7 +99,7 @@ class _Reader:
         self.source = source
         self.heading = heading(head)
         self.own = OWN in head
-        self.texts = EventTexts(named_formats(formats), escaped=self.own)
+        self.texts = EventTexts(formats.of, escaped=self.own)
         self.done = 0
         #: By event of the current block: the program of the end of a call that returns on its line, -1 for others;
         #: None if there is no such call.
@@ -102,7 +111,7 @@ class _Reader:
             "ftrace_text",
             semantics=Semantics(kinds=KINDS),
             clock=_clock(self.heading, clock),
-            environment=_environment(self.heading),
+            environment=_environment(self.heading, machine or formats.machine),
             symbols=InventedSymbols(self.texts.symbols),
             make_batches=self._batches,
             describe=self._describe,
@@ -417,6 +426,9 @@ def _clock(found: Heading, name: str | None) -> ClockDomain:
     return ClockDomain(name or "local")
 
 
+#: Machines in names of releases of distributions, and Debian's names for them.
+_IN_RELEASE: Final = re.compile(r"[.-](x86_64|amd64|aarch64|arm64|riscv64|s390x|ppc64le)$")
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 #: By the form of lines: what they do not say.
 _UNTOLD: Final = {
     FORM_USUAL: "the function graph says no times: they are made of durations, for each CPU from 0 on; "
@@ -434,10 +446,14 @@ def _warning(path: str, form: int) -> TraceWarning:
     )
 
 
-def _environment(found: Heading) -> dict[str, str | int]:
+def _environment(found: Heading, machine: str) -> dict[str, str | int]:
     environment: dict[str, str | int] = {}
     if found.release:
         environment["kernel_release"] = found.release
+    if not machine and (in_release := _IN_RELEASE.search(found.release)):
+        machine = _MACHINES.get(in_release[1], in_release[1])
+    if machine:
+        environment["machine"] = machine
     if found.cpus is not None:
         environment["cpus"] = found.cpus
     if found.tracer:

@@ -1,8 +1,11 @@
 """Ftrace text as the kernel's options (tracefs/options) and the reader's change it. Lines are of a 6.18 kernel."""
 
+import io
+
 import pytest
 from support.ftrace_texts import read, rows
 
+import converter
 from converter.errors import TraceError
 from converter.formats.ftrace_text.reading import reader
 from converter.storage.source import MemorySource
@@ -161,3 +164,25 @@ def test_functions_with_sizes(text, name, distance):
     trace = read(f"   sh-7  [001] ..... 1.5: kfree: call_site={text} ptr=0\n")
     ((*_, fields),) = rows(trace)
     assert trace.symbols.lookup(fields["call_site"]) == (name, distance)
+
+
+@pytest.mark.parametrize(
+    ("release", "machine", "expected"),
+    [
+        ("", None, None),
+        ("", "aarch64", "aarch64"),
+        ("6.1.0-28-amd64", None, "x86_64"),
+        ("6.12.9-200.fc41.x86_64", None, "x86_64"),
+        ("6.1.0-28-amd64", "i686", "i686"),
+    ],
+)
+def test_the_machine_numbers_system_calls(release, machine, expected):
+    head = f"# tracer: nop\n#\n# nop latency trace v1.1.5 on {release}\n" if release else ""
+    text = f"{head}   sh-7  [001] ..... 1.5: sys_close(fd: 0x3)\n".encode()
+    trace = reader.read(MemorySource("t", text), machine=machine)
+    assert trace.environment.get("machine") == expected
+    output = io.BytesIO()
+    options = {} if machine is None else {"machine": machine}
+    converter.convert(text, output, options=options, target_format="perfetto")
+    events = [event_class.name for event_class in converter.read(output.getvalue()).event_classes]
+    assert ("sys_enter" in events) == (expected is not None)

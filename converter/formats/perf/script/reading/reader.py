@@ -88,7 +88,7 @@ class _Reader:
         self.source = source
         self.timed = is_timed(head)
         self.done = 0
-        self.texts = ScriptTexts(named_formats(formats), escaped=tables is not None)
+        self.texts = ScriptTexts(named_formats(formats).of, escaped=tables is not None)
         self.trace = Trace(
             _FORMAT,
             variant=variant(head),

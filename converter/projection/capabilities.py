@@ -217,6 +217,8 @@ class Capabilities:
     #: Viewers show the date of the recording.
     shows_epoch: bool = True
     environment: bool = False
+    #: Viewers list the environment.
+    shows_environment: bool = True
     command_lines: bool = False
     #: The format has a place for the native data of JSON documents (`metadata.is_json_document`).
     json_documents: bool = False

@@ -93,11 +93,19 @@ class LeftBehind:
         formats: whose sidecars are dropped.
         report: receives the losses.
         where: text after the name of each sidecar.
+        has_facts: viewers of the target list the environment.
     """
 
     def __init__(
-        self, source: Trace, formats: Iterable[str], report: LossReport, where: str = ""
+        self,
+        source: Trace,
+        formats: Iterable[str],
+        report: LossReport,
+        where: str = "",
+        *,
+        has_facts: bool = True,
     ) -> None:
+        self._has_facts = has_facts
         self._source = source
         self._report = report
         self._where = where
@@ -126,12 +134,16 @@ class LeftBehind:
                 self._parts[name, code] = now
 
     def _lose_part(self, code: str, part: str, times: int, where: str) -> None:
+        if self._has_facts and part.startswith(_FACTS):
+            return
         if part in HIDDEN_EVENTS:
             self._report.add("hidden-event-unhidden", times, name=HIDDEN_EVENTS[part])
         else:
             self._report.add(code, times, name=part, format=where)
 
 
+#: The start of the names of parts that are in the environment as well.
+_FACTS: Final = "system_info."
 #: Of JSON: facts about the recording, which viewers list for the JSON alone.
 JSON_METADATA: Final = "metadata"
 #: Events of Perfetto traces that its viewers hide, by the entry of the sidecar that says so.
@@ -182,7 +194,8 @@ class TargetMetadata:
                 if name != format_name:
                     self._documents.append(name)
         others = source.sidecar.keys() - target.sidecar.keys()
-        self._left_behind = LeftBehind(source, sorted(others), report)
+        has_facts = kept.environment and kept.shows_environment
+        self._left_behind = LeftBehind(source, sorted(others), report, has_facts=has_facts)
 
     def follow(self) -> None:
         """Count what is dropped."""

@@ -41,7 +41,6 @@ _STATE_ARGUMENT = (
     "the switches say the task states of Linux beside those of FXT, which importers of FXT show"
 )
 _LINES = "the importer reads only some of the lines, without the switch that ends a wait"
-_FACTS = "facts about the machine, which other formats have where no viewer lists them"
 _KERNEL_EVENT = "wakeups that were instants are kernel events, or thread states"
 #: What of a source looks different in outputs without a loss: by source, target ("" for all) and column, why.
 UNNAMED: dict[tuple[str, str], dict[str, str]] = {
@@ -56,9 +55,6 @@ UNNAMED: dict[tuple[str, str], dict[str, str]] = {
         "sched.*": "the same",
     },
     ("generated/chrome.json", ""): {"slices.*": _KERNEL_EVENT},
-    ("generated/perfetto.pftrace", "chrome"): {"facts.*": _FACTS},
-    ("generated/perfetto.pftrace", "fxt"): {"facts.*": _FACTS},
-    ("perfetto/tables.pftrace", ""): {"facts.*": _FACTS},
     ("generated/fxt-large.fxt", ""): {"sched.end_state": _STATE_ARGUMENT},
     ("generated/fxt.fxt", ""): {"sched.end_state": _STATE_ARGUMENT},
     ("perfetto/extra_counters.pftrace", ""): {

@@ -148,6 +148,7 @@ CAPABILITIES = Capabilities(
     epoch=True,
     shows_epoch=False,
     environment=True,
+    shows_environment=False,
     adapters={
         **dict.fromkeys(_KINDS, narrowed),
         Kind.SCHED_SWITCH: _as_switch,

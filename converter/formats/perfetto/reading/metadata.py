@@ -127,6 +127,9 @@ class Metadata:
                 continue
             start, size = int(rows[row, START]), int(rows[row, SIZE])
             self._keep(kind.name.lower(), bytes(window.data[start : start + size]))
+            if kind is PacketField.TRACE_CONFIG:
+                # Importers list its text.
+                self._shown["trace_config"] += 1
             if kind in TABLE_PACKETS:
                 message = self._decoded(window, row)
                 if message is not None:

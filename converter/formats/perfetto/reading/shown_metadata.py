@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from converter.formats.perfetto.layout import PacketField
 from converter.formats.perfetto.reading.tracks import SCOPE_DESCRIPTION
+from converter.formats.perfetto.system_info import SYSTEM, UTSNAME
 
 #: Packets that only describe how a recording was made (not the tables of statistics).
 BOOKKEEPING: Final = frozenset(
@@ -29,6 +30,10 @@ BOOKKEEPING: Final = frozenset(
 )
 _ATTRIBUTES_OF_THIS_PACKAGE: Final = b"traceconv."
 
+_OF_SYSTEM: Final = (
+    "device_tree_compatibles",
+    *(name for name in SYSTEM if name.startswith(("android_", "timezone_"))),
+)
 _OF_TREE: Final = ("uid", "is_kthread", "process_start_from_boot")
 _OF_PROCESS: Final = ("process_labels", "legacy_sort_index", "chrome_process_type")
 _OF_THREAD: Final = ("legacy_sort_index", "chrome_thread_type")
@@ -46,7 +51,8 @@ def shown_fields(kind: PacketField, message: dict[str, Any]) -> Iterator[str]:
         case PacketField.THREAD_DESCRIPTOR:
             yield from _present("thread_descriptor", message, _OF_THREAD)
         case PacketField.SYSTEM_INFO:
-            yield from _present("system_info", message, ("device_tree_compatibles",))
+            yield from _present("system_info", message.get("utsname", {}), tuple(UTSNAME))
+            yield from _present("system_info", message, _OF_SYSTEM)
         case PacketField.TRACK_DESCRIPTOR:
             yield from _of_descriptor(message)
         case PacketField.TRACE_ATTRIBUTES:

@@ -163,17 +163,21 @@ def test_what_importers_show_of_packets_about_the_trace_is_counted():
     file = File()
     file.packet().system_info.hz = 100
     file.trace.packet[0].system_info.device_tree_compatibles.append("board")
+    file.trace.packet[0].system_info.utsname.release = "6.1"
+    file.packet().trace_config.unique_session_name = "s"
     for rank in (1, 2):
         file.track(rank, f"t{rank}").sibling_order_rank = rank
-    file.trace.packet[1].track_descriptor.description = "what it is"
-    file.trace.packet[2].track_descriptor.description = "cpu 3"
+    file.trace.packet[2].track_descriptor.description = "what it is"
+    file.trace.packet[3].track_descriptor.description = "cpu 3"
     attributes = file.packet().trace_attributes
     for key in ("build", "traceconv.trace"):
         attributes.attribute.add(key=key, string_value="{}")
     trace = opened(file.bytes())
     assert trace.environment["hz"] == 100
     assert trace.sidecar_shown["perfetto"] == {
+        "system_info.release": 1,
         "system_info.device_tree_compatibles": 1,
+        "trace_config": 1,
         "track_descriptor.sibling_order_rank": 2,
         "track_descriptor.description": 1,
         "trace_attributes": 1,

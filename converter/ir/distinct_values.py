@@ -50,8 +50,8 @@ def values_of(column: NDArray[Number]) -> NDArray[Number]:
     return ordered[is_new]
 
 
-def counts_of(column: NDArray[np.signedinteger[Any]]) -> dict[int, int]:
-    """Return the distinct values of a column of signed integers, and how often each occurs."""
+def counts_of(column: NDArray[np.integer[Any]]) -> dict[int, int]:
+    """Return the distinct values of a column of integers, and how often each occurs."""
     low = int(column.min(initial=0))
     if int(column.max(initial=0)) - low >= 64 * len(column) + 1024:
         values, indices = _far_apart(column)

@@ -345,7 +345,7 @@ class Projector:
             self._tables.follow()
             self._metadata.follow_documents()
             if names is not None:
-                names.note(batch)
+                names.note(batch, self._tables.is_named)
             yield self._project_batch(batch)
         self._tables.follow()
         if names is not None:

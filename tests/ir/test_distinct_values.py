@@ -28,7 +28,7 @@ def test_each_row_holds_one_of_the_values(numbers, dtype):
 
 @given(
     st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))),
-    st.sampled_from((np.int64, np.int32, np.int8)),
+    st.sampled_from((np.int64, np.uint64, np.int8, np.uint32)),
 )
 def test_values_are_counted(numbers, dtype):
     column = np.array(numbers, np.int64).astype(dtype)

@@ -102,6 +102,11 @@ class TargetTables:
             self._unnamed_threads.append(len(self._threads))
         self._threads.append(number)
 
+    def is_named(self, tid: int) -> bool:
+        """Return True if there is a thread with this tid and a name."""
+        number = self._thread_of_tid.get(tid)
+        return number is not None and bool(self._target.threads[number].name)
+
     def name_tasks(self, names: Mapping[int, str], *, adds: bool = False) -> None:
         """Name the threads that have no name, by tid; if `adds`, add those that do not exist."""
         if adds:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.ir.columns import Column, ListColumn
+from converter.ir.distinct_values import counts_of
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
@@ -39,20 +41,22 @@ class LearnedNames:
         """Start a pass over the events."""
         self._names = TaskNames()
 
-    def note(self, batch: Batch) -> None:
-        """Collect the names in the events of a batch."""
+    def note(self, batch: Batch, is_named: Callable[[int], bool] | None = None) -> None:
+        """Collect the names in the events of a batch, except in columns whose tasks all have a name already."""
         classes = self._trace.event_classes
         self._places += map(_naming_fields, classes[len(self._places) :])
         for number, table in batch.tables.items():
             if not self._places[number] or not len(table):
                 continue
-            ts = batch.ts[batch.positions(number)]
             for tid, name in self._places[number]:
-                self._note(table.column(tid), table.column(name), ts)
+                tids = table.column(tid)
+                if not isinstance(tids, np.ndarray):
+                    continue
+                if is_named is not None and all(map(is_named, counts_of(tids))):
+                    continue
+                self._note(tids, table.column(name), batch.ts[batch.positions(number)])
 
-    def _note(self, tids: Column, names: Column, ts: NDArray[np.int64]) -> None:
-        if not isinstance(tids, np.ndarray):
-            return
+    def _note(self, tids: NDArray[Any], names: Column, ts: NDArray[np.int64]) -> None:
         match names:
             case np.ndarray():
                 self._names.note_columns(tids, names, ts, self._trace.strings)

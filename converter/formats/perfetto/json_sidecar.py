@@ -7,6 +7,7 @@ is written to their descriptors.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -112,25 +113,30 @@ class SortIndexes:
     def __init__(self) -> None:
         self._read = 0
         self._positions: dict[tuple[str, str | None], int] = {}
+        self._described: set[tuple[str, str | None]] = set()
+        #: Positions that are said after the description of their process or thread, by format and name of the event.
+        self.late: Counter[tuple[str, str]] = Counter()
 
     def __bool__(self) -> bool:
         return bool(self._positions)
 
     def fields_of(self, pid: int, tid: int | None) -> dict[str, int]:
         """Return the position of a thread (None: of the process itself) as a field of its track's descriptor."""
-        position = self._positions.get((str(pid), None if tid is None else str(tid)))
+        place = (str(pid), None if tid is None else str(tid))
+        self._described.add(place)
+        position = self._positions.get(place)
         return {} if position is None else {"sibling_order_rank": position}
 
     def read(self, trace: Trace) -> None:
         """Read the metadata events that are new; the first position of each counts, as in importers."""
-        for _, sidecar in json_documents(trace):
+        for format, sidecar in json_documents(trace):
             events = sidecar.get("metadata", [])
             numbers = {text: number for number, text in sidecar.get("text_ids", {}).items()}
             for text in events[self._read :]:
-                self._add(text, numbers)
+                self._add(text, numbers, format)
             self._read = len(events)
 
-    def _add(self, text: str, numbers: Mapping[str | int, str]) -> None:
+    def _add(self, text: str, numbers: Mapping[str | int, str], format: str) -> None:
         try:
             event = json.loads(text)
             name, position = event.get("name"), event["args"]["sort_index"]
@@ -145,4 +151,6 @@ class SortIndexes:
         )
         if -(1 << 31) <= position < 1 << 31:
             place = (of_process, of_thread if name == _THREAD_ORDER else None)
+            if place in self._described and place not in self._positions:
+                self.late[format, name] += 1
             self._positions.setdefault(place, int(position))

@@ -79,7 +79,7 @@ class TableOutput:
             from converter.projection.passes.learned_names import LearnedNames
 
             self._learned = LearnedNames(trace)
-        self._sort_indexes = SortIndexes()
+        self.sort_indexes = SortIndexes()
         self._ordered = False
 
     def follow(
@@ -139,8 +139,8 @@ class TableOutput:
         lines. They read a position in the order only from the first description of a process or thread, and only if
         the root track's descriptor requests it.
         """
-        self._sort_indexes.read(self._trace)
-        if self._sort_indexes and not self._ordered:
+        self.sort_indexes.read(self._trace)
+        if self.sort_indexes and not self._ordered:
             self._ordered = True
             self._put(None, track_descriptor=_EXPLICIT_ORDER)
         for index, process in enumerate(self._trace.processes):
@@ -278,7 +278,7 @@ class TableOutput:
         if index not in self._described_processes and uuid not in self._known.uuids:
             self._described_processes.add(index)
             descriptor = {"uuid": uuid, "process": _process_descriptor(process)}
-            descriptor.update(self._sort_indexes.fields_of(process.pid, None))
+            descriptor.update(self.sort_indexes.fields_of(process.pid, None))
             self._put(since, track_descriptor=descriptor)
 
     def _describe_thread(self, index: int, since: int | None) -> None:
@@ -295,7 +295,7 @@ class TableOutput:
             named: dict[str, Any] = {"pid": pid & 0x7FFF_FFFF, "tid": thread.tid & 0x7FFF_FFFF}
             if thread.name:
                 named["thread_name"] = _clean(thread.name)
-            order = self._sort_indexes.fields_of(pid, thread.tid)
+            order = self.sort_indexes.fields_of(pid, thread.tid)
             self._put(since, track_descriptor={"uuid": uuid, "thread": named, **order})
 
     def _put(self, time: int | None, **content: Any) -> None:

@@ -35,6 +35,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import looked_up, mark
 from converter.projection.domain.linux_tracepoints import MEANINGS
+from converter.projection.losses import LossReport
 from converter.storage.pool.workers import Future, TaskGroup
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
@@ -62,7 +63,7 @@ _REASONS: Final = {
 }
 
 
-def write(trace: Trace, sink: Sink, variant: str) -> None:
+def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
     """Write a trace that Perfetto's packets can hold.
 
     Batches that were read from a Perfetto trace and not changed since are copied packet by packet, with the packets
@@ -74,6 +75,9 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         sink: the output file.
         variant: not used.
 
+    Returns:
+        The losses that are only known at the end.
+
     Raises:
         UnsupportedError: an event, or the clock's rate, has no place in a Perfetto trace.
 
@@ -84,6 +88,7 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         raise UnsupportedError(
             "times must be in nanoseconds", format="perfetto", path=sink.name, found=str(rate)
         )
+    report = LossReport()
     encoder: _Encoder | None = None
     replayed = False
     try:
@@ -98,10 +103,11 @@ def write(trace: Trace, sink: Sink, variant: str) -> None:
         if encoder is None and not replayed:
             encoder = _Encoder(trace, sink)
         if encoder is not None:
-            encoder.finish()
+            encoder.finish(report)
     finally:
         if encoder is not None:
             encoder.close()
+    return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,11 +358,13 @@ class _Encoder:
         self._emission.close()
         self._blocks.close()
 
-    def finish(self) -> None:
+    def finish(self, report: LossReport) -> None:
         """Write the data that is only known at the end of the trace: late names, threads without events."""
         self._finish_emission()
         self._sink.begin_batch(None)
         self._tables.follow(_NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS, None)
+        for (format, name), times in self._tables.sort_indexes.late.items():
+            report.add("native-data-shown", times, name=name, format=format)
         if self._states is not None:
             self._states.write(self._flush, is_last=True)
         # A copy contains the packets with its sidecars already.

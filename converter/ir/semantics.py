@@ -90,6 +90,7 @@ class Semantics:
         json_arguments: the name under which viewers show arguments, which are JSON values; empty where they are not.
         unseen: what viewers do not show.
         old_states: viewers take a kernel of unknown release for one before 4.8, whose task states have other bits.
+        zero_is_main: viewers take thread 0 of a process other than 0 for its main thread.
         kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
             kind are skipped.
 
@@ -106,12 +107,17 @@ class Semantics:
     flows_at_begins: bool = False
     unseen: frozenset[Unseen] = frozenset()
     old_states: bool = False
+    zero_is_main: bool = False
 
     def may_have(self, *kinds: Kind) -> bool:
         """Return True if events of one of these kinds may occur."""
         return self.kinds is None or not self.kinds.isdisjoint(kinds)
 
 
+_FLAGS = (
+    *("lone_ends", "complete_first", "counter_series", "flows_at_begins", "old_states"),
+    "zero_is_main",
+)
 #: The rules of a source that states none.
 DEFAULT = Semantics()
 
@@ -137,7 +143,7 @@ def semantics_form(semantics: Semantics) -> dict[str, Any]:
         form["flows"] = semantics.flows.value
     if semantics.flow_matching is not DEFAULT.flow_matching:
         form["flow_matching"] = semantics.flow_matching.value
-    for name in ("lone_ends", "complete_first", "counter_series", "flows_at_begins", "old_states"):
+    for name in _FLAGS:
         if getattr(semantics, name):
             form[name] = True
     if semantics.json_arguments:
@@ -167,4 +173,5 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
         if isinstance(unseen, list)
         else frozenset(),
         old_states=form.get("old_states") is True,
+        zero_is_main=form.get("zero_is_main") is True,
     )

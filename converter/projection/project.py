@@ -101,7 +101,7 @@ class Projector:
     ) -> None:
         self.capabilities = capabilities
         self.is_own = source.format == format_name
-        ids = ShownIds(capabilities, report, is_own=self.is_own)
+        ids = ShownIds(capabilities, report, source.semantics, is_own=self.is_own)
         self.source = source = with_shown_ids(source, ids)
         self.report = report
         is_date_seen = not self.is_own and Unseen.DATES not in source.semantics.unseen

@@ -96,6 +96,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "name-changed": _NAMES,
     "thread-in-process-of-its-own": _IDS,
     "thread-0-renumbered": _IDS,
+    "thread-0-apart": (*_IDS, "slices.depth", "threads.name"),
     "id-taken": _IDS,
     "id-too-large": _IDS,
     # Scheduling

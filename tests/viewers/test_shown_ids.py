@@ -88,7 +88,7 @@ def test_the_limits(id: int, target: str, tmp_path: Path) -> None:
     # trace_processor itself takes 0 and a number beyond 32 bits in JSON for a missing one.
     bits = 31 if target == "pftrace" else 32
     fits = id < 1 << bits or target == "json"
-    assert bool(losses) != fits
+    assert bool(losses) != (fits and (id > 0 or target == "json"))
     ((_, _, _, _, tid, _, pid, _),) = shown(output)
     number = id if fits else NEW | id & (NEW - 1)
     missing = target == "json" and (id == 0 or id >> 32)
@@ -145,6 +145,25 @@ def test_threads_0_are_no_main_threads(tmp_path: Path) -> None:
         (str(1 << 29 | NEW), "6", "0"),
     ]
     assert "thread-0-renumbered pid=5 shown=1073741824 (2)" in map(line_of, losses)
+
+
+def test_threads_0_that_viewers_of_json_take_for_main_threads_are_named(tmp_path: Path) -> None:
+    source, output = tmp_path / "a.json", tmp_path / "b.pftrace"
+    events = [
+        {"ph": "X", "name": "s", "ts": 1, "dur": 2, "pid": pid, "tid": tid}
+        for pid, tid in ((5, 0), (5, 5), (0, 0), (6, 6))
+    ]
+    source.write_text(json.dumps(events))
+    losses = list(map(line_of, converter.convert(source, output)))
+    assert [(row[4], row[6]) for row in shown(source)] == [
+        ("5", "5"),
+        ("5", "5"),
+        ("0", "0"),
+        ("6", "6"),
+    ]
+    assert [row[4] for row in shown(output)] == ["0", "5", "0", "6"]
+    assert [line for line in losses if line.startswith("thread-0")] == ["thread-0-apart pid=5 (1)"]
+    assert [one.code for one in converter.convert(source, tmp_path / "c.json")] == []
 
 
 def test_text_pids_do_not_meet_small_numbers(tmp_path: Path) -> None:

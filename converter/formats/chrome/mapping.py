@@ -46,6 +46,7 @@ SEMANTICS: Final = Semantics(
     json_arguments="args",
     unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.COUNTER_THREADS, Unseen.DATES}),
     old_states=True,
+    zero_is_main=True,
 )
 
 SIGNED = IntegerClass(64, signed=True)

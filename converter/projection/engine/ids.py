@@ -19,6 +19,7 @@ from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import ID_ROLES
+from converter.ir.semantics import Semantics
 from converter.ir.trace import Process, Thread, Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.loss_codes.entry import Value
@@ -41,16 +42,21 @@ class ShownIds:
     Args:
         capabilities: they say which ids the target holds, and its viewers tell apart.
         report: receives the losses.
+        semantics: what ids mean to viewers of the source.
         is_own: the trace was read from the target's format, whose viewers show it as it is.
     """
 
-    def __init__(self, capabilities: Capabilities, report: LossReport, *, is_own: bool) -> None:
+    def __init__(
+        self, capabilities: Capabilities, report: LossReport, semantics: Semantics, *, is_own: bool
+    ) -> None:
         bits = capabilities.id_bits
         if not is_own:
             bits = min(bits, capabilities.shown_id_bits)
         self._bits = bits
         self._report = report
-        self._zero_is_main = capabilities.zero_is_main and not is_own
+        #: For viewers of the target but not of the source, and the other way round.
+        self._zero_is_main = capabilities.zero_is_main and not semantics.zero_is_main
+        self._zero_was_main = semantics.zero_is_main and not capabilities.zero_is_main
         new_bits = min(bits, _NEW_BITS)
         #: Lower ids are common, and never given to another.
         self.first = 1 << max(new_bits - 1, 0)
@@ -81,6 +87,8 @@ class ShownIds:
 
     def of_thread(self, thread: Thread, process: Process) -> int:
         """Return the number of a thread's id in a table, and report it if it is another one."""
+        if thread.tid == 0 and process.pid and self._zero_was_main:
+            self._report.add("thread-0-apart", pid=process.pid)
         if thread.tid or not process.pid or not self._zero_is_main:
             return self.of(thread.tid, "thread", thread.name)
         number = self._of_zeros.get(process.pid)

@@ -129,6 +129,12 @@ PLACES: Final[Mapping[str, LossCode]] = {
         "{count} {thread|threads} with number 0 {has|have} another number, for example {items}",
         "that of process {pid} is {shown}",
     ),
+    "thread-0-apart": LossCode(
+        LossKind.CHANGED,
+        "{count} {thread|threads} with number 0 {is|are} shown apart from the main {thread|threads} of "
+        "{its process|their processes}, as which viewers of the input show {it|them}: {items}",
+        "that of process {pid}",
+    ),
     "id-taken": LossCode(
         LossKind.CHANGED,
         "{count} {id|ids} of processes or threads {has|have} another number, because viewers cannot "

@@ -34,6 +34,10 @@ def lowering_of(kind: Kind) -> Lowering:
         from converter.projection.domain.atrace import lower_mark
 
         return lower_mark
+    if kind is Kind.SAMPLE:
+        from converter.projection.domain.lowered_samples import lower_sample
+
+        return lower_sample
     from converter.projection.domain.linux_timeline import LINUX_LOWERINGS
 
     return LINUX_LOWERINGS.get(kind, lower_to_instant)

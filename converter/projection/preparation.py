@@ -22,6 +22,8 @@ _CALLS: Final = (Kind.FUNCTION_ENTRY, Kind.FUNCTION_EXIT)
 _ASYNC: Final = (Kind.ASYNC_BEGIN, Kind.ASYNC_END)
 _MESSAGES: Final = (Kind.MESSAGE_SEND, Kind.MESSAGE_RECEIVE)
 _SLICES: Final = (Kind.SLICE_COMPLETE, Kind.SLICE_END)
+#: What samples become in formats without them.
+_LOWERED: Final = (Kind.INSTANT, Kind.TYPED)
 _WITH_FLOW_IDS: Final = (Kind.SLICE_BEGIN, Kind.SLICE_COMPLETE, Kind.INSTANT)
 
 
@@ -68,11 +70,16 @@ def prepared(
 
         of_stacks = not capabilities.event_stacks
         trace = perf_samples.with_samples(trace, report, capabilities.kinds, of_stacks=of_stacks)
-    if capabilities.call_stacks and trace.format != format_name and source.may_have(Kind.SAMPLE):
-        from converter.projection.passes import sample_weights
+    if capabilities.call_stacks and trace.format != format_name:
+        if source.may_have(*_LOWERED):
+            from converter.projection.domain.lowered_samples import restored
 
-        convert = sample_weights.with_totals if capabilities.totals else sample_weights.with_weights
-        trace = convert(trace)
+            trace = restored(trace)
+        if source.may_have(Kind.SAMPLE, *_LOWERED):
+            from converter.projection.passes import sample_weights
+
+            weights = sample_weights
+            trace = (weights.with_totals if capabilities.totals else weights.with_weights)(trace)
     trace = _of_slices(trace, capabilities, format_name, report)
     return within_limits(trace, capabilities)
 

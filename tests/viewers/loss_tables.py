@@ -57,6 +57,7 @@ _NOTHING = ()
 CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     # Fields
     "event-dropped": _EVENTS,
+    "sample-as-instant": ("samples.*",),
     "event-as": ("ftrace.*", "logs.*", "samples.*", "states.*"),
     "value-on-its-own": ("counters.*", "slices.*"),
     "event-renamed": ("slices.name", "counters.*", "ftrace.*"),

@@ -264,7 +264,9 @@ def _lower_to_typed(partition: Partition, _: Projection) -> list[Partition] | No
 #: Events that only a kernel's format could hold, but that lack what it needs. They are not timeline events, so
 #: they become TYPED ones.
 _TYPED_LOWERINGS: dict[Kind, Lowering] = {
-    kind: _lower_to_typed for kind in Kind if kind not in (Kind.TYPED, Kind.SLICE_COMPLETE)
+    kind: _lower_to_typed
+    for kind in Kind
+    if kind not in (Kind.TYPED, Kind.SLICE_COMPLETE, Kind.SAMPLE)
 }
 
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from converter.formats.profiles.samples import unit_of, weight_index
 from converter.ir.columns import Column, ListColumn, StructColumn, constant_column
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, IntegerClass
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Role
 from converter.projection.capabilities import KindSupport, Projection
-from converter.projection.domain.call_stacks import frame_names, frames_of, members_of
+from converter.projection.domain.call_stacks import frame_names, members_of
+from converter.projection.domain.lowered_samples import with_frames
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossClass
 from converter.projection.timeline_fields import FRAMES, FUNCTIONS, SAMPLE_ADDRESS, weight
@@ -59,7 +60,9 @@ def with_whole_frames(partition: Partition, projection: Projection) -> Partition
             )
             partition = partition.without_field(number)
             break
-    return _with_weights(_with_frames(partition, projection), projection)
+    index = partition.event_class.index_of(Role.FRAMES)
+    assert index is not None
+    return _with_weights(with_frames(partition, projection, index), projection)
 
 
 def with_shown_frames(partition: Partition, projection: Projection) -> Partition:
@@ -149,23 +152,6 @@ def lists_with(column: ListColumn, frames: NDArray[np.bool_]) -> NDArray[np.bool
     counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(frames)])
     found: NDArray[np.bool_] = counts[column.offsets[1:]] > counts[column.offsets[:-1]]
     return found
-
-
-def _with_frames(partition: Partition, projection: Projection) -> Partition:
-    index = partition.event_class.index_of(Role.FRAMES)
-    assert index is not None
-    field = partition.event_class.fields[index]
-    if field.type == FRAMES.type:
-        return partition
-    projection.lose("field-type", partition, field=field.name)
-    assert isinstance(field.type, ArrayClass)
-    element = field.type.element
-    columns = partition.lazy_columns()
-    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
-    frames = partition.derive(
-        ("frames",), lambda: _with_field(partition.event_class, index, FRAMES)
-    )
-    return partition.rewritten(frames, columns)
 
 
 def _with_weights(partition: Partition, projection: Projection) -> Partition:

@@ -79,8 +79,9 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         lowerings={
             kind: _lower_to_typed
             for kind in Kind
-            # A complete slice becomes a begin and an end.
-            if kind is not Kind.SLICE_COMPLETE and (kind not in kinds or kind is Kind.INSTANT)
+            # A complete slice becomes a begin and an end, a sample names its event.
+            if kind not in (Kind.SLICE_COMPLETE, Kind.SAMPLE)
+            and (kind not in kinds or kind is Kind.INSTANT)
         },
         adapters=adapters,
         splitters=dict.fromkeys((Kind.SLICE_BEGIN, Kind.SLICE_END), split_large_numbers),

@@ -180,6 +180,11 @@ def _with_samples(batch: Batch, samples: Sequence[_Samples]) -> Batch:
     return with_events_behind(batch, at[order], added, np.full(len(at), -1, np.int32))
 
 
+def unit_of_event(name: str) -> str:
+    """Return the unit of the weights of samples of an event, as its name says it."""
+    return "ns" if name.partition(":")[0] in _CLOCKS else ""
+
+
 def _sampled(event_class: EventClass, table: Table) -> tuple[EventClass, list[Column]]:
     """Return the class and the columns of the samples of an event."""
     names = [field.name for field in event_class.fields]
@@ -187,8 +192,7 @@ def _sampled(event_class: EventClass, table: Table) -> tuple[EventClass, list[Co
     columns: list[Column] = [_frames(event_class, table)]
     period = names.index(_PERIOD) if _PERIOD in names else None
     if period is not None and isinstance(event_class.fields[period].type, IntegerClass):
-        is_clock = event_class.name.partition(":")[0] in _CLOCKS
-        fields.append(weight("ns" if is_clock else ""))
+        fields.append(weight(unit_of_event(event_class.name)))
         columns.append(np.asarray(table.column(period)).astype(np.int64))
     return EventClass(Kind.SAMPLE, event_class.name, fields=tuple(fields)), columns
 

@@ -374,6 +374,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {sample is|samples are} drawn one after the other, as wide as their weight, and not at "
         "their times",
     ),
+    "sample-as-instant": LossCode(
+        LossKind.LOWERED,
+        "{count} {sample is|samples are} shown as {an event|events} with a call stack in words, not as flame graphs",
+        loss_class=LossClass.SHOWN,
+    ),
     "sample-weight-added": LossCode(
         LossKind.CHANGED,
         "{count} {sample has no weight and counts|samples have no weight and count} as 1",

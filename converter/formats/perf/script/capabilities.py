@@ -17,11 +17,12 @@ from converter.formats.profiles.capabilities import lists_with, with_limited_wei
 from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.distinct_values import map_distinct
 from converter.ir.events import EventClass, Field
-from converter.ir.field_classes import ArrayClass, IntegerClass
+from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
-from converter.projection.domain.call_stacks import frames_of, members_of
+from converter.projection.domain.call_stacks import members_of
 from converter.projection.domain.lost_events import counted
+from converter.projection.domain.lowered_samples import with_frames
 from converter.projection.engine.partitions import Partition
 from converter.projection.timeline_fields import CALLSTACK, FRAMES
 
@@ -123,26 +124,9 @@ def _adapt_sample(partition: Partition, projection: Projection) -> Partition:
     assert index is not None
     field = partition.event_class.fields[index]
     if field.type != FRAMES.type:
-        partition = _with_frames(partition, projection, index)
+        partition = with_frames(partition, projection, index)
     printed = _with_printed_frames(partition, projection, index)
     return with_limited_weights(printed, projection, MOST_WEIGHT)
-
-
-def _with_frames(partition: Partition, projection: Projection, index: int) -> Partition:
-    """Return addresses or names of functions as frames."""
-    field = partition.event_class.fields[index]
-    projection.lose("field-type", partition, field=field.name)
-    assert isinstance(field.type, ArrayClass)
-    element = field.type.element
-
-    def new_class() -> EventClass:
-        fields = list(partition.event_class.fields)
-        fields[index] = FRAMES
-        return replace(partition.event_class, fields=tuple(fields))
-
-    columns = partition.lazy_columns()
-    columns[index] = lambda: frames_of(partition.table.column(index), element, projection.source)
-    return partition.rewritten(partition.derive(("frames",), new_class), columns)
 
 
 def _with_printed_frames(partition: Partition, projection: Projection, index: int) -> Partition:

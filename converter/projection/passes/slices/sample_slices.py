@@ -22,6 +22,7 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.domain import perf_samples, v8_profiles
 from converter.projection.domain.call_stacks import frame_names, frames_of
 from converter.projection.domain.listed_samples import with_listed_samples
+from converter.projection.domain.lowered_samples import restored
 from converter.projection.domain.stack_table import DistinctStacks, StackTable
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import FollowedTracks
@@ -65,7 +66,7 @@ def with_slices(trace: Trace) -> Trace:
 
     It is no trace of its format any more: slices may be on tracks that the format does not have.
     """
-    if not trace.semantics.may_have(Kind.SAMPLE):
+    if not trace.semantics.may_have(Kind.SAMPLE, Kind.INSTANT, Kind.TYPED):
         return trace
     # Nothing is lost by what was asked for.
     report = LossReport()
@@ -74,6 +75,7 @@ def with_slices(trace: Trace) -> Trace:
         source = with_listed_samples(v8_profiles.with_samples(source, report), report)
     if trace.semantics.may_have(Kind.TYPED):
         source = perf_samples.with_samples(source, report, frozenset(Kind), of_stacks=False)
+    source = restored(source)
     if not trace.in_time_order:
         source = in_time_order(source)
     kinds = trace.semantics.kinds

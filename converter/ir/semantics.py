@@ -72,6 +72,8 @@ class Unseen(Enum):
     SCHED_ARGUMENTS = "arguments of scheduling"
     #: The date of the recording.
     DATES = "dates"
+    #: Samples of call stacks.
+    SAMPLES = "samples"
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ SEMANTICS: Final = Semantics(
     unseen=frozenset(
         {
             *(Unseen.COUNTER_THREADS, Unseen.COUNTER_ARGUMENTS, Unseen.SCHED_ARGUMENTS),
-            Unseen.DATES,
+            *(Unseen.DATES, Unseen.SAMPLES),
         }
     ),
 )

@@ -25,6 +25,7 @@ from converter.ir.field_classes import (
     StructureClass,
 )
 from converter.ir.kinds import Kind, Role
+from converter.ir.semantics import Unseen
 from converter.ir.trace import Trace
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Projection
@@ -32,6 +33,7 @@ from converter.projection.domain.call_stacks import frames_of, members_of
 from converter.projection.domain.perf_samples import unit_of_event
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import NAME, lower_to_instant
+from converter.projection.losses import LossClass
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.timeline_fields import FRAME, FRAMES, weight
 
@@ -74,7 +76,9 @@ def lower_sample(partition: Partition, projection: Projection) -> list[Partition
     name = partition.event_class.name
     if name and Kind.INSTANT not in projection.capabilities.kinds:
         partition = partition.with_argument(_EVENT, projection.constant(name, len(partition)))
-    projection.lose("sample-as-instant", partition)
+    is_unseen = Unseen.SAMPLES in projection.source.semantics.unseen
+    loss_class = LossClass.KEPT if is_unseen else None
+    projection.lose("sample-as-instant", partition, loss_class=loss_class)
     return lower_to_instant(partition, projection)
 
 

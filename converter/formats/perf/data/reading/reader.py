@@ -32,6 +32,7 @@ from converter.formats.perf.data.reading.records import WINDOW, RecordStream, Ro
 from converter.formats.perf.data.reading.rounds import Ordered, in_order
 from converter.formats.perf.data.reading.samples import SampledEvents
 from converter.formats.perf.data.reading.scan import NATIVE, Scanner, row_numbers
+from converter.formats.perf.data.reading.switches import with_switches
 from converter.formats.perf.data.reading.symbols import Symboliser, kernel_symbols_of
 from converter.formats.perf.data.reading.tasks import Tasks
 from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
@@ -98,6 +99,7 @@ class _Reader:
         self.trace.source_batches = self.trace.make_batches
         self.trace.check = self._check
         self.trace.keep_records = self._keep_records
+        self.trace.explain = with_switches
         self._context: list[bytes] | None = None
         self._own = own_tables(file)
         if self._own is not None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from converter.errors import (
         ArgumentError,
         DefectError,
+        ExistingOutputError,
         MemoryLimitError,
         MissingFileError,
         NothingLeftError,
@@ -67,6 +68,7 @@ __all__ = [
     "DefectError",
     "EventClass",
     "EventColumns",
+    "ExistingOutputError",
     "Field",
     "Format",
     "Kind",
@@ -123,6 +125,7 @@ _MODULES = {
     "converter.errors": (
         "ArgumentError",
         "DefectError",
+        "ExistingOutputError",
         "MemoryLimitError",
         "MissingFileError",
         "NothingLeftError",

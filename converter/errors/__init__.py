@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from errno import ENOENT
+from errno import EEXIST, ENOENT
 from typing import Any, ClassVar, Self
 
 from converter.errors.terminal import printable, without_secrets
@@ -133,6 +133,16 @@ class OutputError(TraceError):
 
     Also raised when the reader of standard output went away, with a BrokenPipeError as its `__cause__`.
     """
+
+
+class ExistingOutputError(OutputError, FileExistsError):
+    """The output exists, and may not be replaced."""
+
+    def __init__(self, message: str | None = None, **parts: Any) -> None:
+        super().__init__(message, **parts)
+        self.errno = EEXIST
+        self.strerror = message
+        self.filename = self.path
 
 
 class ArgumentError(TraceError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
@@ -279,11 +279,14 @@ class Trace:
         """
         return self.make_batches()
 
-    def events(self, *patterns: str, fields: Collection[str] | None = None) -> EventColumns:
+    def events(
+        self, *patterns: str | Iterable[str], fields: Collection[str] | None = None
+    ) -> EventColumns:
         """The columns of the events that are wanted, in memory (see docs/library.md).
 
         Args:
-            *patterns: patterns of names (``"sched_switch"``, ``"irq:*"``); all events where there are none.
+            *patterns: patterns of names (``"sched_switch"``, ``"irq:*"``), or lists of them; all events where there are
+                none.
             fields: names of the columns of fields that are wanted; all by default.
 
         Raises:
@@ -294,7 +297,7 @@ class Trace:
         return columns
 
     def stream_events(
-        self, *patterns: str, fields: Collection[str] | None = None
+        self, *patterns: str | Iterable[str], fields: Collection[str] | None = None
     ) -> Iterator[EventColumns]:
         """Return the same batch by batch, for batches with such events: memory is bounded by a batch.
 
@@ -309,7 +312,7 @@ class Trace:
         return stream
 
     def iter_events(
-        self, *patterns: str, fields: Collection[str] | None = None
+        self, *patterns: str | Iterable[str], fields: Collection[str] | None = None
     ) -> Iterator[TraceEvent]:
         """Yield the events that are wanted one by one, in the order of the trace: for scripts (see docs/library.md).
 
@@ -405,7 +408,7 @@ class Trace:
         )
         raise LookupError(f"{len(found)} threads {tid}{of}, {which}")
 
-    def to_arrow(self, *patterns: str) -> Any:
+    def to_arrow(self, *patterns: str | Iterable[str]) -> Any:
         """A `pyarrow.Table` of the events that are wanted: a row an event, a column a field (see docs/arrow.md).
 
         Args:
@@ -418,7 +421,7 @@ class Trace:
         """
         return HOOKS["table"]()(self, patterns)
 
-    def to_arrow_reader(self, *patterns: str) -> Any:
+    def to_arrow_reader(self, *patterns: str | Iterable[str]) -> Any:
         """The same as a `pyarrow.RecordBatchReader`, whose memory is bounded by a batch: the trace is read twice.
 
         Args:

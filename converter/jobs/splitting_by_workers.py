@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from converter import registry
-from converter.errors import OutputError, TraceWarning, UnsupportedError
+from converter.errors import ExistingOutputError, TraceWarning, UnsupportedError
 from converter.jobs.splitting import Outputs, SplitPart, split_trace
 from converter.scheduling import Share, scheduler, seen_by_workers
 from converter.selection.parts import TimeLength
@@ -135,7 +135,7 @@ def _placed(parts: list[SplitPart], target: str, force: bool) -> list[SplitPart]
     for path in paths:
         final = os.path.join(folder_of_target, os.path.basename(path))
         if not force and os.path.lexists(final):
-            raise OutputError(already_exists(), path=final)
+            raise ExistingOutputError(already_exists(), path=final)
     for path in paths:
         final = os.path.join(folder_of_target, os.path.basename(path))
         if os.path.isdir(path):

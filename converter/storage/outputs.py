@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from converter.errors import OutputError, OutputNameError
+from converter.errors import ExistingOutputError, OutputError, OutputNameError
 from converter.storage.compression.wrapping import Wrapping, unwrapped_name
 from converter.storage.descriptors import open_file
 from converter.storage.locations import STANDARD_OUTPUT, is_remote, local
@@ -194,7 +194,7 @@ def _check_replaceable(
     if is_directory and _is_inside(os.path.realpath(os.curdir), status):
         raise OutputError("will not replace the current directory", path=name)
     if not force:
-        raise OutputError(already_exists(), path=name)
+        raise ExistingOutputError(already_exists(), path=name)
 
 
 def _is_inside(path: str, directory: os.stat_result) -> bool:

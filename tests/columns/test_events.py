@@ -261,4 +261,4 @@ def test_a_name_that_nothing_has_is_a_warning_at_the_line_of_the_caller(ask, sai
 def test_a_single_field_and_a_column_of_all_events_may_be_named():
     events = small_trace().events("a", fields="n")
     assert events.columns[-1] == "n"
-    assert small_trace().events("a", fields=["ts", "n"])["n"].tolist() == [3, 77]
+    assert small_trace().events(["a"], fields=["ts", "n"])["n"].tolist() == [3, 77]

@@ -47,7 +47,7 @@ _DURATION = pa.duration("ns")
 _LATEST = np.iinfo(np.int64).max
 
 
-def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
+def table(trace: Trace, events: Iterable[str | Iterable[str]] = ()) -> pa.Table:
     """Return the events that are wanted, in memory: one pass over the trace.
 
     Args:
@@ -62,7 +62,7 @@ def table(trace: Trace, events: Iterable[str] = ()) -> pa.Table:
     return pa.concat_tables([pa.Table.from_batches([], tables.schema), *found]).unify_dictionaries()
 
 
-def reader(trace: Trace, events: Iterable[str] = ()) -> pa.RecordBatchReader:
+def reader(trace: Trace, events: Iterable[str | Iterable[str]] = ()) -> pa.RecordBatchReader:
     """Return the events that are wanted, batch by batch: memory is bounded by a batch.
 
     A stream of Arrow's declares its columns in advance: the trace is read twice.
@@ -93,7 +93,7 @@ class EventTables:
     def __init__(
         self,
         trace: Trace,
-        events: Iterable[str],
+        events: Iterable[str | Iterable[str]],
         *,
         exact: bool = False,
         reserved: Iterable[str] = (),

@@ -28,7 +28,7 @@ Part = tuple[NDArray[np.int64], NDArray[Any]]
 
 
 def event_columns(
-    trace: Trace, events: Iterable[str], fields: Collection[str] | None
+    trace: Trace, events: Iterable[str | Iterable[str]], fields: Collection[str] | None
 ) -> EventColumns:
     """Return the columns of the events that are wanted."""
     part = named(trace, events)
@@ -41,7 +41,7 @@ def event_columns(
 
 
 def event_column_stream(
-    trace: Trace, events: Iterable[str], fields: Collection[str] | None
+    trace: Trace, events: Iterable[str | Iterable[str]], fields: Collection[str] | None
 ) -> Iterator[EventColumns]:
     """Return the same for each batch that has such events."""
     part = named(trace, events)

@@ -17,7 +17,7 @@ from converter.ir.trace import Trace
 
 
 def iter_events(
-    trace: Trace, events: Collection[str], fields: Collection[str] | None
+    trace: Trace, events: Iterable[str | Iterable[str]], fields: Collection[str] | None
 ) -> Iterator[TraceEvent]:
     """Yield the events that are wanted, one by one; see `Trace.iter_events`."""
     part = named(trace, events)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import chain
 
 from converter.analysis.columns.field_columns import COMMON
 from converter.errors import SelectionWarning
@@ -14,13 +15,13 @@ from converter.selection.selection import Selection
 from converter.selection.unmatched import unmatched_fields
 
 
-def named(trace: Trace, events: Iterable[str]) -> Trace:
+def named(trace: Trace, events: Iterable[str | Iterable[str]]) -> Trace:
     """Return the events of a trace that patterns name (in the syntax of `Selection.events`; all without patterns).
 
     Events match by the name of their class; slices with names of their own come with their ends. Times, and fields that
     count ticks, are rounded down to nanoseconds, if the length of a tick is known.
     """
-    wanted = tuple(events)
+    wanted = [*chain.from_iterable((one,) if isinstance(one, str) else one for one in events)]
     if wanted:
         trace = selected(trace, Selection(events=wanted), pairs_named=False).trace
     return in_nanoseconds(trace)

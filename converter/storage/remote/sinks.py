@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from converter.errors import OutputError
+from converter.errors import ExistingOutputError, OutputError
 from converter.storage.descriptors import open_file
 from converter.storage.locations import absolute, is_remote, protocol, shown
 from converter.storage.remote.files import file_system_of, find, translated_errors
@@ -136,7 +136,7 @@ def _check_free(url: str, *, force: bool, directory: bool) -> None:
             "is a directory" if there.is_folder else "is not a directory", path=there.name
         )
     if not force:
-        raise OutputError(already_exists(), path=there.name)
+        raise ExistingOutputError(already_exists(), path=there.name)
 
 
 def _send(source: str, url: str, *, force: bool) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
-from converter.errors import OutputError
+from converter.errors import ExistingOutputError, OutputError
 from converter.errors.advice import advice
 from converter.storage import interrupts
 from converter.storage.interrupts import uninterrupted
@@ -150,7 +150,8 @@ def output_error(error: Exception, name: str) -> OutputError:
     folder = os.path.dirname(name.rstrip("/"))
     if isinstance(error, FileNotFoundError) and folder and not os.path.isdir(folder):
         message = f"there is no folder {folder}"
-    return OutputError(message, path=name)
+    kind = ExistingOutputError if isinstance(error, FileExistsError) else OutputError
+    return kind(message, path=name)
 
 
 def _take_name(temporary: str, target: str, *, force: bool) -> None:

@@ -111,7 +111,7 @@ def test_nothing_stays_of_one_that_fails(tmp_path, suffix):
 def test_it_replaces_only_with_force(tmp_path):
     path = tmp_path / "out.gz"
     path.write_bytes(b"mine")
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(FileExistsError, match="exists already"):
         open_sink(path)
     assert path.read_bytes() == b"mine"
     with open_sink(path, force=True) as sink:

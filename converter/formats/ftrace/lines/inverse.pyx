@@ -51,9 +51,10 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy, memset
 
+from converter.formats.ftrace.lines.function_names cimport SHIFT, first_address, read_function
 from converter.formats.ftrace.lines.scan.line_scan cimport Lines
 from converter.formats.ftrace.lines.written_values cimport (
-    Cursor, is_hexadecimal, plain_number, read_number, read_thousandths, unescape
+    Cursor, plain_number, read_number, read_thousandths, unescape
 )
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64, store16, store32, store64
 from converter.kernels.io.output cimport Blocks, Output, ensure
@@ -105,10 +106,7 @@ PLACE_DATA = DATA
 PLACE_RELATIVE = RELATIVE
 PLACE_TAIL = TAIL
 
-cdef uint64_t BASE = 0xffff800000000000
-cdef int SHIFT = 20
-
-SYMBOL_BASE = BASE
+SYMBOL_BASE = first_address()
 SYMBOL_STEP = 1 << SHIFT
 
 
@@ -416,7 +414,7 @@ cdef class Inverses:
         if code == FLAGS:
             return self._flags(step, cursor, &value) and self._store(step, value, cursor, out)
         if code == SYMBOL:
-            return self._symbol(cursor, &value, cursor.end) and self._store(step, value, cursor, out)
+            return read_function(self._symbols, cursor, &value, cursor.end) and self._store(step, value, cursor, out)
         if code == MICROSECONDS:
             return read_thousandths(&cursor.at, cursor.end, &value) and self._store(step, value, cursor, out)
         if code == INDENT:
@@ -528,52 +526,6 @@ cdef class Inverses:
             value[0] |= one
         return True
 
-    # name+0xdistance/0xsize [module], 0xaddress, or an address.
-    cdef bint _symbol(self, Cursor* cursor, uint64_t* value, const uint8_t* end) noexcept nogil:
-        cdef const uint8_t* at = cursor.at
-        cdef const uint8_t* name = at
-        cdef const uint8_t* stop
-        cdef uint64_t distance = 0
-        cdef int32_t number
-        if at < end and is_hexadecimal(at, end):
-            if not read_number(&at, end, 16, value):
-                return False
-            cursor.at = at
-            return True
-        while at < end and at[0] not in (32, 9, 10, 43, 44, 41, 93, 62, 61, 59):
-            if at[0] == c"(" or (at[0] == c"/" and end - at > 2 and at[1] == c"0" and at[2] == c"x"):
-                break
-            if at[0] == c":" and (end - at < 2 or at[1] == c" "):
-                break
-            at += 1
-        stop = at
-        if stop == name or stop - name > 512:
-            return False
-        if stop - name == 5 and (memcmp(name, <const char*>b"(nil)", 5) == 0):
-            return False
-        if at < end and at[0] == c"+":
-            at += 1
-            if not read_number(&at, end, 16, &distance) or distance >> SHIFT:
-                return False
-        if at < end and at[0] == c"/":
-            at += 1
-            if not read_number(&at, end, 16, value):
-                return False
-        number = self._symbols.find_or_add(name, <uint32_t>(stop - name))
-        if number < 0:
-            cursor.no_memory = True
-            return False
-        # The module is part of the text that says where the function is, not of its name.
-        if end - at > 3 and at[0] == c" " and at[1] == c"[":
-            stop = at + 2
-            while stop < end and stop[0] != c"]" and stop[0] != c" " and stop[0] != 10:
-                stop += 1
-            if stop < end and stop[0] == c"]":
-                at = stop + 1
-        cursor.at = at
-        value[0] = BASE + (<uint64_t>number << SHIFT) + distance
-        return True
-
     cdef bint _frames(self, int64_t step, Cursor* cursor, Output* out) noexcept nogil:
         cdef int64_t offset = self._steps[step, 2]
         cdef const uint8_t* line_end
@@ -592,7 +544,7 @@ cdef class Inverses:
             cursor.at += 2
             while cursor.at < line_end and cursor.at[0] in (32, 9, 60):
                 cursor.at += 1
-            if not self._symbol(cursor, &value, line_end):
+            if not read_function(self._symbols, cursor, &value, line_end):
                 return False
             # What follows says the same address once more.
             cursor.at = line_end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +13,7 @@ from converter.errors import TraceError, TraceWarning, note
 from converter.formats.ftrace.lines.event_texts import (
     EventTexts,
 )
+from converter.formats.ftrace.lines.line_reader import LineReader
 from converter.formats.ftrace.lines.named_formats import NamedFormats, named_formats
 from converter.formats.ftrace.lines.scan.graph_lines import GraphClock
 from converter.formats.ftrace.lines.scan.line_scan import (
@@ -85,7 +86,7 @@ def read(
         raise error.within(format="ftrace_text", path=source.name) from error
 
 
-class _Reader:
+class _Reader(LineReader):
     def __init__(
         self, source: Source, clock: str | None, formats: NamedFormats, machine: str | None
     ) -> None:
@@ -99,14 +100,12 @@ class _Reader:
         self.source = source
         self.heading = heading(head)
         self.own = OWN in head
-        self.texts = EventTexts(formats.of, escaped=self.own)
-        self.done = 0
+        super().__init__(EventTexts(formats.of, escaped=self.own))
         #: By event of the current block: the program of the end of a call that returns on its line, -1 for others;
         #: None if there is no such call.
         self._leaves: NDArray[np.int32] | None = None
         #: Of a function graph: the CPUs as far as this pass has come.
         self._graph: GraphClock | None = None
-        self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
         self.trace = Trace(
             "ftrace_text",
             semantics=Semantics(kinds=KINDS),
@@ -114,7 +113,7 @@ class _Reader:
             environment=_environment(self.heading, machine or formats.machine),
             symbols=InventedSymbols(self.texts.symbols),
             make_batches=self._batches,
-            describe=self._describe,
+            describe=self.describe,
             progress=lambda: (self.done, source.size),
         )
         self.trace.clock_domains = [self.trace.clock]
@@ -150,7 +149,11 @@ class _Reader:
             if self.own:
                 self._declare(block, lines)
             rows = np.flatnonzero(_wanted(block, lines, begun=begun))
-            begun = begun or bool((lines.kind == LINE_EVENT).any())
+            begun = begun or bool((lines.kind[: lines.count] == LINE_EVENT).any())
+            if not begun:
+                self.warn_of_others(
+                    block, lines, self.source.name, "no line is an event; all are kept as messages"
+                )
             self.done = offset + len(block)
             if lines.count:
                 last_ts = int(lines.ts[lines.count - 1])
@@ -260,7 +263,7 @@ class _Reader:
             for id in np.flatnonzero(counts).tolist()
         }
         starts, ends = lines.start[rows], lines.end[rows]
-        self._described = block, lines.text[rows], ends
+        self.described = block, lines.text[rows], ends
         return Batch(
             ts=ts,
             class_id=class_id,
@@ -289,26 +292,9 @@ class _Reader:
         rows: NDArray[np.int64],
         segments: list[memoryview | NDArray[np.uint8]],
     ) -> _Found:
-        """Return classes, locations and sizes of the records of events, whose memory is added to `segments`."""
-        program: NDArray[np.int32] = np.full(lines.count, -1, np.int32)
-        location: NDArray[np.int64] = np.zeros(lines.count, np.int64)
-        size: NDArray[np.int64] = np.zeros(lines.count, np.int64)
-        left = rows
-        self.texts.add_names()
-        while len(left):
-            records = self.texts.kernel.run(block, lines, left, (program, location, size))
-            done = left[program[left] >= 0]
-            if len(done):
-                location[done] += len(segments) << 32
-                segments.append(records)
-            left = left[program[left] < 0]
-            # The first of each name gets a program, which others of that name may have, too.
-            names, first = np.unique(lines.name[left], return_index=True)
-            rows_of_names = left[first].tolist()
-            self.texts.add_for(
-                (name, bytes(block[int(lines.text[row]) : int(lines.end[row])]))
-                for name, row in zip(names.tolist(), rows_of_names, strict=True)
-            )
+        """Return classes, locations and sizes of the records of events, whose memory is added to `segments` first."""
+        program, location, size, memory = self.inverted(block, lines, rows)
+        segments += memory
         self._leaves = self._ends_of_leaves(program[rows])
         flags = lines.flags[rows] >= 0
         key = program[rows].astype(np.int64) * 2 + flags
@@ -339,19 +325,6 @@ class _Reader:
             return _NOTHING
         ids: NDArray[np.int32] = np.full(len(rows), self.classes.other(), np.int32)
         return ids, lines.start[rows], lines.end[rows] - lines.start[rows], block
-
-    def _describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """Return a function that returns the text of an event of the last batch."""
-        described = self._described
-
-        def text(position: int) -> str | None:
-            if described is None or position >= len(described[1]):
-                return None
-            block, starts, ends = described
-            line = bytes(block[int(starts[position]) : int(ends[position])])
-            return line.decode("utf-8", "surrogateescape")
-
-        return text
 
 
 #: Class, location, size and time of events.

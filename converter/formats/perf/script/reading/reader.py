@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import TraceError, note
+from converter.errors import TraceError
+from converter.formats.ftrace.lines.line_reader import LineReader, LineRecords
 from converter.formats.ftrace.lines.named_formats import named_formats
 from converter.formats.ftrace.lines.scan.line_scan import (
     LINE_COMMENT,
@@ -63,16 +64,7 @@ def read(source: Source, *, formats: str | None = None) -> Trace:
         raise error.within(format=_FORMAT, path=source.name) from error
 
 
-class _Records(NamedTuple):
-    """The records that texts were printed from: the program, location and size of each row of lines."""
-
-    program: NDArray[np.int32]
-    location: NDArray[np.int64]
-    size: NDArray[np.int64]
-    segments: list[memoryview]
-
-
-class _Reader:
+class _Reader(LineReader):
     def __init__(self, source: Source, formats: str | None) -> None:
         head = source.read(0, _HEAD)
         tables = read_tables(source)
@@ -87,8 +79,7 @@ class _Reader:
             source = View(source.name, source, 0, tables.offset)
         self.source = source
         self.timed = is_timed(head)
-        self.done = 0
-        self.texts = ScriptTexts(named_formats(formats).of, escaped=tables is not None)
+        super().__init__(ScriptTexts(named_formats(formats).of, escaped=tables is not None))
         self.trace = Trace(
             _FORMAT,
             variant=variant(head),
@@ -96,7 +87,7 @@ class _Reader:
             clock=ClockDomain("perf"),
             environment=environment(head),
             make_batches=self._batches,
-            describe=self._describe,
+            describe=self.describe,
             progress=lambda: (self.done, source.size),
         )
         self.trace.clock_domains = [self.trace.clock]
@@ -108,7 +99,6 @@ class _Reader:
         self.classes = ScriptClasses(self.trace, self.texts)
         #: By the number of an event's name: whether it is a tracepoint.
         self._tracepoint: NDArray[np.uint8] = np.zeros(1, np.uint8)
-        self._described: tuple[memoryview, NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def _read_tables(self, tables: Tables | None) -> dict[Task, int] | None:
         """Take what the side table says; return the threads by what names them in lines."""
@@ -141,12 +131,13 @@ class _Reader:
         last_ts = 0
         for offset, block in blocks(self.source, self.trace.bytes_of_a_window(WINDOW)):
             lines = self._scanned(block, last_ts)
+            self.warn_of_others(
+                block, lines, self.source.name, "lines that are no samples are kept as messages"
+            )
             self.done = offset + len(block)
             if lines.count:
                 last_ts = int(lines.ts[lines.count - 1])
-            kind = lines.kind[: lines.count]
-            self._warn(block, offset, lines, kind)
-            rows = np.flatnonzero(kind != LINE_COMMENT)
+            rows = np.flatnonzero(lines.kind[: lines.count] != LINE_COMMENT)
             if len(rows):
                 yield self._batch(block, lines, rows)
 
@@ -169,26 +160,11 @@ class _Reader:
         lines.scan(block, last_ts)
         return lines
 
-    def _warn(
-        self, block: memoryview, offset: int, lines: ScriptLines, kind: NDArray[np.uint8]
-    ) -> None:
-        """Warn of the first line of a block that is not understood."""
-        others = np.flatnonzero(kind == LINE_OTHER)
-        if len(others):
-            start = int(lines.start[others[0]])
-            found = bytes(block[start : int(lines.end[others[0]])][:80])
-            error = TraceError(
-                "lines that are no samples are kept as messages",
-                format=_FORMAT,
-                path=self.source.name,
-                offset=offset + start,
-                found=found.decode("utf-8", "replace"),
-            )
-            note(self.trace.warnings, error.to_warning())
-
     def _batch(self, block: memoryview, lines: ScriptLines, rows: NDArray[np.intp]) -> Batch:
         kind = lines.kind[rows]
-        records = self._records(block, lines, rows[(kind == LINE_EVENT) | (kind == LINE_RECORD)])
+        records = self.inverted(
+            block, lines, rows[(kind == LINE_EVENT) | (kind == LINE_RECORD)].astype(np.int64)
+        )
         others = rows[kind == LINE_OTHER]
         if len(others):
             records.location[others] = lines.start[others] + (len(records.segments) << 32)
@@ -219,7 +195,7 @@ class _Reader:
                 table = Table(len(own), [*table.lazy_columns(), *extra])
             tables[id] = table
         starts, sizes = _native(block, lines, rows)
-        self._described = block, lines.text[rows], lines.end[rows]
+        self.described = block, lines.text[rows], lines.end[rows]
         self._learn_processes(lines, rows, kind, records)
         return Batch(
             ts=lines.ts[rows],
@@ -230,31 +206,6 @@ class _Reader:
             cpu=lines.cpu[rows],
             native=NativeRecords(_FORMAT, block, starts, sizes),
         )
-
-    def _records(self, block: memoryview, lines: ScriptLines, rows: NDArray[np.intp]) -> _Records:
-        """Return the records of tracepoints and of what is no sample."""
-        program: NDArray[np.int32] = np.full(lines.count, -1, np.int32)
-        location: NDArray[np.int64] = np.zeros(lines.count, np.int64)
-        size: NDArray[np.int64] = np.zeros(lines.count, np.int64)
-        segments: list[memoryview] = []
-        left = rows.astype(np.int64)
-        if len(left):
-            self.texts.add_names()
-        while len(left):
-            made = self.texts.kernel.run(block, lines, left, (program, location, size))
-            done = left[program[left] >= 0]
-            if len(done):
-                location[done] += len(segments) << 32
-                segments.append(made)
-            left = left[program[left] < 0]
-            # The first of each name gets a program, which others of that name may have, too.
-            names, first = np.unique(lines.name[left], return_index=True)
-            rows_of_names = left[first].tolist()
-            self.texts.add_for(
-                (name, bytes(block[int(lines.text[row]) : int(lines.end[row])]))
-                for name, row in zip(names.tolist(), rows_of_names, strict=True)
-            )
-        return _Records(program, location, size, segments)
 
     def _parts(
         self,
@@ -307,7 +258,7 @@ class _Reader:
         lines: ScriptLines,
         rows: NDArray[np.intp],
         kind: NDArray[np.uint8],
-        records: _Records,
+        records: LineRecords,
     ) -> None:
         """Take the processes of tasks that records say."""
         some = rows[kind == LINE_RECORD]
@@ -327,19 +278,6 @@ class _Reader:
             )
             numbers.append(values.tolist())
         self.tasks.processes.update(zip(numbers[1], numbers[0], strict=True))
-
-    def _describe(self, batch: Batch) -> Callable[[int], str | None]:
-        """Return a function that returns the text of an event of the last batch."""
-        described = self._described
-
-        def text(position: int) -> str | None:
-            if described is None or position >= len(described[1]):
-                return None
-            block, starts, ends = described
-            line = bytes(block[int(starts[position]) : int(ends[position])])
-            return line.decode("utf-8", "surrogateescape")
-
-        return text
 
 
 def _native(

@@ -31,7 +31,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests")]
 
-from support.equivalent_mutants import EQUIVALENT  # noqa: E402 - the path is set above
+from support.equivalent_mutants import why_equivalent  # noqa: E402 - the path is set above
 from support.mutation_runs import Group, Reach, Recorded, Trial, import_libraries  # noqa: E402
 from support.mutations import Mutation, kernel_mutations, mutations  # noqa: E402
 
@@ -297,8 +297,8 @@ def main() -> None:
             source = (ROOT / path).read_text().splitlines()
             to_try = []
             for mutant in group:
-                line = source[mutant.mutation.line - 1].strip()
-                reason = EQUIVALENT.get((path, line, mutant.mutation.what))
+                mutation = mutant.mutation
+                reason = why_equivalent(path, source, mutation.line, mutation.what)
                 if reason:
                     equivalent[package] += 1
                     tell(f"{mutant}: equivalent: {reason}")

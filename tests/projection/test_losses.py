@@ -95,6 +95,12 @@ def test_a_report_includes_another():
     assert [loss.count for loss in one] == [2 * loss.count for loss in other]
     assert [loss.loss_class for loss in one] == [loss.loss_class for loss in other]
     assert next(iter(one)).example == example()
+    copy, nothing = LossReport(), LossReport(counts=False)
+    for report in (copy, nothing):
+        report.include(other)
+    assert [loss.example for loss in copy] == [loss.example for loss in other]
+    assert copy == other
+    assert list(nothing) == []
 
 
 def test_an_example_says_where_to_look():
@@ -112,7 +118,7 @@ def test_an_example_names_its_thread():
 def test_what_is_at_position_0_is_an_example():
     """The event is the earliest of those with the loss, on CPU 0 and thread 0."""
     named = event_class(Kind.SLICE_BEGIN, name=(StringClass(), Role.NAME))
-    events = [(0, 9, 0, 0, (b"late",)), (0, 6, 0, 0, (b"first",)), (0, 2, -1, -1, (b"another",))]
+    events = [(0, 9, 0, 0, (b"late",)), (0, 6, 0, 0, (b"first",)), (0, 2, -1, -1, (b"",))]
     trace = trace_of([named], events, clock=ClockDomain("c", Fraction(2)))
     (batch,) = trace.batches()
     report = LossReport()
@@ -122,7 +128,7 @@ def test_what_is_at_position_0_is_an_example():
     assert (loss.count, loss.first_ts) == (2, 6)
     assert loss.example == Example(3_000_000_000, 0, trace.threads[0], "slice 'first'")
     none = example_at(trace, batch, 2, trace.threads)
-    assert (none.cpu, none.thread) == (None, None)
+    assert (none.cpu, none.thread, none.event) == (None, None, "slice begin")
     unknown = example_at(replace(trace, clock=ClockDomain("c", None)), batch, 0, trace.threads[:0])
     assert (unknown.ts, unknown.thread) == (9, None)
 

@@ -7,7 +7,7 @@
 
 Works on a copy of the tree. A mutant is run against the tests that reach its line: those in the folder of the same
 name and those that import its module, then those of the laws, the fastest first and `--seconds` of them at most. The
-first failure ends a run. A mutant that no test notices survives, and is printed with its line. A run that takes thirty
+first failure ends a run. A mutant that no test notices survives, and is printed with its line. A run that takes ten
 times as long as without the change counts as noticed. What tests reach is recorded once and kept in `build/reached`.
 Kernels are compiled again for each change, which takes Cython and setuptools.
 """
@@ -216,7 +216,7 @@ class Runner:
                 break
             chosen.append(test)
             seconds += needs
-        return Trial(mutation.applied(source), tuple(chosen), 30 + 30 * seconds, imported)
+        return Trial(mutation.applied(source), tuple(chosen), 30 + 10 * seconds, imported)
 
     @cache  # noqa: B019 - there is one runner
     def _importers(self, path: str) -> list[str]:

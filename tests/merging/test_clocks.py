@@ -236,3 +236,40 @@ def test_a_batch_out_of_order_is_put_in_order():
     merged = converter.merge([trace(mono(0), 30, 10, 20), trace(mono(0), 15)])
     assert times(merged) == [10, 15, 20, 30]
     assert all(np.all(np.diff(batch.ts) >= 0) for batch in merged.batches())
+
+
+def test_a_batch_out_of_order_keeps_what_is_of_its_events():
+    """Names, threads and CPUs move with the times."""
+    events = [(0, ts, ts // 10, ts // 20, [b"%d" % ts]) for ts in (30, 0, 20)]
+    merged = merge([trace_of([NAMED], events, clock=mono(0)), trace(mono(0), 15)])
+    assert [(ts, fields["name"]) for ts, _, _, fields in events_of(merged)] == [
+        (0, "0"),
+        (15, "e"),
+        (20, "20"),
+        (30, "30"),
+    ]
+    (batch,) = merged.batches()
+    assert batch.cpu.tolist() == [0, -1, 2, 3]
+    tids = [merged.threads[thread].tid for thread in batch.thread.tolist()]
+    assert tids == [0, 10, 10, 10]
+
+
+def test_of_clocks_alike_but_for_their_name_that_of_the_machine_is_that_of_all():
+    clocks = [ClockDomain("alpha", epoch_ns=0), ClockDomain("mono", epoch_ns=0)]
+    for inputs in (clocks, clocks[::-1]):
+        merged = merge([trace(clock, 10) for clock in inputs])
+        assert merged.clock.name == "mono"
+
+
+@pytest.mark.parametrize(("most", "related"), [(1, False), (2, True), (3, True)])
+def test_moments_relate_up_to_their_limit(most, related, monkeypatch):
+    monkeypatch.setattr("converter.merging.survey._MOST_MARKS", most)
+    inputs = [
+        trace_of(
+            [SYNC],
+            [(0, ts + 5, -1, 1, [b"clock_sync", name]) for ts, name in enumerate(names)],
+            clock=ClockDomain(clock),
+        )
+        for clock, names in (("a", (b"one", b"two")), ("b", (b"two",)))
+    ]
+    assert ("by clock_sync 'two'" in said(merge(inputs))[1]) is related

@@ -106,7 +106,7 @@ def test_a_sentence_is_about_the_users_events(code):
     assert not entry.sentence.endswith(".")
     assert ("{items}" in entry.sentence) == bool(entry.item)
     report = LossReport()
-    parameters = dict.fromkeys(needed(entry), 7)
+    parameters = {name: 7000 + number for number, name in enumerate(sorted(needed(entry)))}
     for count in (1, 2):
         report = LossReport()
         report.add(code, count, event="e", **parameters)
@@ -115,13 +115,14 @@ def test_a_sentence_is_about_the_users_events(code):
         assert not re.search(r"[{}|]", sentence.replace("for | and", "")), sentence
         (loss,) = report
         assert str(loss) == sentence
+        assert all(str(value) in sentence.replace(",", "") for value in parameters.values())
         assert loss.remedy == remedy_of(code)
         assert 15 < len(sentence) < 220
 
 
 def test_several_losses_of_a_code_are_one_sentence_that_counts_each_event_once():
     report = LossReport()
-    for field, count in (("a", 5), ("b", 5), ("c", 2)):
+    for field, count in (("b", 5), ("a", 5), ("c", 2)):
         report.add("field-dropped", count, 1, event="sched:x", field=field)
     report.add("field-dropped", 3, 1, event="sched:y", field="a")
     (group,) = grouped(report)

@@ -31,6 +31,8 @@ import pytest
 
 #: Seconds that the tests of one mutant may take without the change; those that are nearest and fastest are chosen.
 BUDGET: Final = 20.0
+#: The status of a fork that ends with an exception.
+FAILED: Final = 99
 #: Memory that a mutant may use.
 _MEMORY: Final = 6 << 30
 #: Modules that every run of tests imports, and no mutation changes.
@@ -176,6 +178,8 @@ class Group:
 
             tests = {test for number in together for test in trials[number].tests}
             self._collected(tests, each, sum(trials[number].seconds for number in together))
+            if not answers.exists():
+                sys.exit(f"the tests of {self._module} cannot be collected: {' '.join(tests)}")
             for number, test in zip(together, answers.read_text().split("\n"), strict=True):
                 found[number] = test or None
         return found
@@ -211,7 +215,8 @@ class Group:
 
         def run() -> int:
             for one in gc.get_objects():
-                if isinstance(one, FunctionType) and one.__code__.co_filename == path:
+                # Not isinstance, which asks proxies for the class of what is gone.
+                if type(one) is FunctionType and one.__code__.co_filename == path:
                     key = (one.__code__.co_qualname, one.__code__.co_firstlineno)
                     one.__code__ = swap.get(key, one.__code__)
             self._run(session, trial.tests)
@@ -242,6 +247,8 @@ class Group:
                 return
 
     def _verdict(self, status: int) -> str | None:
+        if status == FAILED:
+            sys.exit(f"a mutant of {self._module} cannot be tried: see TRACECONV_MUTANTS_LOG")
         return self._note.read_text() or (f"status {status}" if status else None)
 
     @contextlib.contextmanager
@@ -336,10 +343,13 @@ def import_libraries() -> None:
 
 
 def forked(run: Callable[[], int], seconds: float) -> int:
-    """Run something in a fork, quietly; return its status, which is not 0 if it takes too long."""
+    """Run something in a fork, quietly; return its status, which is not 0 if it takes too long.
+
+    The seconds are of processor time; others may use the machine for most of ten times as long.
+    """
     child = os.fork()
     if not child:
-        status = 99
+        status = FAILED
         try:
             os.setsid()
             log = os.open(
@@ -348,15 +358,17 @@ def forked(run: Callable[[], int], seconds: float) -> int:
             )
             os.dup2(log, 1)
             os.dup2(log, 2)
-            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            # Not its addresses, of which Node reserves many.
+            resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
             status = run()
         finally:
-            if status == 99:
+            if status == FAILED:
                 traceback.print_exc()
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
-    ends = time.monotonic() + seconds
+    ends = time.monotonic() + 10 * seconds
     wait = 0.002
     while True:
         done, status = os.waitpid(child, os.WNOHANG)

@@ -3,8 +3,10 @@
     python -m tests.draw_perfetto --first 0 --documents 1000 --minutes 10
 
 A document has track events of all kinds (slices, instants, asynchronous and legacy events, counters with units and
-increments, flows, nested annotations), descriptors in an order, log entries, scheduling, several sequences of which
-some lose packets or clear their state, and absolute and incremental times. What the importer shows of it, it shows of
+increments, in events of slices, flows of both generations, log messages, nested annotations), descriptors in an order,
+tracks within tracks that are described late, twice or never, log entries, process trees, scheduling in events and in
+columns, marks and other kernel events, several sequences of which some lose packets or clear their state, and absolute
+and incremental times of several clocks. What the importer shows of it, it shows of
 the JSON and the FXT that are made of it, but for what the loss report names. A document depends on its number alone:
 ``--first N --documents 1`` makes number N again, ``--keep DIR`` leaves there what was written, ``--minutes M`` ends
 earlier.
@@ -321,7 +323,170 @@ def kernel(d: Draw, s: Sequence) -> None:
         last = sequence.tid
 
 
-KINDS = (slices, slices, thread_times, asynchronous, counters, flows, legacy, typed, log, kernel)
+def tracks(d: Draw, s: Sequence) -> None:
+    """Tracks within tracks, described before their events, after them, twice, or never."""
+    parent, child = next(d.uuids), next(d.uuids)
+    when = d.choice(["before", "before", "after", "twice", "never"])
+
+    def describe(suffix: str = "") -> None:
+        for uuid, above in ((parent, d.choice([0, s.uuid, s.pid])), (child, parent)):
+            track = d.packet(trusted_packet_sequence_id=s.number).track_descriptor
+            track.uuid, track.name = uuid, f"track {uuid}{suffix}"
+            if above:
+                track.parent_uuid = above
+
+    if when in ("before", "twice"):
+        describe()
+    for uuid in (parent, child):
+        s.annotate(s.event(BEGIN, d.choice(NAMES), uuid))
+        s.event(END, None, uuid)
+    if when in ("after", "twice"):
+        describe(" again" if when == "twice" else "")
+
+
+def defaults(d: Draw, s: Sequence) -> None:
+    """Events without a track are on the one of the defaults, or on that of the last thread of the sequence."""
+    s.begin()
+    packet = s.packet(d.next())
+    packet.sequence_flags = CLEARED
+    if s.is_incremental:
+        packet.trace_packet_defaults.timestamp_clock_id = INCREMENTAL
+    packet.trace_packet_defaults.track_event_defaults.track_uuid = s.uuid
+    s.texts = {}
+    s.event(BEGIN, d.choice(NAMES)).ClearField("track_uuid")
+    s.event(END).ClearField("track_uuid")
+
+
+def without_state(d: Draw, s: Sequence) -> None:
+    """Events whose texts are lost with a packet: they are left out until the state is cleared."""
+    dropped = s.event(INSTANT, "lost")
+    s.made.previous_packet_dropped = 1
+    if d.chance(0.5):
+        dropped.ClearField("name")
+        dropped.name_iid = 999
+    s.begin()
+
+
+def clocks(d: Draw, s: Sequence) -> None:
+    """Times of other clocks, which a snapshot relates to the trace's: the machine's, and one of the sequence."""
+    monotonic, own = 3, 70
+    snapshot = d.packet(trusted_packet_sequence_id=s.number, timestamp=d.next()).clock_snapshot
+    for clock, time in ((BOOTTIME, d.now), (monotonic, d.now - 500), (own, d.now - 300)):
+        snapshot.clocks.add(clock_id=clock, timestamp=time)
+    begin = d.now
+    for _ in range(d.randint(1, 3)):
+        clock, origin = d.choice([(monotonic, begin - 500), (own, begin - 300), (BOOTTIME, begin)])
+        packet = d.packet(trusted_packet_sequence_id=s.number, sequence_flags=NEEDED)
+        packet.timestamp, packet.timestamp_clock_id = origin + d.next() - begin, clock
+        event = packet.track_event
+        event.type, event.track_uuid, event.name = INSTANT, s.uuid, f"clock {clock}"
+
+
+def extra_counters(d: Draw, s: Sequence) -> None:
+    """Counters whose values are in the events of slices."""
+    uuids = [next(d.uuids) for _ in range(d.randint(1, 2))]
+    for uuid in uuids:
+        track = d.packet(trusted_packet_sequence_id=s.number).track_descriptor
+        track.uuid, track.name, track.parent_uuid = uuid, f"extra {uuid}", s.uuid
+        track.counter.SetInParent()
+    for kind, name in ((BEGIN, "counted"), (END, None)):
+        event = s.event(kind, name)
+        event.extra_counter_track_uuids.extend(uuids)
+        event.extra_counter_values.extend(d.randrange(100) for _ in uuids)
+
+
+def old_flows(d: Draw, s: Sequence) -> None:
+    """Flows with ids as older recorders write them."""
+    id, other = next(d.ids), d.choice(d.sequences)
+    s.event(BEGIN, "old flow 0").flow_ids_old.append(id)
+    s.event(END, None, ts=d.now + 700)
+    d.now += 1000
+    other.event(BEGIN, "old flow 1").terminating_flow_ids_old.append(id)
+    other.event(END, None, ts=d.now + 700)
+    d.now += 1000
+
+
+def messages(d: Draw, s: Sequence) -> None:
+    """Log messages in track events."""
+    event = s.event(INSTANT, "message")
+    text = d.choice(["said", "é"])
+    event.log_message.body_iid = 1 + len(s.texts)
+    s.texts["log_message_body", text] = event.log_message.body_iid
+    s.made.interned_data.log_message_body.add(iid=event.log_message.body_iid, body=text)
+
+
+def compact(d: Draw, s: Sequence) -> None:
+    """Switches in the columns that traced_probes writes, and wakings of the same kind."""
+    bundle = d.packet(trusted_packet_sequence_id=1).ftrace_events
+    bundle.cpu = 2 + d.randrange(2)
+    sched = bundle.compact_sched
+    ready = d.sample(d.sequences, min(2, len(d.sequences)))
+    sched.intern_table.extend(["swapper", *(f"t{one.tid}" for one in ready)])
+    last = woken = 0
+    for index, one in enumerate(ready, 1):
+        at = d.next() + 1
+        if d.chance(0.5):
+            sched.waking_timestamp.append(at - woken)
+            woken = at
+            sched.waking_pid.append(one.tid)
+            sched.waking_target_cpu.append(bundle.cpu)
+            sched.waking_prio.append(120)
+            sched.waking_comm_index.append(index)
+            sched.waking_common_flags.append(1)
+        sched.switch_timestamp.append(at + 10 - last)
+        last = at + 10
+        d.now += 20
+        sched.switch_prev_state.append(d.choice([1, 2]) if index > 1 else 0)
+        sched.switch_next_pid.append(one.tid)
+        sched.switch_next_prio.append(120)
+        sched.switch_next_comm_index.append(index)
+
+
+def kernel_records(d: Draw, s: Sequence) -> None:
+    """Other events of the kernel: marks, frequencies, interrupts, new and renamed tasks."""
+    bundle = d.packet(trusted_packet_sequence_id=1).ftrace_events
+    bundle.cpu = d.randrange(2)
+
+    def event() -> Any:
+        return bundle.event.add(timestamp=d.next() + 1, pid=s.tid)
+
+    match d.randrange(6):
+        case 0:
+            event().print.buf = f"B|{s.pid}|mark\n"
+            event().print.buf = d.choice([f"E|{s.pid}\n", "E\n"])
+        case 1:
+            event().print.buf = f"C|{s.pid}|count|{d.randrange(9)}\n"
+        case 2:
+            frequency = event().cpu_frequency
+            frequency.cpu_id, frequency.state = bundle.cpu, d.choice([300000, 0])
+        case 3:
+            idle = event().cpu_idle
+            idle.cpu_id, idle.state = bundle.cpu, d.choice([1, (1 << 32) - 1])
+        case 4:
+            entry = event().irq_handler_entry
+            entry.irq, entry.name = 7, "timer"
+            leave = event().irq_handler_exit
+            leave.irq, leave.ret = 7, d.randrange(2)
+        case _:
+            event().softirq_entry.vec = 1
+            event().softirq_exit.vec = 1
+
+
+def process_tree(d: Draw, s: Sequence) -> None:
+    """Processes and threads as traced_probes lists them, with counters of their memory."""
+    tree = d.packet(trusted_packet_sequence_id=1, timestamp=d.next()).process_tree
+    tree.processes.add(pid=s.pid, ppid=1).cmdline.extend(["/bin/app", "-v"])
+    tree.threads.add(tid=s.tid, tgid=s.pid, name=f"t{s.tid}")
+    if d.chance(0.5):
+        stats = d.packet(trusted_packet_sequence_id=1, timestamp=d.next()).process_stats
+        stats.processes.add(pid=s.pid, vm_rss_kb=d.randrange(99), oom_score_adj=-5)
+
+
+KINDS = (
+    *(slices, slices, thread_times, asynchronous, counters, flows, legacy, typed, log, kernel),
+    *(tracks, defaults, without_state, clocks, extra_counters, old_flows, messages, compact),
+    *(kernel_records, process_tree),
+)
 
 
 def document(number: int) -> bytes:
@@ -361,7 +526,8 @@ QUERIES = {
         f"""s.ts, {_NAME}, replace(replace(replace(iif(
         a.key glob 'args.*' or a.key glob 'debug.*', substr(a.key, instr(a.key, '.') + 1), a.key),
         '.', '_'), '[', '_'), ']', '_'), a.display_value""",
-        """slice s join args a using (arg_set_id) where a.key not glob 'legacy*'
+        # Other formats say the number of what an interrupt's handler returned.
+        """slice s join args a using (arg_set_id) where a.key not glob 'legacy*' and s.name not glob 'IRQ*'
         and a.key not in ('cookie', 'utid', 'end_utid') and a.key not glob '*thread_time'""",
     ),
     "thread times": (
@@ -374,7 +540,7 @@ QUERIES = {
     ),
     "counters": (
         "c.ts, c.value",
-        "counter c join track k on k.id = c.track_id where k.type not glob 'cpu*' and k.name <> 'thread_time'",
+        "counter c join track k on k.id = c.track_id where k.name <> 'thread_time'",
     ),
     "sched": (
         "s.ts, s.dur, s.cpu, t.tid, s.end_state",

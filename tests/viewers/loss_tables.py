@@ -189,7 +189,8 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "native-big-endian": ("slices.*",),
     "native-thread": _THREAD,
     "native-data-shown": ("facts.*", "processes.*"),
-    "record-field": ("slices.args",),
+    # Log messages of track events, too.
+    "record-field": ("slices.args", "logs.*"),
     "hidden-event-unhidden": (*_SWITCH, "states.tid", "states.dur", "sched.dur"),
     "sequence-texts": ("slices.name", "slices.category", "slices.args"),
     "event-without-sequence": ("slices.*", "counters.*"),

@@ -15,10 +15,7 @@ from converter.ir.kinds import Kind, Role
 from converter.projection.capabilities import Projection
 from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
 from converter.projection.engine.partitions import Partition
-from converter.projection.instants import CATEGORY, NAME, lower_to_instant
-
-#: Android's category name for these slices.
-_ATRACE = "atrace"
+from converter.projection.instants import NAME, lower_to_instant
 
 _VALUE = Field("value", IntegerClass(64, True), Role.VALUE)
 _COOKIE = Field("cookie", IntegerClass(64, True), Role.ID)
@@ -135,7 +132,6 @@ def _part(partition: Partition, phase: str, markers: _Markers, projection: Proje
     leading: list[tuple[Field, Any]] = []
     if phase != "E" or markers.name.any():
         leading.append((NAME, markers.name))
-    leading.append((CATEGORY, projection.constant(_ATRACE, len(partition))))
     if kind is Kind.COUNTER:
         leading.append((_VALUE, markers.value))
         # A counter belongs to the process that the message names: its main thread has that number.

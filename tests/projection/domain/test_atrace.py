@@ -148,7 +148,7 @@ def test_messages_become_a_timeline(strings_as_ids):
         ("LOG at t10", None, None, None),
     ]
     fields = [fields for *_, fields in events_of(target)]
-    assert fields[0] == {"name": "outer", "category": "atrace", "ip": 0x1234, "cpu": 0}
+    assert fields[0] == {"name": "outer", "category": "", "ip": 0x1234, "cpu": 0}
     # The address is no value of the counter.
     assert fields[1]["ip"] == "4660"
     assert fields[-1] == {"message": "free text\n"}

@@ -332,6 +332,21 @@ def test_incremental_counters_are_summed_in_their_unit():
     assert found == [100, 101, 2.5, 102]
 
 
+def test_the_packet_of_a_snapshot_is_no_step_of_an_incremental_clock():
+    """Importers read it before they give a packet a time."""
+    file = File()
+    packet = file.packet(1000, 3, sequence_flags=1)
+    packet.timestamp_clock_id = 6
+    packet.trace_packet_defaults.timestamp_clock_id = 64
+    packet.clock_snapshot.clocks.add(clock_id=6, timestamp=1000)
+    packet.clock_snapshot.clocks.add(clock_id=64, timestamp=1000, is_incremental=True)
+    other = file.packet(6000, 3)
+    other.clock_snapshot.clocks.add(clock_id=6, timestamp=6000)
+    other.clock_snapshot.clocks.add(clock_id=3, timestamp=5500)
+    file.packet(50, 3, sequence_flags=2).track_event.type = INSTANT
+    assert [ts for ts, *_ in events(opened(file.bytes()))] == [1050]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "times"),
     [("", 1, [5000, 10000, 15000]), ("thread_time", 0, [5000, 10000, 15000]), ("other", 1, [])],

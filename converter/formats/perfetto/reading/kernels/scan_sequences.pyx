@@ -17,7 +17,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     INTERNED_DEBUG_ANNOTATION_STRING_VALUES, INTERNED_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
     INTERNED_EVENT_CATEGORIES, INTERNED_EVENT_NAMES, INTERNED_FUNCTION_NAMES, INTERNED_IID,
     INTERNED_KERNEL_SYMBOLS, INTERNED_LOG_MESSAGE_BODY, INTERNED_MAPPING_PATHS,
-    INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS,
+    INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_CLOCK_SNAPSHOT, PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS,
     PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS, THREAD_DESCRIPTOR_PID,
     THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, THREAD_DESCRIPTOR_TID, TRACK_DESCRIPTOR_THREAD,
     TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS,
@@ -273,7 +273,8 @@ cdef class Sequences:
             return
         state = &(<ClockState*>self._clocks.data)[index]
         ts[0] = <int64_t>(<uint64_t>ts[0] * <uint64_t>state.multiplier)
-        if state.incremental:
+        # Importers read a snapshot before its packet has a time.
+        if state.incremental and row[DATA] != PACKET_CLOCK_SNAPSHOT:
             state.value = <int64_t>(<uint64_t>state.value + <uint64_t>ts[0])
             ts[0] = state.value
 

@@ -417,6 +417,7 @@ def test_batches_make_no_difference(selection):
     assert sorted(map(repr, whole)) == sorted(map(repr, pieces))
 
 
+@pytest.mark.filterwarnings("ignore::converter.errors.SelectionWarning")
 @given(traces(), st.integers(0, 2**36), st.integers(0, 2**36), st.booleans())
 def test_parts_of_any_trace_are_traces(trace, first, second, filtered):
     if trace.clock.ticks_per_second is None:

@@ -22,7 +22,7 @@ EVENT_LINE: Final = re.compile(
 )
 #: A line of the kernel's function graph.
 GRAPH_LINE: Final = re.compile(
-    rb"^[ \t]*(?P<time>[0-9]{1,10}\.[0-9]{1,9}[ ]\|[ ]{1,9})?[0-9]{1,4}\)[^\n|]{1,60}\|"
+    rb"^[ \t]*(?P<time>[0-9]{1,10}(?:\.[0-9]{1,9}|[ ]us)[ ]\|[ ]{1,9})?[0-9]{1,4}\)[^\n|]{1,60}\|"
     rb"[^\n]{0,400}(?:\) \{|\);|\}|\*/)",
     re.MULTILINE,
 )

@@ -251,3 +251,22 @@ def test_system_calls_have_their_arguments_and_values():
         "sys_enter_openat": Kind.SYSCALL_ENTRY,
         "sys_exit_openat": Kind.SYSCALL_EXIT,
     }
+
+
+def test_calls_of_tracers_of_latencies_have_times():
+    trace = read(
+        "# tracer: irqsoff\n#\n"
+        "          0 us |   0)   bash-1507    |  d... |   0.000 us    |  lock();\n"
+        "          1 us |   0)   bash-1507    |  d..2 |               |    track() {\n"
+        "          4 us |   0)   bash-1507    |  d..2 |   1.107 us    |    }\n"
+        "      bash-1507    0d..1 3792us : <stack trace>\n => unlock\n"
+    )
+    found = [(ts, cpu, tid, name) for ts, cpu, tid, name, _ in rows(trace)]
+    assert found == [
+        (0, 0, 1507, "funcgraph_entry"),
+        (0, 0, 1507, "funcgraph_exit"),
+        (1000, 0, 1507, "funcgraph_entry"),
+        (4000, 0, 1507, "funcgraph_exit"),
+        (3792000, 0, 1507, "kernel_stack"),
+    ]
+    assert not trace.warnings

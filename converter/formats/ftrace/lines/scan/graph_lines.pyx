@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Lines of the kernel's function graph (kernel/trace/trace_functions_graph.c), which name no event:
 
-    [seconds.fraction |] CPU) [comm-pid |] [flags |] [mark] [duration us] | function() {
+    [seconds.fraction | or micros us |] CPU) [comm-pid |] [flags |] [mark] [duration us] | function() {
 
 Without the option funcgraph-abstime they have no times either. Durations then give a time of each CPU, from 0 on.
 """
@@ -127,10 +127,17 @@ cdef int graph_line(const uint8_t* base, int64_t at, int64_t end, GraphLine* fou
     return GRAPH_CALL
 
 
-# seconds.microseconds | of funcgraph-abstime; false where there is a number that is none.
+# seconds.microseconds | of funcgraph-abstime, or microseconds us | of tracers of latencies; false where there is a
+# number that is none.
 cdef bint read_time(const uint8_t* base, int64_t* at, int64_t end, GraphLine* found) noexcept nogil:
-    cdef int64_t first = at[0]
+    cdef int64_t first = at[0], micros
     found.ts = nanoseconds(base, at, end)
+    if found.ts < 0:
+        at[0] = first
+        micros = digits(base, at, end, 15)
+        if micros >= 0 and end - at[0] > 3 and memcmp(base + at[0], <const char*>b" us", 3) == 0:
+            found.ts = 1000 * micros
+            at[0] += 3
     if found.ts < 0:
         at[0] = first
         return True

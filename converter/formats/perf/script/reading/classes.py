@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.formats.ftrace.lines.event_texts import MESSAGE
+from converter.formats.ftrace.lines.event_texts import MESSAGE, EventTexts
 from converter.formats.ftrace.lines.scan.line_scan import LINE_OTHER
 from converter.formats.ftrace.lines.text_classes import TextClasses
 from converter.formats.perf.fields import CATEGORY
@@ -24,7 +24,6 @@ from converter.formats.perf.script.mapping import (
 )
 from converter.formats.perf.script.reading.records import MEANINGS, PID_OFFSET, TID_OFFSET
 from converter.formats.perf.script.reading.scan import LINE_SAMPLE, ScriptLines
-from converter.formats.perf.script.reading.texts import ScriptTexts
 from converter.ir.events import EventClass, Field
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
@@ -65,7 +64,7 @@ class ScriptClasses(TextClasses):
     #: Where the process and the number of a task are in the records of those that say both.
     task_offsets = PID_OFFSET, TID_OFFSET
 
-    def __init__(self, trace: Trace, texts: ScriptTexts) -> None:
+    def __init__(self, trace: Trace, texts: EventTexts) -> None:
         super().__init__(trace, texts)
         self._script = trace
         self._names = texts

@@ -68,6 +68,7 @@ class Recording:
 
     def call(self, called: Any, name: str, arguments: tuple[Any, ...], named: Any) -> Any:
         """Make a call, and keep what it was given."""
+        given = arguments
         arguments, named = _listed(arguments), _listed(named)
         step = Step(called if not isinstance(called, Proxy) else Made(_step(called)), name, (), {})
         step.arguments, step.named = (_kept(given, step.uses, self) for given in (arguments, named))
@@ -77,7 +78,14 @@ class Recording:
             number = len(self.steps)
             self.steps.append(step)
         real = getattr(_real(called), name) if name else _real(called)
-        return self.watched(real(*_bare(arguments), **_bare(named)), number)
+        bare = _bare(arguments)
+        result = real(*bare, **_bare(named))
+        stand_ins = {id(_real(item)): item for _, item in _places(arguments) if type(item) is Proxy}
+        # A kernel may have filled a list.
+        for before, after in zip(given, bare, strict=True):
+            if isinstance(before, list):
+                before[:] = [stand_ins.get(id(item), item) for item in after]
+        return self.watched(result, number)
 
     def watched(self, value: Any, number: int) -> Any:
         """What a step has made, whose calls are kept, too, where it is a kernel's."""
@@ -207,7 +215,7 @@ def recorded() -> Iterator[Recording]:
             if getattr(value, "__module__", None) not in KERNELS or not callable(value):
                 continue
             if isinstance(value, type):
-                if not _is_kept(value):
+                if not _is_kept(value) or (name, attribute) in BARE:
                     continue
                 stand_in = _stand_in(value, recording)
             else:
@@ -374,6 +382,8 @@ TABLES = {
 }
 #: What other kernels find in batches, or are given by tables, where nothing can stand before it.
 HELD = {"DenseUnion", "LocatedRows", "Locations", "Segments"}
+#: What modules make to give it to tables.
+BARE = {("converter.formats.ftrace.lines.exactness", "StringTable")}
 _ROOM: dict[tuple[str, tuple[int, ...]], Any] = {}
 #: Kernels of which no call can be kept, and why; all others have to be reached by `tests.fuzz_kernels`.
 UNCALLED = {

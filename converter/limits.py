@@ -86,8 +86,14 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "perfetto.frames": Limit(1 << 11, "frames", "of a call stack", 1 << 24),
     "perfetto.symbols": Limit(1 << 20, "symbols", "of the kernel"),
     "pprof.profile": Limit(1 << 28, "bytes", "of a profile that is read as a whole"),
+    "pprof.records": Limit(
+        1 << 23, "records", "of a profile: its samples, strings, locations and so on"
+    ),
     "pprof.frames": Limit(1 << 14, "frames", "of a call stack", 1 << 24),
     "simpleperf.file": Limit(1 << 28, "bytes", "of a file, which is read as a whole"),
+    "simpleperf.records": Limit(
+        1 << 23, "records", "of a file: its samples, threads, switches and so on"
+    ),
     "simpleperf.sample": Limit(1 << 22, "bytes", "of a sample", 1 << 28),
     "speedscope.document": Limit(1 << 30, "bytes", "of a file, which is read as a whole"),
     "trace_cmd.section": Limit(1 << 28, "bytes", "of an unpacked section or chunk", 1 << 31),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import zstandard
 from fuzz import Files
+from support import costly_profiles
 from support.lttng_legacy_files import START
 from support.lttng_legacy_files import Trace as Recording
 from support.protobuf_fields import numeric, sized
@@ -489,6 +490,6 @@ def ir_events(size: int) -> Files:
 
 INPUTS: dict[str, Callable[[int], Files]] = {
     name: make
-    for name, make in list(globals().items())
+    for name, make in [*globals().items(), *vars(costly_profiles).items()]
     if callable(make) and name.startswith(tuple(f"{format.name}_" for format in FORMATS))
 }

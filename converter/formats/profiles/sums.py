@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from converter.formats.profiles.call_tree import CallTree
 from converter.formats.profiles.samples import SampleColumns, unit_of
 from converter.formats.profiles.timeline import add_slices, call_trees, of_one_class
-from converter.formats.profiles.trees import depths_of_tree, lists_of_tree
+from converter.formats.profiles.trees import lists_of_tree
 from converter.ir.columns import ListColumn
 from converter.ir.events import Batch, EventClass
 from converter.ir.kinds import Kind
@@ -23,7 +23,7 @@ from converter.ir.semantics import Semantics
 from converter.ir.trace import ClockDomain, Trace, TrackScope
 from converter.kernels.tables.strings import StringTable
 from converter.projection.capabilities import Capabilities
-from converter.projection.domain.call_stacks import MAX_DEPTH
+from converter.projection.domain.call_stacks import MAX_DEPTH, depths_of_tree
 from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 
@@ -242,7 +242,7 @@ class _Sums:
         which: NDArray[np.integer[Any]],
     ) -> ListColumn:
         """Return the names of call stacks, innermost first, and after these the label of each."""
-        depths = np.append(depths_of_tree(outer), 0)[stack]
+        depths = depths_of_tree(outer)[stack]
         deep = int(np.count_nonzero(depths > MAX_DEPTH))
         self._report.add("stack-cut", deep, limit=MAX_DEPTH)
         offsets, names = lists_of_tree(stack, outer, function)

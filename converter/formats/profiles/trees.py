@@ -84,26 +84,5 @@ def lists_of_tree(
         item: by the number of a stack, its innermost item.
 
     """
-    if not len(item):
-        return np.zeros(len(stack) + 1, np.int64), np.zeros(0, np.int32)
-    # The empty stack is one that ends before its first item.
-    is_empty = stack < 0
-    found = call_stacks(np.where(is_empty, 0, stack), outer, item)
-    offsets, items = found.offsets, np.asarray(found.values)
-    if is_empty.any():
-        sizes = np.diff(offsets)
-        items = items[np.repeat(~is_empty, sizes)]
-        sizes[is_empty] = 0
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    return offsets, items
-
-
-def depths_of_tree(outer: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the depth of each stack of a tree, 1 for the outermost ones."""
-    around = np.append(outer, -1)
-    depths = np.append(np.ones(len(outer), np.int64), 0)
-    # Each step doubles how far is looked.
-    while (around >= 0).any():
-        depths += depths[around]
-        around = around[around]
-    return depths[:-1]
+    found = call_stacks(stack, outer, item)
+    return found.offsets, np.asarray(found.values)

@@ -48,5 +48,5 @@ def repeated_spans(
     offsets: NDArray[int64],
 ) -> NDArray[int64]: ...
 def message_fields(
-    data: memoryview | bytes | NDArray[uint8], start: int, size: int
+    data: memoryview | bytes | NDArray[uint8], start: int, size: int, most: int
 ) -> tuple[NDArray[int64], int]: ...

@@ -465,9 +465,9 @@ def repeated_spans(
 
 
 def message_fields(
-    const uint8_t[::1] data, int64_t start, int64_t size
+    const uint8_t[::1] data, int64_t start, int64_t size, int64_t most
 ) -> tuple[NDArray[int64], int]:
-    """All fields of one message, and the offset after the last sound one: the message's end, unless it is damaged.
+    """The fields of one message, `most` at most, and the offset after the last one: the end of a sound message.
 
     A row has the number and the wire type of a field, the start and the size of its contents (of a length-delimited
     field) or value, and where its tag starts.
@@ -485,7 +485,7 @@ def message_fields(
         found = 0
         at = start
         with nogil:
-            while at < end:
+            while at < end and found < most:
                 next_at = next_field(&data[0], at, end, &field)
                 if next_at < 0:
                     break

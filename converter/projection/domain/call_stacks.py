@@ -21,6 +21,7 @@ from converter.projection.timeline_fields import FRAME, FUNCTIONS
 #: The maximum depth of a call stack; further frames are dropped.
 MAX_DEPTH: Final = 1 << 10
 _BATCH_SIZE: Final = 1 << 14
+_BATCH_FRAMES: Final = 1 << 20
 #: The name of a frame of which nothing is known.
 UNKNOWN: Final = b"[unknown]"
 #: A sample of function names, innermost first.
@@ -37,9 +38,8 @@ def sample_batches(
     cpu: NDArray[np.int32],
 ) -> Iterator[Batch]:
     """Return samples in time order, of the class `SAMPLE` under its number; `tables` are those of `call_stacks`."""
-    for first in range(0, len(ts), _BATCH_SIZE):
-        at = slice(first, first + _BATCH_SIZE)
-        count = len(ts[at])
+    for at in parts_of(depths_of_tree(tables[0])[stack]):
+        count = at.stop - at.start
         yield Batch(
             ts=ts[at],
             class_id=np.full(count, number, np.int32),
@@ -53,24 +53,58 @@ def sample_batches(
 def call_stacks(
     stack: NDArray[np.int64], prefix: NDArray[np.int64], function: NDArray[np.int32]
 ) -> ListColumn:
-    """Return the functions of each stack; all stacks are walked at once, from the innermost frame outwards.
+    """Return the functions of each stack, none of stack -1; all are walked at once, from the innermost frame outwards.
 
     By the number of a stack, `prefix` has the one around it (-1: none) and `function` its innermost function.
     """
-    levels: list[NDArray[np.int32]] = []
-    rows: list[NDArray[np.int64]] = []
     count = len(stack)
-    row = np.arange(count)
-    while len(stack) and len(levels) < MAX_DEPTH:
-        levels.append(function[stack])
-        rows.append(row)
-        stack = prefix[stack]
-        row, stack = row[stack >= 0], stack[stack >= 0]
-    every = np.concatenate([np.zeros(0, np.int64), *rows])
-    order = np.argsort(every, kind="stable")
     offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(np.bincount(every, minlength=count), out=offsets[1:])
-    return ListColumn(offsets, np.concatenate([np.zeros(0, np.int32), *levels])[order])
+    for row, _ in _levels(stack, prefix):
+        offsets[1:][row] += 1
+    np.cumsum(offsets, out=offsets)
+    values = np.empty(int(offsets[-1]), np.int32)
+    for level, (row, at) in enumerate(_levels(stack, prefix)):
+        values[offsets[row] + level] = function[at]
+    return ListColumn(offsets, values)
+
+
+def _levels(
+    stack: NDArray[np.int64], prefix: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the rows of stacks that have further frames, and the stacks around them, from the innermost on."""
+    row = np.arange(len(stack))
+    for _ in range(MAX_DEPTH):
+        row, stack = row[stack >= 0], stack[stack >= 0]
+        if not len(row):
+            return
+        yield row, stack
+        stack = prefix[stack]
+
+
+def depths_of_tree(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the depth of each stack of a tree, exact up to `MAX_DEPTH`, and last 0, that of stack -1."""
+    around = np.append(outer, -1)
+    depths = np.append(np.ones(len(outer), np.int64), 0)
+    # Each step doubles how far is looked.
+    for _ in range(MAX_DEPTH.bit_length()):
+        if not (around >= 0).any():
+            break
+        depths += depths[around]
+        around = around[around]
+    return depths
+
+
+def parts_of(sizes: NDArray[np.int64]) -> list[slice]:
+    """Return the samples of each batch, by the numbers of their frames: a few thousand, fewer of deep stacks."""
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    parts: list[slice] = []
+    first, count = 0, len(sizes)
+    while first < count:
+        last = int(np.searchsorted(ends, ends[first] + _BATCH_FRAMES, "right")) - 1
+        last = min(max(last, first + 1), first + _BATCH_SIZE)
+        parts.append(slice(first, last))
+        first = last
+    return parts
 
 
 def frames_of(column: Any, element: FieldClass, trace: Trace, mapping_name: int = 0) -> ListColumn:

@@ -19,6 +19,7 @@ from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
+from converter.projection.domain import call_stacks
 from converter.projection.domain.stack_table import StackTable
 from converter.projection.project import project
 from converter.projection.timeline_fields import ADDRESSES, FRAME, FRAMES, FUNCTIONS, weight
@@ -135,3 +136,28 @@ def test_frames_of_a_file_are_columns():
         np.array([-1]), np.zeros(0, np.int64), np.zeros(0, np.int32)
     )
     assert none.offsets.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("depth", [call_stacks.MAX_DEPTH + more for more in (-1, 0, 1, 5000)])
+def test_deep_stacks_are_cut(depth):
+    """The stack before a circle, too."""
+    outer = np.arange(-1, depth - 1)
+    found = call_stacks.call_stacks(np.array([depth - 1, -1, 0]), outer, outer.astype(np.int32))
+    kept = min(depth, call_stacks.MAX_DEPTH)
+    assert np.diff(found.offsets).tolist() == [kept, 0, 1]
+    assert found.values[: kept + 1].tolist() == [*range(depth - 2, depth - 2 - kept, -1), -1]
+    depths = call_stacks.depths_of_tree(outer)
+    assert (depths[depth - 1] > call_stacks.MAX_DEPTH) == (depth > call_stacks.MAX_DEPTH)
+    assert depths[[0, 1, -1]].tolist() == [1, 2, 0]
+    circle = call_stacks.call_stacks(np.array([0]), np.array([0]), np.array([7], np.int32))
+    assert len(circle.values) == call_stacks.MAX_DEPTH
+    assert call_stacks.depths_of_tree(np.array([0]))[0] > call_stacks.MAX_DEPTH
+
+
+def test_batches_have_few_frames(monkeypatch):
+    monkeypatch.setattr(call_stacks, "_BATCH_FRAMES", 4)
+    monkeypatch.setattr(call_stacks, "_BATCH_SIZE", 3)
+    sizes = np.array([1, 3, 1, 9, 0, 0, 0, 0, 4, 0])
+    parts = [(one.start, one.stop) for one in call_stacks.parts_of(sizes)]
+    assert parts == [(0, 2), (2, 3), (3, 4), (4, 7), (7, 10)]
+    assert call_stacks.parts_of(sizes[:0]) == []

@@ -68,10 +68,14 @@ def test_more_fields_than_a_message_may_have_are_refused() -> None:
 
 def test_fields_are_found_up_to_damage() -> None:
     sound = numeric(9, 300) + sized(6, b"abc") + varint(7 << 3 | 5) + b"1234"
-    rows, end = message_fields(np.frombuffer(b"x" + sound + b"\xff", np.uint8), 1, len(sound) + 1)
-    assert rows.tolist() == [[9, 0, 2, 2, 1], [6, 2, 6, 3, 4], [7, 5, 10, 4, 9]]
-    assert end == len(sound) + 1
-    assert message_fields(np.zeros(0, np.uint8), 0, 0)[1] == 0
+    data = np.frombuffer(b"x" + sound + b"\xff", np.uint8)
+    for most in (3, 4):
+        rows, end = message_fields(data, 1, len(sound) + 1, most)
+        assert rows.tolist() == [[9, 0, 2, 2, 1], [6, 2, 6, 3, 4], [7, 5, 10, 4, 9]]
+        assert end == len(sound) + 1
+    rows, end = message_fields(data, 1, len(sound) + 1, 2)
+    assert (len(rows), end) == (2, 9)
+    assert message_fields(np.zeros(0, np.uint8), 0, 0, 1)[1] == 0
     for start, size in ((-1, 1), (0, 2), (2, 0), (0, -1)):
         with pytest.raises(ValueError, match="outside"):
-            message_fields(np.zeros(1, np.uint8), start, size)
+            message_fields(np.zeros(1, np.uint8), start, size, 1)

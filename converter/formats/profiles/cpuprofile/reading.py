@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,8 @@ from converter.ir.kinds import Kind
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace
 from converter.limits import allowed, limit
+from converter.projection.domain.call_stacks import depths_of_tree, parts_of
 from converter.storage.source import Source
-
-_BATCH: Final = 1 << 14
 
 
 def read(source: Source) -> Trace:
@@ -141,9 +140,7 @@ class _Reader:
     def _batches(self) -> Iterator[Batch]:
         # All bytes are those of the first batch: a profile is one record.
         data = memoryview(self._data)
-        count = len(self._ts)
-        for first in range(0, max(count, 1), _BATCH):
-            at = slice(first, min(first + _BATCH, count))
+        for at in parts_of(depths_of_tree(self._outer)[self._node]) or [slice(0, 0)]:
             yield self._batch(at, data)
             data = data[:0]
 

@@ -20,6 +20,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up, values_by_class
+from converter.projection.domain.call_stacks import depths_of_tree, parts_of
 from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 from converter.projection.passes.slices.slice_columns import steps_of, texts_of
@@ -27,7 +28,6 @@ from converter.projection.timeline_fields import FRAMES, weight
 
 #: The class of all samples.
 SAMPLE: Final = EventClass(Kind.SAMPLE, fields=(FRAMES, weight("ns")))
-_BATCH: Final = 1 << 14
 _NONE: Final = np.zeros(0, np.int64)
 _MAX_TIME: Final = 1 << 62
 #: Call stacks of no tree: nothing runs, or what runs has no functions.
@@ -225,8 +225,8 @@ class _Sampling:
         idle = self._source.strings.intern(IDLE.encode())
         lasts = np.diff(ts, append=ts[-1:])
         number = self._result.add_class(SAMPLE)
-        for first in range(0, len(ts), _BATCH):
-            at = slice(first, first + _BATCH)
+        depths = np.append(depths_of_tree(outer), 0)[stack]  # neither of the two has frames
+        for at in parts_of(depths):
             column = frames.stacks_of_tree(stack[at], outer, frame)
             columns = _with_idle(column, stack[at] == _IDLE, idle), lasts[at]
             yield of_one_class(number, ts[at], columns)

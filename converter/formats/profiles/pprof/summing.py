@@ -16,12 +16,12 @@ from converter.formats.profiles.pprof.mapping import type_name, unit_read
 from converter.formats.profiles.samples import SampleColumns, unit_of
 from converter.formats.profiles.sums import ORDER, SliceSums, Weights
 from converter.formats.profiles.timeline import call_trees, of_one_class, timeline
-from converter.formats.profiles.trees import FrameTable, depths_of_tree, lists_of_tree
+from converter.formats.profiles.trees import FrameTable, lists_of_tree
 from converter.ir.events import Batch, EventClass, class_label
 from converter.ir.kinds import Kind
 from converter.ir.semantics import Semantics
 from converter.ir.trace import Process, Thread, Trace, TrackScope
-from converter.projection.domain.call_stacks import MAX_DEPTH
+from converter.projection.domain.call_stacks import MAX_DEPTH, depths_of_tree
 from converter.projection.domain.stack_table import StackTable
 from converter.projection.losses import LossReport
 from converter.projection.timeline_fields import FRAMES, weight
@@ -160,7 +160,7 @@ class _Sums:
         frames: FrameTable,
     ) -> tuple[FrameTable, NDArray[np.int64], NDArray[np.int32]]:
         """Return the call stacks of a tree as lists of numbers of frames."""
-        deep = np.append(depths_of_tree(outer), 0)[stack] > MAX_DEPTH
+        deep = depths_of_tree(outer)[stack] > MAX_DEPTH
         self._report.add("stack-cut", int(np.count_nonzero(deep)), limit=MAX_DEPTH)
         return frames, *lists_of_tree(stack, outer, item)
 

@@ -28,6 +28,7 @@ from converter.kernels.protobuf.decode import (
 )
 from converter.kernels.protobuf.encode import varint
 from converter.kernels.tables.strings import StringTable
+from converter.limits import allowed, limit
 
 _LAST_LINE: Final = (1 << 32) - 1
 
@@ -44,12 +45,16 @@ class Messages:
 
     def __init__(self, data: NDArray[np.uint8], start: int = 0) -> None:
         self.data = data
-        rows, self.end = message_fields(data, start, len(data) - start)
+        most = limit("pprof.records")
+        rows, self.end = message_fields(data, start, len(data) - start, most + 1)
+        if len(rows) > most:
+            raise TraceError(offset=int(rows[-1, 4]), expected=allowed("pprof.records"))
         number, wire = rows[:, 0], rows[:, 1]
         known = np.array([0, *(WIRES.get(ProfileField(i), -1) for i in range(1, 16))])
         is_known = (number < len(known)) & (known[np.minimum(number, len(known) - 1)] == wire)
         # A comment may be packed with others.
-        self._rows = rows[is_known | ((number == ProfileField.COMMENT) & (wire == BYTES))]
+        is_known |= (number == ProfileField.COMMENT) & (wire == BYTES)
+        self._rows = rows if is_known.all() else rows[is_known]
 
     @property
     def is_damaged(self) -> bool:

@@ -33,7 +33,7 @@ class _Frames(Embedding):
                 expected = f"a record of {size} bytes"
                 raise TraceError(format="simpleperf", offset=offset, expected=expected)
             data = source.read_exactly(offset, size)
-            rows = scan_records(data, 0)[0].tolist()
+            rows = scan_records(data, 0, len(data))[0].tolist()
             if [row[KIND] for row in rows] != [RecordField.EMBEDDED]:
                 expected = f"a record of kind {RecordField.EMBEDDED.value}"
                 raise TraceError(format="simpleperf", offset=offset, expected=expected)

@@ -98,7 +98,11 @@ class _Reader:
         data = np.frombuffer(source.read_exactly(0, source.size), np.uint8)
         self._path = source.name
         self._size = source.size
-        rows, end, is_ended = scan_records(data, len(HEADER))
+        most = limit("simpleperf.records")
+        rows, end, is_ended = scan_records(data, len(HEADER), most + 1)
+        if len(rows) > most:
+            expected = allowed("simpleperf.records")
+            raise TraceError(path=source.name, offset=int(rows[-1, AT]), expected=expected)
         self._records = Records(data, rows)
         self.trace = Trace("simpleperf", make_batches=self._batches)
         self.trace.source_batches = self.trace.make_batches

@@ -10,7 +10,7 @@ CONTENT: int
 CONTENT_SIZE: int
 
 def scan_records(
-    data: memoryview | bytes | NDArray[uint8], start: int
+    data: memoryview | bytes | NDArray[uint8], start: int, most: int
 ) -> tuple[NDArray[int64], int, bool]: ...
 def with_sizes(
     data: memoryview | bytes | NDArray[uint8], starts: NDArray[int64], sizes: NDArray[int64]

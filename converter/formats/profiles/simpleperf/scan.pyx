@@ -48,8 +48,8 @@ cdef inline int64_t kind_of(
     return kind
 
 
-def scan_records(const uint8_t[::1] data, int64_t start) -> tuple[NDArray[int64], int, bool]:
-    """Return the records from an offset on, the offset after them, and True if the size 0 is there, which ends them.
+def scan_records(const uint8_t[::1] data, int64_t start, int64_t most) -> tuple[NDArray[int64], int, bool]:
+    """Return `most` records at most from an offset on, the offset after them, and True if the size 0 ends them.
 
     A row has the columns `AT` to `CONTENT_SIZE`. Kind 0 is a record of none of the known kinds; kind -1 one that is no
     message. Both have the whole record as their content.
@@ -64,7 +64,7 @@ def scan_records(const uint8_t[::1] data, int64_t start) -> tuple[NDArray[int64]
     if start < 0 or start > total:
         raise ValueError("the start lies outside the data")
     with nogil:
-        while total - at >= SIZE_BYTES:
+        while total - at >= SIZE_BYTES and count < most:
             size = load32(&data[at], HOST_IS_BIG)
             if size == 0:
                 is_ended = True

@@ -245,7 +245,7 @@ class _Symbols:
         if isinstance(data, bytes) and data:
             held = np.frombuffer(data, np.uint8)
             self._mangled = Files(
-                Records(held, scan_records(held, 0)[0]), trace.strings
+                Records(held, scan_records(held, 0, len(held))[0]), trace.strings
             ).mangled_names()
 
     def find(

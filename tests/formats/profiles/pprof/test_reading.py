@@ -15,6 +15,7 @@ from converter.errors import TraceError
 from converter.formats.profiles.pprof.reading import labels, reader
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
+from converter.projection.domain import call_stacks
 from converter.registry import detect
 from converter.storage.opening import open_source
 from converter.storage.source import MemorySource
@@ -149,7 +150,7 @@ def test_too_many_combinations_of_labels_are_lists(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("frames", [1, 2, 3, 7])
 def test_parts_of_batches_are_the_whole(monkeypatch: pytest.MonkeyPatch, frames: int) -> None:
     whole = events(read(heap().bytes()))
-    monkeypatch.setattr(reader, "_FRAMES", frames)
+    monkeypatch.setattr(call_stacks, "_BATCH_FRAMES", frames)
     monkeypatch.setattr(reader, "_SAMPLES", 3)
     trace = read(heap().bytes())
     assert events(trace) == whole

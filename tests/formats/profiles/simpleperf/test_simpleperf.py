@@ -311,13 +311,16 @@ def test_the_side_table_may_be_damaged() -> None:
 
 def test_records_are_found() -> None:
     data = np.frombuffer(file_of(with_size(b""), *small()), np.uint8)
-    rows, end, is_ended = scan_records(data, 12)
+    rows, end, is_ended = scan_records(data, 12, 99)
     assert (len(rows), end, is_ended) == (0, 12, True)
-    rows, end, is_ended = scan_records(data, 16)
+    assert len(scan_records(data, 16, 10)[0]) == 10
+    rows, end, is_ended = scan_records(data, 16, 11)
+    assert (len(rows), end, is_ended) == (11, len(data) - 4, False)
+    rows, end, is_ended = scan_records(data, 16, 12)
     assert (len(rows), end, is_ended) == (11, len(data) - 4, True)
     assert rows[:, 2].tolist() == [5, 6, 1, 1, 6, 1, 2, 3, 3, 4, 4]
     with pytest.raises(ValueError, match="outside"):
-        scan_records(data, len(data) + 1)
+        scan_records(data, len(data) + 1, 1)
     starts, sizes = np.array([3, 0], np.int64), np.array([1, 2], np.int64)
     assert with_sizes(data, starts, sizes).tobytes() == b"\1\0\0\0P\2\0\0\0SI"
     with pytest.raises(ValueError, match="outside"):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ _LONGEST: Final = 1 << 12
 #: What the profiler calls the code of a file that is in no function.
 _ROOT: Final = "(root scope)"
 
+_Made = TypeVar("_Made")
 _Texts = NDArray[np.int64]
 #: A location in parts: function, mapping, address in it, source file, line.
 _Location = tuple[str, str, int, str, int]
@@ -54,18 +56,27 @@ class FrameReader:
 
     def __init__(self, strings: StringTable) -> None:
         self._strings = strings
-        self._lists: dict[int, tuple[list[Any], _Texts]] = {}
+        self._made: dict[tuple[str, int], tuple[list[Any], Any]] = {}
 
     def texts(self, listed_strings: list[Any]) -> _Texts:
-        """Return the string of each text of a list, which several threads may share."""
-        known = self._lists.get(id(listed_strings))
+        """Return the string of each text of a list."""
+        return self._once("texts", listed_strings, self._texts)
+
+    def _texts(self, texts: list[Any]) -> _Texts:
+        return np.array(
+            [self._intern(one if isinstance(one, str) else str(one)) for one in texts], np.int64
+        )
+
+    def _once(self, what: str, items: list[Any], make: Callable[[list[Any]], _Made]) -> _Made:
+        """Return what is made of a list, which several threads may share."""
+        if not items:
+            return make(items)
+        known = self._made.get((what, id(items)))
         if known is None:
-            ids = [
-                self._intern(one if isinstance(one, str) else str(one)) for one in listed_strings
-            ]
             # The list is kept, so that no other gets its id.
-            known = self._lists[id(listed_strings)] = listed_strings, np.array(ids, np.int64)
-        return known[1]
+            known = self._made[what, id(items)] = items, make(items)
+        made: _Made = known[1]
+        return made
 
     def _intern(self, text: str) -> int:
         return self._strings.intern(text.encode("utf-8", "replace"))
@@ -146,7 +157,9 @@ class FrameReader:
         lib, name = columns(dictionary(tables, "resourceTable"), "lib", "name")
         found = values_at(names, numbers_of(name))
         if (found == 0).any() or len(lib) > len(found):
-            of_libs = np.array([self._intern(_name_of(one)) for one in libs], np.int64)
+            of_libs = self._once(
+                "libs", libs, lambda libs: self._texts([_name_of(one) for one in libs])
+            )
             count = max(len(found), len(lib))
             found = np.append(found, np.zeros(count - len(found), np.int64))
             libraries = values_at(of_libs, numbers_of(padded(lib, count)))
@@ -171,15 +184,15 @@ class FrameReader:
         self, location: list[Any], line: list[Any], strings: list[Any], libs: list[Any]
     ) -> FrameTable:
         """Return the frames of raw profiles, whose locations are texts."""
-        ranges = _ranges(libs)
-        split: list[_Location] = [
-            _split(one if isinstance(one, str) else str(one), ranges) for one in strings
-        ]
+        split = self._once(
+            "locations",
+            strings,
+            lambda texts: _split_all(texts, self._once("ranges", libs, _ranges)),
+        )
         empty: _Location = ("", "", 0, "", 0)
-        parts = [*split, empty]
         numbers = numbers_of(location)
         numbers[numbers >= len(split)] = -1
-        chosen = [parts[number] for number in numbers.tolist()]
+        chosen = [split[number] if number >= 0 else empty for number in numbers.tolist()]
         lines = _lines(line, len(location))
         of_text = np.array([one[4] for one in chosen], np.uint32)
         return FrameTable(
@@ -229,6 +242,10 @@ def _ranges(libs: list[Any]) -> list[tuple[int, int, str]]:
         and type(lib.get("end")) is int
         and 0 <= lib["start"] < lib["end"] < 1 << 64
     )
+
+
+def _split_all(texts: list[Any], ranges: list[tuple[int, int, str]]) -> list[_Location]:
+    return [_split(one if isinstance(one, str) else str(one), ranges) for one in texts]
 
 
 def _split(text: str, ranges: list[tuple[int, int, str]]) -> _Location:

@@ -44,6 +44,8 @@ _SAMPLE_TABLES: Final = (
     ("jsAllocations", "jsAllocations", "bytes"),
     ("nativeAllocations", "nativeAllocations", "bytes"),
 )
+#: What of a thread has events.
+_TABLES: Final = ("markers", *(name for name, _, _ in _SAMPLE_TABLES))
 #: The functions of a marker's stack that are read.
 _MOST_NAMED: Final = 256
 _NO_CATEGORIES: Final = np.zeros(0, np.int32)
@@ -80,6 +82,8 @@ class _Reader:
         self._parts: list[_Batches] = []
         self._skipped = 0
         self._classes: dict[EventClass, int] = {}
+        #: The stacks of tables that threads share, by these objects of the document.
+        self._shared: dict[int, Stacks] = {}
         self._start = start_of(dictionary(document, "meta"))
         self._kept: list[Object] = []
         self._counters: list[Object] = []
@@ -152,7 +156,7 @@ class _Reader:
         main = -1
         for thread in listed(profile, "threads"):
             if isinstance(thread, dict):
-                index = self._add_thread(thread, (profile, shared, libs), rules)
+                index = self._add_thread(thread, shared, libs, rules)
                 if main < 0 <= index:
                     main = self.trace.threads[index].process
         for counter in listed(profile, "counters"):
@@ -189,9 +193,8 @@ class _Reader:
         return self._identities.thread(process, thread.get("tid", 0), _text(thread, "name"))
 
     def _add_thread(
-        self, thread: Object, document: tuple[Object, Object, list[Any]], rules: SampleRules
+        self, thread: Object, shared: Object, libs: list[Any], rules: SampleRules
     ) -> int:
-        profile, shared, libs = document
         index = self._thread(thread)
         if self._own is None:
             kept = {name: one for name, one in thread.items() if name not in READ_OF_THREADS}
@@ -202,13 +205,10 @@ class _Reader:
             while len(self._kept) <= index:
                 self._kept.append({})
             self._kept[index] = self._kept[index] or kept
+        if not any(thread.get(name) for name in _TABLES):
+            return index
         strings = strings_of(thread) or strings_of(shared)
-        # Frames and stacks are in the same object as their names.
-        tables = shared if dictionary(shared, "frameTable") else thread
-        sources = dictionary(shared, "sources") or dictionary(thread, "sources")
-        stacks = self._frames.stacks(
-            tables, strings_of(tables) or strings, libs or listed(profile, "libs"), sources
-        )
+        stacks = self._stacks(thread, shared, libs, strings)
         self._add_markers(thread, strings, rules, stacks, index)
         said = {} if self._own is None else dictionary(thread, OWN)
         if self._own is not None:
@@ -227,6 +227,22 @@ class _Reader:
                 number = self._class(replace(samples.event_class, category=category))
                 self._parts.append(_bound(samples.batches, number, index))
         return index
+
+    def _stacks(
+        self, thread: Object, shared: Object, libs: list[Any], strings: list[Any]
+    ) -> Stacks:
+        """Return the stacks of a thread, or those that all threads of a process share."""
+        # Frames and stacks are in the same object as their names.
+        is_shared = bool(dictionary(shared, "frameTable"))
+        tables = shared if is_shared else thread
+        names = strings_of(tables)
+        if is_shared and names and id(shared) in self._shared:
+            return self._shared[id(shared)]
+        sources = dictionary(shared, "sources") or dictionary(thread, "sources")
+        stacks = self._frames.stacks(tables, names or strings, libs, sources)
+        if is_shared and names:
+            self._shared[id(shared)] = stacks
+        return stacks
 
     def _class(self, event_class: EventClass) -> int:
         number = self._classes.get(event_class)

@@ -28,8 +28,8 @@ from converter.formats.profiles.gecko.reading.tables import (
 )
 from converter.ir.columns import Column, constant_column
 from converter.ir.events import Batch, EventClass, Field, Table
+from converter.projection.domain.call_stacks import depths_of_tree, parts_of
 
-_BATCH_SIZE: Final = 1 << 14
 #: The nanoseconds of the units of CPU times.
 _CPU_UNITS: Final = {"ns": 1, "µs": 1000, "us": 1000, "ms": NANOSECONDS}
 
@@ -47,9 +47,8 @@ class Samples:
 
     def batches(self, number: int, thread: int) -> Iterator[Batch]:
         """Yield batches of samples of a thread; `number` is that of the class."""
-        for first in range(0, len(self.ts), _BATCH_SIZE):
-            window = slice(first, first + _BATCH_SIZE)
-            count = len(self.ts[window])
+        for window in parts_of(depths_of_tree(self.stacks.outer)[self.stack]):
+            count = window.stop - window.start
             frames: Column = self.stacks.frames.stacks_of_tree(
                 self.stack[window], self.stacks.outer, self.stacks.frame
             )

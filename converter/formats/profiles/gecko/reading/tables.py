@@ -125,8 +125,9 @@ def _exact(value: Any) -> int | None:
 def values_at(values: NDArray[Any], index: NDArray[np.int64]) -> NDArray[Any]:
     """Return values by index; 0 where there is none."""
     inside = (index >= 0) & (index < len(values))
-    padded = np.append(values, values.dtype.type(0))
-    return padded[np.where(inside, index, len(values))]
+    found = np.zeros(len(index), values.dtype)
+    found[inside] = values[index[inside]]
+    return found
 
 
 def start_of(meta: dict[str, Any]) -> float:

@@ -27,12 +27,11 @@ from converter.ir.semantics import Semantics
 from converter.ir.trace import Trace, known_epoch
 from converter.kernels.protobuf.decode import decode_repeated
 from converter.limits import allowed, limit
+from converter.projection.domain.call_stacks import parts_of
 from converter.projection.timeline_fields import FRAMES, weight
 from converter.storage.source import Source
 
 _SAMPLES: Final = 1 << 14
-#: The frames of a batch: deep stacks make it shorter.
-_FRAMES: Final = 1 << 20
 
 
 def read(source: Source) -> Trace:
@@ -112,7 +111,7 @@ class _Reader:
         size = self.trace.events_of_a_batch(_SAMPLES)
         for first in range(0, max(count, 1), size):
             window = self._window(slice(first, min(first + size, count)))
-            for rows in window.parts():
+            for rows in parts_of(np.diff(window.ends[window.offsets])) or [slice(0, 0)]:
                 batch, sample = self._batch(window, rows)
                 last = first + rows.stop
                 end = int(starts[last]) if last < count else len(self._data)
@@ -143,10 +142,10 @@ class _Reader:
         values = self._values(starts, sizes)
         return _Window(at.start, offsets, location, ends, values, self._labels.read(starts, sizes))
 
-    def _batch(self, window: _Window, part: range) -> tuple[Batch, NDArray[np.int64]]:
+    def _batch(self, window: _Window, part: slice) -> tuple[Batch, NDArray[np.int64]]:
         """Return the events of a part of the samples of a window, and the sample of each in the window."""
         tables, labels = self._tables, window.labels
-        sample, kind = _weighted(window.values[part.start : part.stop], tables.usual_type)
+        sample, kind = _weighted(window.values[part], tables.usual_type)
         sample += part.start
         key = labels.shape[sample].astype(np.int64) * len(tables.types) + kind
         class_id = np.empty(len(sample), np.int32)
@@ -242,19 +241,6 @@ class _Window:
     ends: NDArray[np.int64]
     values: NDArray[np.int64]
     labels: Labels
-
-    def parts(self) -> Iterator[range]:
-        """Yield the samples in parts whose frames are not too many for a batch."""
-        ends = self.ends[self.offsets]
-        count = len(self.offsets) - 1
-        first = 0
-        while True:
-            last = int(np.searchsorted(ends, ends[first] + _FRAMES, "right")) - 1
-            last = min(max(last, first + 1), count)
-            yield range(first, last)
-            first = last
-            if first >= count:
-                return
 
 
 def _weighted(values: NDArray[np.int64], usual: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

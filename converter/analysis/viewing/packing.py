@@ -31,6 +31,7 @@ class Packer:
         if width is None:
             values = values.astype(np.uint64)
             width = max(1, (int(values.max(initial=0)).bit_length() + 7) // 8)
+        values = values.astype(values.dtype.newbyteorder("<"), copy=False)
         raw = values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
         where = self.add_bytes(np.ascontiguousarray(raw[:, :width].T).tobytes())
         return {**where, "length": len(values), "width": width}

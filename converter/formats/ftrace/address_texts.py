@@ -128,7 +128,8 @@ def _converted(
         elif isinstance(source, ListColumn):
             assert isinstance(source.values, np.ndarray)
             known = StringTable()
-            values = np.ascontiguousarray(source.values).view(np.uint8)
+            dtype = source.values.dtype.newbyteorder("<")
+            values = np.ascontiguousarray(source.values, dtype).view(np.uint8)
             numbers = string_ids(ListColumn(source.offsets, values), known)
             result = map_distinct(numbers, lambda id: addresses.of_bytes(id, known[id]))
         else:

@@ -54,12 +54,12 @@ def pack(numbers: NDArray[Any], message: Numbers, *, deltas: bool = False) -> No
         message.width, message.data = 8, wide.tobytes()
         return
     if numbers.itemsize == width:
-        distances = numbers.view(f"u{width}") - np.array(low).astype(numbers.dtype).view(
-            f"u{width}"
-        )
+        unsigned = f"u{width}"
+        distances = numbers.view(unsigned) - np.array(low).astype(numbers.dtype).view(unsigned)
     else:
-        distances = (numbers - numbers.dtype.type(low)).astype(f"<u{width}")
-    message.width, message.base, message.data = width, _signed(low), distances.tobytes()
+        distances = numbers - numbers.dtype.type(low)
+    data = distances.astype(f"<u{width}", copy=False).tobytes()
+    message.width, message.base, message.data = width, _signed(low), data
 
 
 def unpack(message: Numbers, dtype: np.dtype[Any], count: int, what: str) -> NDArray[Any]:

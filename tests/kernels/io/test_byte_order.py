@@ -4,14 +4,19 @@ Bytes of an input are anywhere, and have the input's order: `kernels/io/byte_ord
 kernel has allocated for numbers, and columns of NumPy, are numbers as they are.
 """
 
+import base64
 import re
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from converter.analysis.viewing.packing import Packer
 from converter.formats.fxt.reading.columns import _narrow
+from converter.formats.ir.messages import Numbers
+from converter.formats.ir.numbers import pack
 from converter.formats.perfetto.protobuf.descriptors import SCALAR_TYPES, _packed
 
 ROOT = Path(__file__).parents[3] / "converter"
@@ -120,3 +125,20 @@ def test_types_of_numbers_in_memory_are_the_machines_own_or_named():
         "projection/domain/stack_table.py",
         "projection/engine/texts.py",
     }
+
+
+def test_numbers_of_a_page_are_little_endian():
+    packed = []
+    for dtype in ("<u4", ">u4"):
+        packer = Packer()
+        packer.add(np.array([1, 0x10203], dtype), 4)
+        packed.append(zlib.decompress(base64.b64decode(packer.text())))
+    assert packed == [bytes([1, 3, 0, 2, 0, 1, 0, 0])] * 2
+
+
+@pytest.mark.parametrize("low", [0, -(1 << 31)])
+def test_numbers_of_the_exact_form_are_little_endian(low):
+    message = Numbers()
+    pack(np.array([low, low + 0x10203 + (1 << 24)], np.int32), message)
+    assert (message.width, message.base) == (4, low)
+    assert message.data == bytes([0, 0, 0, 0, 3, 2, 1, 1])

@@ -63,7 +63,7 @@ NO_LIMITS = {
     "what is read, kept or searched at a time; the rest is then": """
         aix/reading/batches._MOST_BESIDE aix/reading/report_text._MAX_LINE
         aix/reading/report_text._MAX_ROWS chrome/reading/resync.LARGEST
-        chrome/reading/resync.LONGEST chrome/search._LONGEST
+        chrome/reading/kernel_text._LONGEST chrome/reading/resync.LONGEST chrome/search._LONGEST
         chrome/writing/scheduling._MOST_IN_MEMORY chrome/writing/writer._MOST_AT_ONCE
         ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
         ftrace/ring_buffer/pages._MOST_ODD ftrace_text/reading/reader._LONGEST_LINE ir/values._MOST_NESTED
@@ -73,7 +73,7 @@ NO_LIMITS = {
         profiles/spool._MOST_IN_MEMORY
         storage/archives/tar._LONGEST_NAME storage/compression/decompression._MOST_OUTPUT
         storage/compression/packed._MOST_IN_MEMORY storage/compression/packed._MOST_PASSES
-        storage/descriptors._MOST storage/remote/cache._MOST_BLOCK
+        storage/descriptors._MOST storage/live._MOST storage/remote/cache._MOST_BLOCK
         storage/remote/cache._MOST_BLOCKS storage/remote/cache._MOST_KEPT
         storage/remote/objects.MOST_FETCHED storage/remote/sources._MOST_STREAMS
         storage/pool/workers._MOST_OF_A_PROCESSOR storage/pool/workers._MOST_WORKERS

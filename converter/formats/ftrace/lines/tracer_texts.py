@@ -42,6 +42,11 @@ STACKS: Final = {
 }
 
 
+#: The lines of the wakeup tracers, and the letters of states by number.
+_OF_TASKS: Final = (("context_switch", "==>"), ("wakeup", "+"))
+_STATES: Final = tuple((letter.encode(), state) for state, letter in enumerate("RSDTtXZPI"))
+
+
 def made_format(system: str, name: str, fields: Iterable[tuple[str, str, int, int]]) -> EventFormat:
     """Return a format of fields: declaration, name, offset and size."""
     lines = "".join(
@@ -87,6 +92,7 @@ def nameless_programs() -> list[Program]:
     maker.symbol("parent_ip")
     found = [maker.program()]
     found += [_latency(event, text) for event, text in _LATENCIES]
+    found += [_of_tasks(event, sign) for event, sign in _OF_TASKS]
     for event in STACKS:
         found += stack_programs(event)
     return found
@@ -112,6 +118,32 @@ def _latency(event: str, text: str) -> Program:
             maker.number(part[1:-1])
         else:
             maker.literal(part)
+    return maker.program()
+
+
+def _of_tasks(event: str, sign: str) -> Program:
+    """Return the program of a line of the wakeup tracers: 1991:120:R   + [000]  2448: 94:R sleep."""
+    words = enumerate(("prev_pid", "next_pid", "next_cpu"))
+    fields = [("unsigned int", name, 8 + 4 * i, 4) for i, name in words]
+    letters = enumerate(("prev_prio", "prev_state", "next_prio", "next_state"))
+    fields += [("unsigned char", name, 20 + i, 1) for i, name in letters]
+    fields.append(("__data_loc char[]", "next_comm", 24, 4))
+    maker = ProgramMaker(made_format("ftrace", event, fields))
+    for task in ("prev", "next"):
+        maker.spaces()
+        maker.number(f"{task}_pid")
+        maker.literal(":")
+        maker.spaces()
+        maker.number(f"{task}_prio")
+        maker.literal(":")
+        maker.choice(f"{task}_state", _STATES)
+        if task == "prev":
+            maker.spaces()
+            maker.literal(f"{sign} [")
+            maker.number("next_cpu")
+            maker.literal("]")
+    maker.literal(" ")
+    maker.text("next_comm")
     return maker.program()
 
 

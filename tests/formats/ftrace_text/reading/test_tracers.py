@@ -270,3 +270,18 @@ def test_calls_of_tracers_of_latencies_have_times():
         (3792000, 0, 1507, "kernel_stack"),
     ]
     assert not trace.warnings
+
+
+def test_wakeups_have_both_tasks():
+    trace = read(
+        "# tracer: wakeup_rt\n#\n"
+        "  <idle>-0       3d.h4    0us :      0:120:R   + [003]  2448: 94:R sleep\n"
+        "  <idle>-0       3dNh7    1us+: try_to_wake_up <-wake_up_process\n"
+        "  <idle>-0       3d..3   15us :      0:120:S ==> [003]  2448: 94:R my task\n"
+    )
+    wakeup, _, switch = rows(trace)
+    assert [row[3] for row in (wakeup, switch)] == ["wakeup", "context_switch"]
+    for (*_, fields), state, comm in ((wakeup, 0, "sleep"), (switch, 1, "my task")):
+        assert (fields["prev_pid"], fields["prev_prio"], fields["prev_state"]) == (0, 120, state)
+        assert (fields["next_pid"], fields["next_prio"], fields["next_cpu"]) == (2448, 94, 3)
+        assert fields["next_comm"].rstrip("\0") == comm

@@ -212,6 +212,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "{count} {field of flags is a number|fields of flags are numbers}, as CTF 1.8 has no names of "
         "flags",
     ),
+    "ctf-text-length": LossCode(
+        LossKind.CHANGED,
+        "{count} {text has|texts have} no field with the length before it",
+    ),
     "ctf-plain-fields": LossCode(
         LossKind.CHANGED,
         "{count} {field is|fields are} declared by plainer ones in CTF 1.8: booleans by numbers, optional fields by "

@@ -103,10 +103,10 @@ cdef class Emitter(ProgramSet):
             self._thread_count += 1
 
     def add_stream(
-        self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked, bint threaded, bint timed
+        self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked, int threaded, bint timed
     ) -> int:
         """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track; `threaded`: the
-        thread; `timed`: events have times."""
+        thread's ID (1), its process (2), its name (4); `timed`: events have times."""
         cdef Stream* grown = <Stream*>realloc(self._streams, (self._stream_count + 1) * sizeof(Stream))
         if grown is NULL:
             raise MemoryError

@@ -40,8 +40,9 @@ cdef struct Stream:
     # -1 where the class of the stream has none.
     int32_t cpu
     bint tracked
-    # Events have the context of their thread, and a time.
-    bint threaded
+    # Parts of their thread that events have: its ID (1), its process (2), its name (4).
+    int threaded
+    # Events have a time.
     bint timed
     uint64_t begin
     uint64_t last
@@ -134,10 +135,13 @@ cdef inline int put_header(
         store32(at + 2, id, HOST_IS_BIG)
         store64(at + 6, ts, HOST_IS_BIG)
         at += 14
-    if to.threaded:
+    if to.threaded & 2:
         store64(at, <uint64_t>context.pid, HOST_IS_BIG)
-        store64(at + 8, <uint64_t>context.tid, HOST_IS_BIG)
-        at += 16
+        at += 8
+    if to.threaded & 1:
+        store64(at, <uint64_t>context.tid, HOST_IS_BIG)
+        at += 8
+    if to.threaded & 4:
         if context.name_size:
             memcpy(at, context.name, context.name_size)
         at[context.name_size] = 0

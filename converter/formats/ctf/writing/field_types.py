@@ -103,6 +103,12 @@ class Written:
             for one in binder(column)
         ]
 
+    def extend(self, other: Written) -> None:
+        """Add members of another structure, whose names may be the same."""
+        self.members += other.members
+        self.operations += other.operations
+        self.binders += other.binders
+
 
 @dataclass(slots=True)
 class _Type:

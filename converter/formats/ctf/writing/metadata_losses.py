@@ -17,7 +17,9 @@ from converter.formats.ctf.metadata.field_classes import (
     FixedBits,
     FixedBoolean,
     FixedInteger,
+    Location,
     Optional,
+    Structure,
     Text,
     Variant,
 )
@@ -139,10 +141,22 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:
                 report.add("ctf-flag-names")
+            case Text(length=Location(path=path)) if path[-1].startswith("_"):
+                # Such a length is no field of the event (`_NAME_length`).
+                report.add("ctf-text-length")
             case FixedBoolean() | Optional() if version == 1:
                 report.add("ctf-plain-fields")
             case Blob(roles=roles) if version == 1 and not roles:
                 report.add("ctf-plain-fields")
+
+
+def contexts_in(trace: TraceClass) -> Iterator[Structure]:
+    """Yield the contexts of a trace's packets and events."""
+    for stream in trace.streams.values():
+        own = (event.specific_context for event in stream.events.values())
+        for context in (stream.packet_context, stream.common_context, *own):
+            if context is not None:
+                yield context
 
 
 def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:

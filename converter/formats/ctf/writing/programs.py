@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -16,20 +18,29 @@ from converter.formats.ctf.writing.event_classes import record_name
 from converter.formats.ctf.writing.field_types import Written
 from converter.ir.columns import Column
 from converter.ir.events import EventClass, Table
-from converter.ir.field_classes import IntegerClass
-from converter.ir.kinds import Kind
+from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
+from converter.ir.kinds import Kind, Role
 from converter.projection.domain.syscalls import name_in_class
 
 SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
+_PLAIN: Final = (IntegerClass, FloatClass, StringClass)
+_Item = TypeVar("_Item")
 
 
 class Program:
     """Writes the events of a class; if a field has the system call's number, the events of one call."""
 
     def __init__(
-        self, number: int, event_class: EventClass, written: Written, syscall: str | None
+        self,
+        number: int,
+        event_class: EventClass,
+        written: Written,
+        syscall: str | None,
+        contexts: int = 0,
     ) -> None:
         self.number = number
+        #: This many fields at the end are context, which is written first.
+        self.contexts = contexts
         self.event_class = event_class
         self.written = written
         #: LTTng's name for the event, if it has one.
@@ -41,7 +52,7 @@ class Program:
         adjusted = self._priorities if self.known_name is not None else ()
         return self.written.columns(
             _less_offset(table.column(index)) if index in adjusted else table.column(index)
-            for index in range(table.width)
+            for index in contexts_first(range(table.width), self.contexts)
         )
 
     def name(self, *, kernel: bool) -> str:
@@ -53,6 +64,24 @@ class Program:
             # Its priorities are not LTTng's, which readers recognize by names without a provider.
             return name if ":" in name else f"traceconv:{name}"
         return (tracepoint_name(self.event_class) if kernel else None) or name
+
+
+def contexts_of(event_class: EventClass) -> int:
+    """Return the number of fields at the end of a class of CTF that can be in a record's own context.
+
+    Babeltrace crashes at lengths and selectors there.
+    """
+    plain = (
+        field.role is Role.CONTEXT and isinstance(field.type, _PLAIN)
+        for field in reversed(event_class.fields)
+    )
+    return sum(1 for _ in takewhile(bool, plain))
+
+
+def contexts_first(fields: Sequence[_Item], contexts: int) -> list[_Item]:
+    """Return the fields of a class in the order of its records."""
+    payload = len(fields) - contexts
+    return [*fields[payload:], *fields[:payload]]
 
 
 def _less_offset(column: Column) -> Column:

@@ -9,12 +9,23 @@ from typing import Any, Final
 
 from converter.errors import UnsupportedError
 from converter.formats.ctf.layout import METADATA_NAME
+from converter.formats.ctf.mapping import (
+    DPDK_NAME,
+    NAME_CONTEXTS,
+    PROCESS_CONTEXTS,
+    THREAD_CONTEXTS,
+)
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.other_version import metadata_in
 from converter.formats.ctf.metadata.trace_class import TraceClass
 from converter.formats.ctf.portable import parts_of
 from converter.formats.ctf.streams.files import FileContents
-from converter.formats.ctf.writing.metadata_losses import count_encoded_otherwise, count_losses
+from converter.formats.ctf.writing.event_classes import NAME, PROCESS, THREAD
+from converter.formats.ctf.writing.metadata_losses import (
+    contexts_in,
+    count_encoded_otherwise,
+    count_losses,
+)
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.storage.sink import Sink
@@ -68,6 +79,25 @@ def _with_identity(trace: TraceClass) -> TraceClass:
         name=trace.name or (name if isinstance(name, str) and name else _UNNAMED),
         uid=trace.uid or str(trace.uuid),
     )
+
+
+def thread_parts(trace: Trace) -> int:
+    """Return the parts of their threads that events have: all, or those that contexts of a trace from CTF have."""
+    held = trace.sidecar.get("ctf", {})
+    every = THREAD | PROCESS | NAME
+    if trace.format != "ctf" or not _has_files(held):
+        return every
+    named = {
+        member.name
+        for one in held["traces"]
+        for context in contexts_in(parse_metadata(bytes(one["metadata"])))
+        for member in context.members
+    }
+    if named.isdisjoint(THREAD_CONTEXTS):
+        # Threads are those of context switches, or of packets.
+        return every
+    process = 0 if named.isdisjoint(PROCESS_CONTEXTS) else PROCESS
+    return THREAD | process | (0 if named.isdisjoint((*NAME_CONTEXTS, DPDK_NAME)) else NAME)
 
 
 def losses_of_rewriting(trace: Trace, version: int) -> LossReport:

@@ -37,10 +37,10 @@ class Streams:
     There is one for each CPU and one for events without a CPU, and another for those on tracks. Times rise in a stream
     (readers reject others), so that events that come late go to a further stream of the same kind. Classes of
     streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well; 4 to 7 are the same, whose events have no threads.
-    Without `timed` events have no times.
+    Without `timed` events have no times. `threaded`: the parts of their thread that events have.
     """
 
-    def __init__(self, emitter: Emitter, *, threaded: bool, timed: bool) -> None:
+    def __init__(self, emitter: Emitter, *, threaded: int, timed: bool) -> None:
         self._emitter = emitter
         self._threaded = threaded
         self.timed = timed
@@ -49,10 +49,10 @@ class Streams:
         #: The programs whose events are in each class of streams; one always exists.
         self.programs: dict[int, set[int]] = {self._class_of(1): set()}
 
-    def with_threads(self) -> None:
+    def with_threads(self, threaded: int) -> None:
         """Put events from here on into streams with threads."""
         if not self._threaded:
-            self._threaded = True
+            self._threaded = threaded
             self._by_key.clear()
 
     def assign(

@@ -30,8 +30,14 @@ from converter.formats.ctf.writing.emit import (
 )
 from converter.formats.ctf.writing.event_classes import Metadata, shift_for, usual_environment
 from converter.formats.ctf.writing.field_types import Binder, FieldWriter, Written
-from converter.formats.ctf.writing.programs import SYSCALL_KINDS, Program, is_numbered
-from converter.formats.ctf.writing.replay import losses_of_rewriting, replay
+from converter.formats.ctf.writing.programs import (
+    SYSCALL_KINDS,
+    Program,
+    contexts_first,
+    contexts_of,
+    is_numbered,
+)
+from converter.formats.ctf.writing.replay import losses_of_rewriting, replay, thread_parts
 from converter.formats.ctf.writing.streams import THREADLESS, TRACKED, OutputStream, Streams
 from converter.ir.distinct_values import distinct
 from converter.ir.events import Batch, Table
@@ -133,7 +139,10 @@ class _TraceWriter:
         # Events of CTF without threads or times are written as such. All classes are known before the first event.
         is_own = trace.format == "ctf"
         timed = not is_own or any(one.timed for one in trace.event_classes)
-        self._streams = Streams(self._emitter, threaded=not is_own, timed=timed)
+        self._threaded = thread_parts(trace)
+        self._streams = Streams(
+            self._emitter, threaded=0 if is_own else self._threaded, timed=timed
+        )
         if first is not None:
             self._batch(first)
         for batch in batches:
@@ -155,7 +164,7 @@ class _TraceWriter:
         emitter = self._emitter
         self._follow_threads()
         if self._threads:
-            self._streams.with_threads()
+            self._streams.with_threads(self._threaded)
         programs = self._bound(batch)
         ts, order = self._times(batch)
         columns = [programs, batch.row, batch.thread, batch.cpu, batch.track]
@@ -247,19 +256,24 @@ class _TraceWriter:
         event_class = trace.event_classes[class_id]
         discards = _DISCARDS.get(event_class)
         syscall = None
+        contexts = 0
         if event_class.kind in SYSCALL_KINDS:
             names = syscall_names(str(trace.environment.get("machine", "")))
             syscall = "unknown" if call is None else names.get(call, "unknown")
         if discards is not None:
             written = Written([], [(OP_SCALAR, 8, 0)], discards.binders)
         else:
+            contexts = contexts_of(event_class) if trace.format == "ctf" else 0
             types = (field.type for field in event_class.fields)
-            written = self._fields.structure(zip(field_names(event_class), types, strict=True))
+            named = [*zip(field_names(event_class), types, strict=True)]
+            fields = contexts_first(named, contexts)
+            written = self._fields.structure(fields[:contexts])
+            written.extend(self._fields.structure(fields[contexts:]))
         id = len(self._programs)
         number = self._emitter.add_program(
             id, written.operations, discards.code if discards is not None else 0
         )
-        program = Program(number, event_class, written, syscall)
+        program = Program(number, event_class, written, syscall, contexts)
         self._programs.append(program)
         self._by_class[class_id, call] = program
         return program
@@ -310,14 +324,16 @@ class _TraceWriter:
                 class_id,
                 cpu=cpu,
                 tracked=bool(tracked),
-                threaded=threaded,
+                threaded=self._threaded if threaded else 0,
                 kernel=kernel,
             )
             for number in sorted(used):
                 program = programs[number]
                 if program.event_class not in _DISCARDS:
                     name = program.name(kernel=kernel)
-                    metadata.add_event(stream, number, name, program.written.members)
+                    members = program.written.members
+                    metadata.add_event(stream, number, name, members, program.contexts)
+            metadata.join_contexts(stream)
         if self._version == 2:
             data = print_sequence(metadata.trace)
         else:

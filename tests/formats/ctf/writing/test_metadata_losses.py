@@ -133,6 +133,7 @@ def test_a_changed_trace_keeps_no_class(tmp_path: Path) -> None:
         found = named(converter.write(changed, tmp_path / "out", "ctf"))
     assert found.pop("*log level of an event record class") > 9
     assert found == {
+        "*ctf-text-length": 1,
         "UUID of the trace": 1,
         "ctf-stream-layout": 1,
         "uid of a clock": 1,

@@ -168,7 +168,7 @@ def test_a_batch_out_of_order_needs_no_other_stream(tmp_path: Path) -> None:
 def test_more_classes_than_the_short_header_counts(tmp_path: Path) -> None:
     """From id 65535 on, and where more than 32 bits of time have passed, headers are extended."""
     emitter = Emitter(StringTable(), bytes(16), 1 << 12)
-    stream = emitter.add_stream(0, 0, -1, False, True, True)
+    stream = emitter.add_stream(0, 0, -1, False, 7, True)
     sizes = []
     for number, ts in ((0, 0), (65534, 1), (65535, 2), (0, 1 << 33)):
         program = emitter.add_program(number, [], False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 from support.perf_files import (
@@ -146,3 +147,26 @@ def test_a_recording_of_this_converter_has_parts():
     assert events_of(opened(part)) == whole[1:]
     threads = [(thread.tid, thread.name) for thread in collect(opened(part)).threads]
     assert threads == [(0, "t0"), (10, "t10"), (11, "t11")]
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_data_of_other_tracers_stay_whole(order, tmp_path):
+    make = Maker(order)
+    data = make.words(0x1010, 0x1020, 0) * 2
+    # Intel BTS, of which perf wants six words.
+    info = make.record(
+        RecordType.AUXTRACE_INFO, make.pack("II", 2, 0) + make.words(8, 0, 1, 0, 0, 0)
+    )
+    aux = make.record(RecordType.AUX, make.words(0, len(data), 0) + trailer(make, 5, 900))
+    trace = make.words(len(data), 0, 7) + make.pack("iIIi", 0, 5, 0, 0)
+    start = make.record(RecordType.ITRACE_START, make.task(5, 5) + trailer(make, 5, 800))
+    whole = b"".join(
+        [info, start, aux, make.record(RecordType.AUXTRACE, trace) + data, *records(make)]
+    )
+    source = make.file([(make.attribute(_TYPE), [_ID])], whole)
+    part, _ = part_of(source, events=("!perf:mmap",))
+    assert written(opened(source))[0] == source != part
+    assert all(one in part for one in (info, aux, trace + data, start))
+    if order == "<":
+        found = re.findall(r"PERF_RECORD_(\w+)", " ".join(printed(part, tmp_path, "-D")))
+        assert {"AUXTRACE_INFO", "AUXTRACE", "AUX", "ITRACE_START"} <= set(found)

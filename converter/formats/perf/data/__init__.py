@@ -22,7 +22,9 @@ def _capabilities(variant: str) -> Capabilities:
 
 
 def sniff(head: bytes) -> bool:
-    """Return True if a file starts with a magic number of perf."""
+    """Return True if a file starts with a magic number of perf, or a directory is one of `perf record --threads`."""
+    if head.startswith(b"dir:"):
+        return {b"data", b"data.0"} <= set(head[4:].split(b"\n"))
     return head[:8] in (MAGIC_1, MAGIC_2, MAGIC_2_BIG)
 
 

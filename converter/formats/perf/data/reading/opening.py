@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -63,6 +64,8 @@ class PerfFile:
     warnings: list[TraceWarning] = field(default_factory=list)
     #: What `take` has let through, in bytes.
     taken: int = 0
+    #: In a directory, the files with the records of each thread of perf.
+    parts: list[PerfFile] = field(default_factory=list)
 
     def warn(self, error: TraceError) -> None:
         """Keep an error that prevents reading only a part as a warning."""
@@ -95,6 +98,26 @@ class PerfFile:
         except ValueError:
             return ""
         return text.partition(b"\0")[0].decode("utf-8", "surrogateescape")
+
+
+def open_recording(source: Source) -> PerfFile:
+    """Read the header of a recording, which may be a directory.
+
+    Raises:
+        TraceError: it is none, or its events are damaged.
+
+    """
+    if not source.is_directory:
+        return open_file(source)
+    file = open_file(source.open("data"))
+    names = [name for name in source.listdir() if re.fullmatch(r"data\.[0-9]{1,9}", name)]
+    if len(names) > limit("folder-files"):
+        expected = allowed("folder-files")
+        raise TraceError(field="data.*", expected=expected, found=f"{len(names):,}")
+    for name in sorted(names, key=lambda name: int(name[5:])):
+        part = source.open(name)
+        file.parts.append(replace(file, source=part, start=0, end=part.size, parts=[]))
+    return file
 
 
 def open_file(source: Source) -> PerfFile:

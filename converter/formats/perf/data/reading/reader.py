@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -26,7 +27,12 @@ from converter.formats.perf.data.mapping import CONTEXT_RECORDS, KINDS
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
 from converter.formats.perf.data.reading.classes import Classes
 from converter.formats.perf.data.reading.frames import Frames
-from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent, numbers, open_file
+from converter.formats.perf.data.reading.opening import (
+    PerfFile,
+    SampledEvent,
+    numbers,
+    open_recording,
+)
 from converter.formats.perf.data.reading.own import OwnFrames, events_of, own_tables
 from converter.formats.perf.data.reading.records import WINDOW, RecordStream, Rows
 from converter.formats.perf.data.reading.rounds import Ordered, in_order
@@ -65,7 +71,7 @@ def read(source: Source, *, kallsyms: str | None = None, symfs: str | None = Non
 
     """
     try:
-        return _Reader(open_file(source), kallsyms, symfs).trace
+        return _Reader(open_recording(source), kallsyms, symfs).trace
     except TraceError as error:
         raise error.within(format="perf", path=source.name) from error
 
@@ -157,7 +163,7 @@ class _Reader:
             "tracing": self._tracing,
             "event_types": file.event_types,
             "records": b"".join(self._records),
-            "source": file.source,
+            "source": None if file.parts else file.source,
         }
 
         if self._context is not None:
@@ -208,7 +214,24 @@ class _Reader:
         self._passes += 1
         window = self.trace.bytes_of_a_window(WINDOW)
         self._stream = RecordStream(self._file, self._scanner, window, special)
-        return self._stream.rows()
+        if not self._file.parts:
+            return self._stream.rows()
+        return self._of_directory(self._stream, window, special)
+
+    def _of_directory(
+        self, first: RecordStream, window: int, special: Callable[[int, bytes, int], None]
+    ) -> Iterator[Rows]:
+        """Yield the records of the file of a directory and then of the others: none is complete before the last."""
+        others = (RecordStream(one, self._scanner, window, special) for one in self._file.parts)
+        for stream in chain([first], others):
+            try:
+                for rows in stream.rows():
+                    rows.complete = -1
+                    yield rows
+            except TraceError as error:
+                if stream is first:
+                    raise
+                self._file.warn(error)
 
     def _special(self, kind: int, record: bytes, offset: int) -> None:
         """Take in a record of perf itself."""

@@ -23,7 +23,7 @@ _START: Final = re.compile(rb'\s{0,99}:\s{0,99}"')
 _PHASE: Final = b'"ph"'
 _WINDOW: Final = 1 << 20
 #: As much of a text as its format is recognised by.
-_LONGEST: Final = 1 << 12
+_HEAD: Final = 1 << 12
 
 
 def with_kernel_text(trace: Trace, source: Source, head: bytes) -> Trace:
@@ -47,21 +47,21 @@ def head_of_text(source: Source) -> bytes:
             start = _START.match(window, at + len(_NAME))
             if start is None or window.startswith(DERIVED_TEXT, start.end()):
                 break
-            head = window[start.end() : start.end() + _LONGEST]
+            head = window[start.end() : start.end() + _HEAD]
             return head.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
     return b""
 
 
 def _around_events(source: Source) -> Iterator[bytes]:
     """Yield the start of a document and, from its end on, what is there up to the last events."""
-    window = source.read(0, _WINDOW + _LONGEST)
+    window = source.read(0, _WINDOW + _HEAD)
     if not window.lstrip(b"\xef\xbb\xbf" + SPACE).startswith(b"{"):
         return
     yield window
     end = source.size
     while end > _WINDOW:
         end -= _WINDOW
-        window = source.read(end, _WINDOW + _LONGEST)
+        window = source.read(end, _WINDOW + _HEAD)
         yield window
         if _PHASE in window:
             return

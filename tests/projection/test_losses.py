@@ -4,6 +4,7 @@ import json
 import pickle
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from support.small_traces import event_class, trace_of
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Thread
+from converter.projection.loss_groups import grouped
 from converter.projection.losses import Example, Loss, LossClass, LossReport, example_at
 
 INSTANTS = frozenset({Kind.INSTANT})
@@ -182,3 +184,28 @@ def test_a_report_as_json():
     loss = next(loss for loss in report if loss.code == "track-dropped")
     assert second["sentence"] == loss.sentence
     assert second["class"] == str(loss.loss_class)
+
+
+def test_events_that_are_not_shown_are_whole_ones_that_are_dropped_or_not_drawn():
+    report = LossReport()
+    report.add("event-dropped", 1, 1, event="a")
+    report.add("counter-without-number", 2, 1, event="b")
+    assert report.events_not_shown == 3
+    # Shown otherwise, missed by nobody who looks, a part of an event, and one that is kept.
+    report.add("summed-slices", 4, 1, event="c")
+    report.add("slice-end-unmatched", 8, 1, event="d")
+    report.add("field-dropped", 16, 1, event="e", field="f")
+    report.add("event-dropped", 32, 1, event="f", loss_class=LossClass.DETAIL)
+    assert report.events_not_shown == 3
+    assert [loss.count for loss in report.of_class(LossClass.DETAIL)] == [32, 8]
+
+
+def test_the_example_of_several_losses_is_the_earliest_that_is_known():
+    report = LossReport()
+    for field, ts in (("a", 5), ("b", 0), ("c", 7)):
+        report.add("field-dropped", 1, ts, event="e", field=field, example=partial(example, ts))
+    report.add("field-dropped", 1, -1, event="e", field="d")
+    (group,) = grouped(report)
+    assert group.example == example(0)
+    (unknown,) = grouped([loss for loss in report if loss.example is None])
+    assert unknown.example is None

@@ -43,7 +43,7 @@ _IMPORTED: Final = ("numpy", "hypothesis", "hypothesis.extra.numpy", "construct"
 class Reach:
     """What the tests of a file reach."""
 
-    #: The seconds that each test takes.
+    #: The seconds of processor time that each test takes.
     seconds: dict[str, float] = field(default_factory=dict)
     #: By module and line, the tests that reach it.
     lines: dict[str, dict[int, list[str]]] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class Recorded:
 
 
 class _Recorder:
-    """Notes which test runs, and how long those take that pass."""
+    """Notes which test runs, and the processor time of those that pass."""
 
     def __init__(self, measured: Any) -> None:
         self._measured = measured
@@ -125,16 +125,16 @@ class _Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         self._measured.switch_context(item.nodeid)
+        self.seconds[item.nodeid] = 0
+        started = sum(os.times()[:4])
         result = yield
+        if item.nodeid in self.seconds:
+            self.seconds[item.nodeid] = sum(os.times()[:4]) - started
         self._measured.switch_context("")
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "setup" and report.passed:
-            self.seconds[report.nodeid] = report.duration
-        elif report.when == "call" and report.passed:
-            self.seconds[report.nodeid] += report.duration
-        elif not report.passed:
+        if not report.passed:
             # One that fails or is skipped without a change notices none.
             self.seconds.pop(report.nodeid, None)
 
@@ -163,9 +163,11 @@ class Group:
     def noticed(self, trials: Sequence[Trial]) -> list[str | None]:
         """Return for each mutant the test that notices it, if any does."""
         swaps = [None if trial.alone else self._swap(trial.source) for trial in trials]
-        together = [number for number, swap in enumerate(swaps) if swap is not None]
+        together = [
+            number for number, swap in enumerate(swaps) if swap is not None and trials[number].tests
+        ]
         found = [
-            self._alone(trial) if swap is None else None
+            self._alone(trial) if swap is None and trial.tests else None
             for trial, swap in zip(trials, swaps, strict=True)
         ]
         if together:

@@ -133,6 +133,9 @@ def test_numbers_beyond_the_tables_and_times_that_go_back() -> None:
     assert emitted(emitter, ts=9, program=-1) == OUT_OF_RANGE
     assert emitted(emitter, ts=9, thread=0) == OUT_OF_RANGE
     assert emitted(emitter, ts=9, thread=-2) == OUT_OF_RANGE
+    # Also of events without fields, whose columns would say it.
+    assert emitted(emitter, ts=9, row=1) == OUT_OF_RANGE
+    assert emitted(emitter, ts=9, row=-1) == OUT_OF_RANGE
     assert emitted(emitter, ts=9) == DONE
     assert emitted(emitter, ts=8) == BACKWARDS
     emitter.release()

@@ -96,8 +96,6 @@ class WantedTasks:
         process = self._trace.processes[thread.process]
         if process.pid in self._born:
             return True
-        if self._children and process.parent_pid in self._wanted_pids():
-            return True
         return (
             (not self._pids or any(one.fullmatch(str(process.pid)) for one in self._pids))
             and (not self._tids or any(one.fullmatch(str(thread.tid)) for one in self._tids))

@@ -135,6 +135,8 @@ TRACE = trace_of(
         ("either ~ '?'", [3]),
         ("inner.depth == 2", [3]),
         ("inner.of.all == 'a'", [2]),
+        ("inner.depth.x == 2", []),
+        ("pid.x == 2", []),
         ("big == 18446744073709551615", [2]),
         ("big == low", [3]),
         ("big > low", [2]),

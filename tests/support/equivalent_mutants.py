@@ -55,3 +55,11 @@ _note(
     (_TALLY, "'repeated is None' -> 'False'"),
     (_TALLY, "'is' -> 'is not'"),
 )
+_note(
+    "converter/selection/evaluation.py",
+    "exactly the columns of structures are columns of members",
+    (
+        "if not (isinstance(column, StructColumn) and isinstance(field_class, StructureClass)):",
+        "'and' -> 'or'",
+    ),
+)

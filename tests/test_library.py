@@ -50,13 +50,26 @@ def test_the_examples_run_one_after_the_other(folder):
             assert not trace.warnings
 
 
+def typed_examples(folder):
+    """The names of files with the examples of all pages but those of libraries without types."""
+    texts = {"library": "\n".join(EXAMPLES)}
+    for name, needs in OTHER_PAGES.items():
+        for number, text in enumerate(examples_of(ROOT / name) if not needs else ()):
+            has_import = "import converter\n" in text
+            texts[f"{Path(name).stem}_{number}"] = (
+                text if has_import else f"import converter\n{text}"
+            )
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    return [str(folder / f"{name}.py") for name in texts]
+
+
 def test_the_examples_are_typed(folder):
     pytest.importorskip("mypy", reason="mypy is not installed")
-    example = folder / "example.py"
-    example.write_text("\n".join(EXAMPLES))
+    examples = typed_examples(folder)
     done = subprocess.run(
         # As the package itself is checked, so that what is known of it is used.
-        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", str(example)],
+        [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *examples],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -69,7 +82,7 @@ def test_the_examples_are_clean_for_pyright(folder):
     pyright = shutil.which("pyright")
     if pyright is None:
         pytest.skip("pyright is not installed")
-    (folder / "example.py").write_text("\n".join(EXAMPLES))
+    typed_examples(folder)
     (folder / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(ROOT)]}))
     command = [pyright, "--pythonpath", sys.executable]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)

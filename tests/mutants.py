@@ -42,10 +42,8 @@ LAWS = (
     "tests/selection",
     "tests/test_diff.py",
 )
-#: The most test files of one mutant before the laws; those that import a module may be very many.
+#: The test files that are asked first; those that import a module, or are in its folder, may be very many.
 NEAREST = 8
-#: If there are fewer of them, those of the folder are run, too.
-ENOUGH = 2
 _LEFT = shutil.ignore_patterns(
     ".git",
     ".venv",
@@ -135,8 +133,8 @@ class Tests:
         )
         folders = ("/".join(("tests", *parts[:depth])) for depth in range(len(parts) - 1, 0, -1))
         folder = next((name for name in folders if (ROOT / name).is_dir()), None)
-        near = [name for name in (own, *importing) if name in self._files][:NEAREST]
-        beside = self.below(folder) if folder and len(near) < ENOUGH else []
+        near = [name for name in (own, *importing) if name in self._files]
+        beside = self.below(folder) if folder else []
         return list(dict.fromkeys((*near, *beside)))
 
     def below(self, *names: str) -> list[str]:
@@ -177,10 +175,15 @@ class Runner:
         self, path: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, str | None, int]]:
         """Try mutants of a module; yield each, the test that notices it, and the number of those that reach it."""
-        files = dict.fromkeys((*self._tests.of(path), *sorted(self._laws)))
-        reached = self._recorded.of(list(files), path)
+        files = list(dict.fromkeys((*self._tests.of(path), *sorted(self._laws))))
         source = (self._tree / path).read_text()
-        trials = [self._trial(mutant, source, reached) for mutant in mutants]
+        trials: list[Trial] = []
+        # More of them only where the nearest do not reach a line.
+        for some in dict.fromkeys((min(NEAREST, len(files)), len(files))):
+            reached = self._recorded.of(files[:some], path)
+            trials = [self._trial(mutant, source, reached) for mutant in mutants]
+            if all(trial.tests for trial in trials):
+                break
         group = Group(self._tree, path)
         for mutant, trial, test in zip(mutants, trials, group.noticed(trials), strict=True):
             yield mutant, test, len(trial.tests)

@@ -76,15 +76,14 @@ GRAMMAR = replace(
 
 #: Documents that are shown otherwise, by what they become and the query, and why.
 EXPECTED = {
-    (
-        "names_without_process",
-        "made.pftrace threads",
-    ): "a thread of no process, on which nothing is",
+    **dict.fromkeys(
+        [("names_without_process", f"made.{one} threads") for one in ("pftrace", "json", "dat")],
+        "a thread of no process, on which nothing is",
+    ),
     ("ocaml_system_thread", ""): "the importer takes several threads for one, which are apart here",
     ("unregistered_threads", ""): "the importer takes all for thread 0, which are apart here",
     ("rust_blobs", "made.json slices"): "blobs are shown, which importers of FXT do not",
     ("cpus_of_many", "made.dat"): "CPUs over 1,023 are not in Perfetto, and reported",
-    ("names_without_process", "made.dat threads"): "a thread of no process, on which nothing is",
     ("system_wakeups", "made.dat states"): "two wakeups without a switch between them are one wait",
     ("system_states", "made"): "an unknown state is shown as runnable, and reported",
 }

@@ -89,7 +89,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "track-as-thread": (*_THREAD, *_CPU),
     "cpu-unknown-shown-on-0": _CPU,
     "cpu-dropped": (*_CPU, "sched.*"),
-    "cpu-too-high": (*_CPU, "sched.*"),
+    "cpu-too-high": (*_CPU, "sched.*", "states.cpu"),
     "command-line": ("processes.cmdline",),
     "parent-process": ("processes.parent", "processes.*", "threads.*"),
     "track-unit": ("counters.unit",),

@@ -237,6 +237,11 @@ PRINTED: list[tuple[str, dict[str, Any], str]] = [
         {"m": struct.pack("<QQQ", 0x1024, 0x99, 0)},
         "stack=STACK:\n=> schedule+0x24\n=> 0x99",
     ),
+    (
+        '"stack=%s", __get_stacktrace(m)',
+        {"m": struct.pack("<QQQ", 2, 0x1024, 0x99)},
+        "stack=STACK:\n=> schedule+0x24\n=> 0x99",
+    ),
     ('"%d", __le16_to_cpup(REC->ip4)', {"ip4": b"\1\2"}, "513"),
     ('"%x", __fswab16(REC->u)', {"u": 0x11223344}, "4433"),
     ('"%x", __builtin_bswap32(REC->u)', {"u": 0x11223344}, "44332211"),

@@ -367,6 +367,9 @@ class TextEvaluator(Evaluator):
                 address = int.from_bytes(record[start : start + size], order)
                 if not address:
                     break
+                if start == offset and address <= length // size:
+                    # The number of frames, which Linux 6.3 and later store first.
+                    continue
                 lines.append(f"=> {symbol_text(symbols, address, True)}\n")
             return "".join(lines)
 

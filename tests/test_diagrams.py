@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.field_strategies import scalar_classes
@@ -83,6 +84,7 @@ def test_a_part_of_a_conversion_is_the_conversion_of_the_part(capabilities, trac
     assert list(map(repr, events_of(one))) == list(map(repr, events_of(other)))
 
 
+@pytest.mark.filterwarnings("ignore::converter.errors.SelectionWarning")
 @settings(max_examples=6)
 @given(one=FEW, other=FEW)
 def test_parts_of_what_is_merged_are_what_was_merged(one, other):

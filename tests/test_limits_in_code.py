@@ -63,7 +63,7 @@ NO_LIMITS = {
     "what is read, kept or searched at a time; the rest is then": """
         aix/reading/batches._MOST_BESIDE aix/reading/report_text._MAX_LINE
         aix/reading/report_text._MAX_ROWS chrome/reading/resync.LARGEST
-        chrome/reading/kernel_text._LONGEST chrome/reading/resync.LONGEST chrome/search._LONGEST
+        chrome/reading/resync.LONGEST chrome/search._LONGEST
         chrome/writing/scheduling._MOST_IN_MEMORY chrome/writing/writer._MOST_AT_ONCE
         ctf/streams/program._LONGEST_SKIP ftrace/ring_buffer/pages._LARGEST_WINDOW
         ftrace/ring_buffer/pages._MOST_ODD ftrace_text/reading/reader._LONGEST_LINE ir/values._MOST_NESTED

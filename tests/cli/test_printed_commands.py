@@ -41,6 +41,7 @@ ELSEWHERE = {
     r".*\| python consumer\.py$": "a program of somebody's own",
     r"\$ traceconv ": "tests/cli/test_documented.py, with what it prints",
     r"traceconv residual$": "a name",
+    r"traceconv - ": "tests/cli/test_streams.py writes to its standard input",
     r".*&& (flamegraph\.pl|go tool|speedscope|perf) ": "programs of others show what is written",
     r"(trace-cmd|uftrace|perf|trcrpt|babeltrace2|trace_processor) (?!.*-d )": (
         "programs of others, which record, or which tests compare ours with"
@@ -129,7 +130,14 @@ INPUTS = {
         FIXTURES / "speedscope" / "mixed.speedscope.json", path
     ),
     "results/": lambda path: path.mkdir(),
-    "uftrace.data/": lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
+    **dict.fromkeys(
+        ("uftrace.data/", "uftrace.data"),
+        lambda path: shutil.copytree(FIXTURES / "uftrace" / "rich", path),
+    ),
+    "magic-trace.fxt": lambda path: shutil.copy(FIXTURES / "fxt" / "magic-trace.fxt", path),
+    "node.cpuprofile": lambda path: shutil.copy(FIXTURES / "cpuprofile" / "node.cpuprofile", path),
+    "trace.json": lambda path: made(path, SMALL),
+    "lttng-trace": lambda path: shutil.copytree(FIXTURES / "ctf" / "ctf_small", path),
     **dict.fromkeys(
         ("recording/", "ust/", "lttng-traces/auto-1/", "before/", "after/"),
         lambda path: shutil.copytree(FIXTURES / "ctf" / "ctf_small", path),

@@ -267,7 +267,8 @@ def test_a_file_that_is_missing_of_a_directory_is_a_warning(small, tmp_path):
     shutil.rmtree(tmp_path / "out/event=sched_switch")
     trace = converter.read(tmp_path / "out")
     assert "events" in trace.warnings[0].detail
-    assert not len(trace.events("sched_switch")["ts"])
+    with pytest.warns(converter.errors.SelectionWarning, match="no event is called sched_switch"):
+        assert not len(trace.events("sched_switch")["ts"])
 
 
 def test_without_pyarrow_it_says_what_to_install(monkeypatch, tmp_path):

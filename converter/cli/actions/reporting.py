@@ -48,7 +48,9 @@ def run(
             open_sink(target, force=force, avoid=source) as sink,
         ):
             progress.watch(trace)
-            write = partial(_write, sink)
+            own = format_of(trace.format)
+            may_grow = own is not None and own.is_live is not None
+            write = partial(_write_now, sink) if may_grow else partial(sink.write, handover=True)
             with Pipeline(trace, decodes=False) as read:
                 if form is not None:
                     write_lines(_FORMS[form](read), write)
@@ -59,7 +61,7 @@ def run(
             say(shown_input(source))
 
 
-def _write(sink: Sink, data: bytes | memoryview) -> None:
+def _write_now(sink: Sink, data: bytes | memoryview) -> None:
     """Write lines. A block that is not full is the last one for now: the input may still be being written."""
     sink.write(data, handover=True)
     if len(data) < BLOCK:

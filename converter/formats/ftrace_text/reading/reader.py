@@ -13,6 +13,7 @@ from converter.errors import TraceError, TraceWarning, note
 from converter.formats.ftrace.lines.event_texts import (
     EventTexts,
 )
+from converter.formats.ftrace.lines.invented_symbols import InventedSymbols
 from converter.formats.ftrace.lines.line_reader import LineReader
 from converter.formats.ftrace.lines.named_formats import NamedFormats, named_formats
 from converter.formats.ftrace.lines.scan.graph_lines import GraphClock
@@ -36,7 +37,6 @@ from converter.formats.ftrace.lines.tracer_texts import DURATION_OFFSET, leaf_pr
 from converter.formats.ftrace.mapping import KINDS
 from converter.formats.ftrace_text import sniff
 from converter.formats.ftrace_text.layout import OF_TOOLS, Heading, heading
-from converter.formats.ftrace_text.reading.symbols import InventedSymbols
 from converter.formats.ftrace_text.reading.tasks import Tasks
 from converter.formats.ftrace_text.recognition import EVENT_LINE
 from converter.formats.ftrace_text.search import text_of_json, text_of_page

@@ -302,3 +302,12 @@ def test_blocks_end_between_samples(window, tmp_path, monkeypatch):
         parts = [(ts, fields) for ts, *_, fields in events_of(path.read_text(), tmp_path)[0]]
         monkeypatch.undo()
         assert parts == whole
+
+
+def test_functions_of_tracepoints_keep_their_names(tmp_path):
+    """A text names functions without their addresses, which targets store."""
+    converter.convert(FIXTURES / "tracepoints.script", tmp_path / "out.pftrace")
+    back = converter.read(tmp_path / "out.pftrace")
+    address = int(back.events("hrtimer_expire_entry")["function"][0])
+    assert back.symbols is not None
+    assert back.symbols.lookup(address) == (b"tick_nohz_handler", 0)

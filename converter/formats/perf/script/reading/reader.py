@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.ftrace.lines.invented_symbols import InventedSymbols
 from converter.formats.ftrace.lines.line_reader import LineReader, LineRecords
 from converter.formats.ftrace.lines.named_formats import named_formats
 from converter.formats.ftrace.lines.scan.line_scan import (
@@ -86,6 +87,7 @@ class _Reader(LineReader):
             semantics=Semantics(kinds=KINDS),
             clock=ClockDomain("perf"),
             environment=environment(head),
+            symbols=InventedSymbols(self.texts.symbols),
             make_batches=self._batches,
             describe=self.describe,
             progress=lambda: (self.done, source.size),

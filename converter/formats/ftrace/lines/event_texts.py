@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ MESSAGE: Final = "message"
 _MOST_VARIATIONS: Final = 8
 _MOST_KEYS: Final = 64
 _LONGEST_INFERRED: Final = 4096
-_KEY: Final = re.compile(r"(?:^|(?<=[ ,({\[]))([A-Za-z_][A-Za-z0-9_.]*)=")
+_KEY: Final = re.compile(r"(?:^|(?<=[ ,({\[]))\$?([A-Za-z_][A-Za-z0-9_.]*)=")
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}")
 _ADDRESS: Final = re.compile(r"[0-9a-f]{6,16}")
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]{1,16}")
@@ -385,7 +386,7 @@ def inferred_program(name: str, text: bytes, system: str | None = None) -> Progr
         parts.append((literal + lead, "text", "text"))
         literal, between = "", between[len(head) :]
     literal += between
-    for key, following in zip(keys, [*keys[1:], None], strict=True):
+    for key, following in zip_longest(keys, keys[1:]):
         value = line[key.end() : len(line) if following is None else following.start()]
         plain = value.rstrip(" ,({[") if following is not None else value.rstrip(" ")
         rest = value[len(plain) :]

@@ -104,6 +104,13 @@ def test_a_tgid_is_a_process():
         ),
         ("print:                tracing_mark_write: E|7", "print", {"buf": "E|7"}),
         ("bprint:               do_it: n=7", "bprint", {"message": "n=7"}),
+        ("myprobe: (do_sys_open+0x0/0xd6)", "myprobe", {"__probe_ip": "do_sys_open+0x0/0xd6"}),
+        (
+            # Linux 2.6.33
+            "myprobe: (0x4464 <- do_open) $retval=-2 $arg1=0x3",
+            "myprobe",
+            {"__probe_func": "0x4464", "__probe_ret_ip": "do_open", "retval": -2, "arg1": 3},
+        ),
     ],
 )
 def test_other_texts(text, event, fields):

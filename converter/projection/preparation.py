@@ -170,10 +170,6 @@ def _with_flows(
         from converter.projection.passes.flows.async_identities import with_distinct_ids
 
         trace = with_distinct_ids(trace, report, by_category=by_category)
-    if capabilities.complete_first and not source.complete_first and source.may_have(*_SLICES):
-        from converter.projection.passes.slices.ends_first import with_ends_first
-
-        trace = with_ends_first(trace, report)
     return trace
 
 

@@ -90,6 +90,11 @@ def projected(
         from converter.projection.passes.gaps import before_events
 
         target = before_events(target, capabilities.gap_reach, report)
+    if capabilities.complete_first and not prepared.semantics.complete_first:
+        # Begins and ends include those that interrupts and marks have become.
+        from converter.projection.passes.slices.ends_first import with_ends_first
+
+        target = with_ends_first(target, report)
     return target
 
 

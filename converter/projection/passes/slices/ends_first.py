@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, take
+from converter.ir.columns import Column
 from converter.ir.display.text import unique_names
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Kind, Role
@@ -67,10 +67,11 @@ class _EndsFirst:
         self._numbers: list[int] = []
         self._steps: list[int] = []
         self._joins: list[int] = []
-        #: By the numbers of classes of begins and ends in the source: that of their complete slices in the result.
-        self._complete: dict[tuple[int, int], int] = {}
+        #: By the numbers of classes of begins and ends in the source, and the end's fields that complete slices have:
+        #: the number of these slices in the result.
+        self._complete: dict[tuple[int, int, tuple[int, ...]], int] = {}
         #: By the same: the names of the end's fields that the begin has, and those in the complete slices.
-        self._renamed: dict[tuple[int, int], list[tuple[str, str]]] = {}
+        self._renamed: dict[tuple[int, int, tuple[int, ...]], list[tuple[str, str]]] = {}
         #: The ticks of a nanosecond, or one where a tick is longer.
         rate = source.clock.ticks_per_second
         self._tick = 1 if rate is None else max(1, ceil(rate / _NANOSECONDS))
@@ -142,13 +143,17 @@ class _EndsFirst:
         for number, end in np.unique(classes, axis=1).T.tolist():
             of_both = np.flatnonzero((classes[0] == number) & (classes[1] == end))
             positions = begins[of_both]
-            complete, added = self._complete_number(number, end)
-            self._report_names(number, end, len(positions), int(batch.ts[positions].min()))
-            begin_rows, end_rows = batch.row[positions], batch.row[ends[of_both]]
-            table, others = batch.tables[number].select(begin_rows), batch.tables[end]
+            table = batch.tables[number].select(batch.row[positions])
+            others = batch.tables[end].select(batch.row[ends[of_both]])
+            added = self._added(number, end, table, others)
+            complete = self._complete_number(number, end, added)
+            first_ts = int(batch.ts[positions].min())
+            self._report_names((number, end, added), len(positions), first_ts)
             columns: list[Column | Any] = [table.lazy(i) for i in range(table.width)]
-            columns += [take(others.column(i), end_rows) for i in added]
-            columns.append(np.zeros(len(table), np.int64))
+            columns.insert(
+                _duration_index(self._source.event_classes[number]), np.zeros(len(table), np.int64)
+            )
+            columns += [others.lazy(i) for i in added]
             tables[complete] = Table(len(table), columns)
             class_id[positions] = complete
             row[positions] = np.arange(len(positions), dtype=np.int32)
@@ -167,36 +172,63 @@ class _EndsFirst:
         kept[at[fate & _GOES > 0]] = False
         return result.select(np.flatnonzero(kept))
 
-    def _report_names(self, number: int, end: int, count: int, first_ts: int) -> None:
+    def _added(self, number: int, end: int, table: Table, others: Table) -> tuple[int, ...]:
+        """Return the fields of ends that their begins do not have with the same values."""
+        own, other = self._source.event_classes[number], self._source.event_classes[end]
+        return tuple(
+            i
+            for i, field in enumerate(other.fields)
+            if field.role not in _NAMES
+            and not (
+                field in own.fields
+                and _are_equal(table.column(own.fields.index(field)), others.column(i))
+            )
+        )
+
+    def _report_names(
+        self, joined: tuple[int, int, tuple[int, ...]], count: int, first_ts: int
+    ) -> None:
         """Count arguments of ends whose names the begin has, too: viewers of begins and ends show the end's."""
-        for name, shown in self._renamed[number, end]:
+        for name, shown in self._renamed[joined]:
             self._report.add(
                 "field-renamed",
                 count,
                 first_ts,
                 event_kinds=frozenset({Kind.SLICE_END}),
-                event=event_name(self._source.event_classes[end]),
+                event=event_name(self._source.event_classes[joined[1]]),
                 field=name,
                 shown=shown,
             )
 
-    def _complete_number(self, number: int, end: int) -> tuple[int, list[int]]:
-        """Return the number in the result of the complete slices for begins and ends of two classes, and the fields of
-        the end that they have.
-        """
-        own, other = self._source.event_classes[number], self._source.event_classes[end]
-        added = [i for i, field in enumerate(other.fields) if field.role not in _NAMES]
-        if (number, end) not in self._complete:
-            fields = [*own.fields, DURATION, *(other.fields[i] for i in added)]
-            names = unique_names([field.name for field in fields])
-            pairs = zip((field.name for field in fields), names, strict=True)
-            self._renamed[number, end] = [(old, new) for old, new in pairs if old != new]
-            fields = [replace(field, name=name) for field, name in zip(fields, names, strict=True)]
-            duration = fields.pop(len(own.fields))
-            fields.append(duration)
+    def _complete_number(self, number: int, end: int, added: tuple[int, ...]) -> int:
+        """Return the number in the result of the complete slices for begins and ends of two classes."""
+        if (number, end, added) not in self._complete:
+            own, other = self._source.event_classes[number], self._source.event_classes[end]
+            fields = [*own.fields, *(other.fields[i] for i in added)]
+            arguments = [i for i, field in enumerate(fields) if field.role == Role.NONE]
+            old = [fields[i].name for i in arguments]
+            new = unique_names(old)
+            self._renamed[number, end, added] = [
+                (name, shown) for name, shown in zip(old, new, strict=True) if name != shown
+            ]
+            for i, name in zip(arguments, new, strict=True):
+                fields[i] = replace(fields[i], name=name)
+            fields.insert(_duration_index(own), DURATION)
             event_class = replace(own, kind=Kind.SLICE_COMPLETE, fields=tuple(fields), native=b"")
-            self._complete[number, end] = self._result.add_class(event_class)
-        return self._complete[number, end], added
+            self._complete[number, end, added] = self._result.add_class(event_class)
+        return self._complete[number, end, added]
+
+
+def _duration_index(begin: EventClass) -> int:
+    """Return the place of the duration in the complete slices for begins of a class: after their names."""
+    return 1 + max((i for i, field in enumerate(begin.fields) if field.role in _NAMES), default=-1)
+
+
+def _are_equal(one: Column, other: Column) -> bool:
+    """Return True for columns of numbers or interned texts with the same values."""
+    return (
+        isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)
+    )
 
 
 def _pairs(

@@ -2,6 +2,7 @@
 
 from support.fxt_files import event, opened, start
 from support.fxt_writer import Writer, number
+from support.perfetto_files import File, kernel_event
 from support.small_traces import events_of
 from support.trace_processor import answer, errors, needs_trace_processor
 
@@ -166,3 +167,26 @@ def test_a_complete_slice_that_outlasts_a_begin_of_its_time_is_cut(tmp_path):
         ("longer", "10", "8", "1"),
         ("pair", "10", "8", "0"),
     ]
+
+
+@needs_trace_processor
+def test_interrupts_and_marks_that_take_no_time_end(tmp_path):
+    file = File()
+    bundle = file.bundle(0)
+    kernel_event(bundle, 10, 5, "irq_handler_entry", irq=7, name="timer")
+    kernel_event(bundle, 10, 5, "irq_handler_exit", irq=7, ret=1)
+    kernel_event(bundle, 20, 5, "softirq_entry", vec=9)
+    kernel_event(bundle, 20, 5, "softirq_exit", vec=9)
+    kernel_event(bundle, 30, 5, "print", buf="B|5|mark\n")
+    kernel_event(bundle, 30, 5, "print", buf="E|5\n")
+    source, target = tmp_path / "a.pftrace", tmp_path / "b.json"
+    source.write_bytes(file.bytes())
+    losses = converter.convert(source, target)
+    # An interrupt's begin and end have the same number.
+    assert "field-renamed" not in {one.code for one in losses}
+    for path in (source, target):
+        assert [tuple(row) for row in answer(path, SLICES)] == [
+            ("IRQ (timer)", "10", "0", "0"),
+            ("RCU", "20", "0", "0"),
+            ("mark", "30", "0", "0"),
+        ]

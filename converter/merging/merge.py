@@ -168,7 +168,7 @@ class _Merging:
         self._rate = self._settled_rate()
         self._shifts = [self._ticks(placement) for placement in self._placements]
         self._sources = [
-            Source(name, self._at_rate(number), machine)
+            Source(name, self._converted(number), machine)
             for number, (name, machine) in enumerate(zip(names, self._machines, strict=True))
         ]
         self.trace = self._merged_trace()
@@ -225,9 +225,17 @@ class _Merging:
         rate = Fraction(_SECOND) if self._rate is None else self._rate
         return int(placement.shift * rate // _SECOND)
 
-    def _at_rate(self, number: int) -> Trace:
+    def _converted(self, number: int) -> Trace:
+        """Return an input without what only its own format's writer can use, at the rate of the merged trace."""
         trace, name = self._inputs[number], self._names[number]
-        own = trace.clock.ticks_per_second
+        own, format_name = trace.clock.ticks_per_second, trace.format
+        if trace.explain is not None:
+            trace = trace.explain(
+                trace,
+                lambda field, count, first: self._losses.add(
+                    "record-field", count, first, name=field, format=format_name
+                ),
+            )
         if self._rate is None or own == self._rate or not self._clocked[number].survey.events:
             return trace
         if own is None:

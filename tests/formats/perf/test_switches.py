@@ -5,6 +5,7 @@ from support.perf_files import CPU, IDENTIFIER, SAMPLE_ID_ALL, TID, TIME, Maker
 from support.trace_processor import answer, needs_trace_processor
 
 import converter
+from converter.ir.kinds import Kind
 
 OUT, PREEMPT = 1 << 13, 1 << 14
 SWITCH, SWITCH_CPU_WIDE = 14, 15
@@ -65,3 +66,17 @@ def test_tracepoints_and_perf_itself_keep_the_records(tmp_path):
     target = tmp_path / "b.data"
     converter.convert(source, target)
     assert target.read_bytes() == source.read_bytes()
+
+
+def test_switches_of_merged_recordings_are_switches_of_tasks(tmp_path):
+    sources = [
+        recording(tmp_path / f"{number}.data", (1000, 5, 0), (3000, 5, 0, OUT)) for number in (1, 2)
+    ]
+    converter.convert(sources, tmp_path / "b.pftrace")
+    with converter.open_trace(tmp_path / "b.pftrace") as trace:
+        kinds = [
+            trace.event_classes[number].kind
+            for batch in trace.batches()
+            for number in batch.class_id
+        ]
+        assert kinds.count(Kind.SCHED_SWITCH) == 4

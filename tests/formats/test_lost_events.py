@@ -117,12 +117,30 @@ def test_a_gap_is_seen_whose_event_is_in_a_later_batch(tmp_path):
         [(0, 2_000_000_000, 0, 1, [2]), (0, 3_000_000_000, 1, 1, [3]), (2, 10**10, 0, 1, [5])],
     ]
     path = tmp_path / "a.dat"
-    converter.write(trace_of(CLASSES, *batches), path)
+    report = converter.write(trace_of(CLASSES, *batches), path)
     assert lost(path) == (9, 1)
+    assert losses(report)["gap-unfollowed"] == 1
     text, _ = reported("trace-cmd", "report", "-N", path)
     # Nothing follows the last.
     assert re.findall(r"(CPU:.*)\n.*n=(\d)", text) == [
         *(("CPU:0 [4 EVENTS DROPPED]", "2"), ("CPU:1 [EVENTS DROPPED]", "3"))
+    ]
+
+
+def test_gaps_that_no_event_follows_are_named(tmp_path):
+    """Of several gaps before an event trace-cmd shows the last."""
+    gaps = [(2, 10, 0, 1, [4]), (2, 20, 0, 1, [5]), (2, 20, 1, 1, [7]), (2, 30, 2, 1, [8])]
+    batches = [
+        [(0, 5, 0, 1, [0]), *gaps],
+        [(2, 30, 1, 1, [9]), (0, 40, 0, 1, [1]), (0, 40, 1, 1, [2])],
+    ]
+    path = tmp_path / "a.dat"
+    report = converter.write(trace_of(CLASSES, *batches), path)
+    assert lost(path) == (33, 0)
+    assert losses(report)["gap-unfollowed"] == 3
+    text, _ = reported("trace-cmd", "report", "-N", path)
+    assert re.findall(r"(CPU:.*)\n.*n=(\d)", text) == [
+        *(("CPU:0 [5 EVENTS DROPPED]", "1"), ("CPU:1 [9 EVENTS DROPPED]", "2"))
     ]
 
 

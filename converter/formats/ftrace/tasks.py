@@ -43,7 +43,8 @@ def add_tasks(trace: Trace, table: TaskTable, saved: Mapping[int, bytes]) -> Non
     """Add a thread for each task of the table, ordered by pid, and their processes.
 
     A task's process is the one that it named itself (a marker), or that of its creator if it was created with
-    CLONE_THREAD, else its own. Its name is the last one in an event, or the saved one.
+    CLONE_THREAD, else its own. Its name is the saved one, which trace-cmd and KernelShark show, or the last one in an
+    event.
     """
     tasks = {task[0]: task for task in table.tasks()}
     processes: dict[int, int] = {}
@@ -88,4 +89,4 @@ def add_tasks(trace: Trace, table: TaskTable, saved: Mapping[int, bytes]) -> Non
 def _name(pid: int, seen: bytes, saved: Mapping[int, bytes]) -> str:
     if pid == 0:
         return IDLE_NAME
-    return (seen or saved.get(pid, b"")).decode("utf-8", "surrogateescape")
+    return (saved.get(pid) or seen).decode("utf-8", "surrogateescape")

@@ -153,6 +153,10 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         "{count} {gap is|gaps are} shortly before the next event of {its CPU|their CPUs}",
         loss_class=LossClass.KEPT,
     ),
+    "gap-unfollowed": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {gap is|gaps are} not shown, as no event follows on {its CPU|their CPUs} before the next gap",
+    ),
     "gap-as-lost-packet": LossCode(
         LossKind.LOWERED,
         "{count} {gap|gaps} of unknown size {is written as a lost packet|are written as lost packets}",

@@ -4,6 +4,8 @@ The kernel marks a page as following lost events, and readers report that with t
 time is relative to the page's own. A later time first needs a record of its own, and the marker is skipped.
 
 A gap that names no buffer is in the one of its CPU's next event, without which no page would have it.
+
+A gap before another gap, or after the last event of its CPU, is on a page without records, which readers skip.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class _Gaps:
                 continue
             yield from self._followed(batch)
             yield self._moved(self._in_buffers(batch, gaps), gaps)
-        yield from self._held.values()
+        for gap in self._held.values():
+            self._unseen(gap.ts)
+            yield gap
 
     def _gaps(self, batch: Batch) -> NDArray[Any]:
         classes = self._trace.event_classes
@@ -70,6 +74,9 @@ class _Gaps:
             for stream, position in zip(present.tolist(), first.tolist(), strict=True):
                 held = self._held.pop(stream, None)
                 if held is not None:
+                    follower = self._trace.event_classes[int(batch.class_id[position])]
+                    if follower.kind is Kind.DISCARDED:
+                        self._unseen(held.ts)
                     times = self._times(held.ts, batch.ts[[position]])
                     yield _moved(held, times, batch.track[[position]])
 
@@ -104,10 +111,17 @@ class _Gaps:
         ts = batch.ts.copy()
         closed = gaps[after >= 0]
         ts[closed] = self._times(batch.ts[closed], batch.ts[after[after >= 0]])
+        self._unseen(batch.ts[closed[self._is_gap[batch.class_id[after[after >= 0]]]]])
         moved = _moved(batch, ts, batch.track)
         return (
             moved if not len(open_ones) else moved.select(np.delete(np.arange(len(ts)), open_ones))
         )
+
+    def _unseen(self, ts: _Int64s) -> None:
+        if len(ts):
+            self._report.add(
+                "gap-unfollowed", len(ts), int(ts.min()), event_kinds=frozenset({Kind.DISCARDED})
+            )
 
     def _times(self, ts: _Int64s, events: _Int64s) -> _Int64s:
         """Return the times of gaps, each before its event."""

@@ -240,10 +240,11 @@ def test_names_and_processes_are_inferred():
     }
     assert threads == {
         0: (0, "swapper"),
-        42: (42, "main"),
+        # The saved names are those that trace-cmd shows.
+        42: (42, "saved"),
         50: (42, "worker"),
         60: (60, "renamed"),
-        61: (60, "last name"),
+        61: (60, "old"),
         70: (70, "child"),
         80: (80, "next"),
         90: (85, ""),

@@ -65,6 +65,7 @@ def test_reading_what_was_written_gives_the_projection(trace, variant):
 OF_VALUES = (
     "thread-added",
     "gap-moved",
+    "gap-unfollowed",
     "gap-size-negative",
 )
 

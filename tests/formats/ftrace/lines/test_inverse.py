@@ -218,6 +218,8 @@ def test_functions_have_addresses_by_their_names():
     [
         ('fn="/dev/null" fl=0x241', {"fn": b"/dev/null", "fl": 0x241}),
         ("(55e05ad680f0) argc=2", {"__probe_ip": 0x55E05AD680F0, "argc": 2}),
+        ("(ffffffff81123456)", {"__probe_ip": 0xFFFFFFFF81123456}),
+        ("(vfs_read+0x0/0x10) done", {"__probe_ip": b"vfs_read+0x0/0x10", "text": b"done"}),
         (
             '(__x64_sys_openat+0x54/0xa0 <- do_sys_openat2) ret=3 c="s h"',
             {

@@ -63,6 +63,29 @@ class StructColumn:
         return self.length
 
 
+class TakenColumn(StructColumn):
+    """The values `rows` of `table`, of numbers and ids of strings; its members are made when they are asked for.
+
+    Equal rows of columns of one `origin` are equal values, whichever of its tables they have.
+    """
+
+    __slots__ = ("origin", "rows", "table")
+    rows: NDArray[np.int32]
+    table: StructColumn
+    origin: object
+
+    def __init__(self, rows: NDArray[np.int32], table: StructColumn, origin: object) -> None:
+        object.__setattr__(self, "length", len(rows))
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "origin", origin)
+
+    @property
+    def members(self) -> tuple[Column, ...]:
+        """The columns, made again each time."""
+        return tuple(take(member, self.rows) for member in self.table.members)
+
+
 @dataclass(frozen=True, slots=True)
 class UnionColumn:
     """Value i is value ``rows[i]`` of ``options[tags[i]]`` (Arrow's dense union); tags int16, rows int32."""
@@ -113,6 +136,8 @@ def bytes_held(column: Column) -> int:
             return 0
         case ListColumn(offsets, values):
             return offsets.nbytes + bytes_held(values)
+        case TakenColumn():
+            return column.rows.nbytes
         case StructColumn(_, members):
             return sum(map(bytes_held, members))
         case UnionColumn(tags, rows, options):
@@ -132,6 +157,10 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
         case ListColumn(offsets, np.ndarray() as values):
             indices = np.ascontiguousarray(rows, np.int64)
             return ListColumn(*taken_lists(values, offsets, indices))
+        case ListColumn(offsets, TakenColumn() as values):
+            indices = np.ascontiguousarray(rows, np.int64)
+            taken_offsets, taken = taken_lists(values.rows, offsets, indices)
+            return ListColumn(taken_offsets, TakenColumn(taken, values.table, values.origin))
         case ListColumn(offsets, values):
             starts = offsets[:-1][rows]
             lengths = offsets[1:][rows] - starts
@@ -141,6 +170,8 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
             inner = np.arange(new_offsets[-1], dtype=np.int64)
             inner += np.repeat(starts - new_offsets[:-1], lengths)
             return ListColumn(new_offsets, take(values, inner))
+        case TakenColumn():
+            return TakenColumn(column.rows[rows], column.table, column.origin)
         case StructColumn(_, members):
             return StructColumn(len(rows), tuple(take(member, rows) for member in members))
         case UnionColumn(tags, inner_rows, options):

@@ -184,6 +184,24 @@ cdef class StringTable:
         cdef Entry* known = self.entry(<int32_t>id)
         return PyBytes_FromStringAndSize(<const char*>known.data, known.size)
 
+    def joined(self, int64_t first) -> tuple[NDArray[uint8], NDArray[int64]]:
+        """The bytes of the strings from the id `first` on, one after the other, and where each starts, and the end."""
+        cdef int64_t count = max(self._count - max(first, 0), 0)
+        cdef int64_t i
+        cdef int64_t[::1] places
+        cdef uint8_t[::1] out
+        first = self._count - count
+        starts = np.zeros(count + 1, np.int64)
+        places = starts
+        for i in range(count):
+            places[i + 1] = places[i] + self.entry(<int32_t>(first + i)).size
+        data = np.empty(places[count], np.uint8)
+        out = data
+        for i in range(count):
+            if places[i + 1] > places[i]:
+                memcpy(&out[places[i]], self.entry(<int32_t>(first + i)).data, places[i + 1] - places[i])
+        return data, starts
+
     def text(self, int64_t id) -> str:
         """The string as text, bytes that are not UTF-8 replaced: for messages, not for output."""
         return self[id].decode("utf-8", "replace")

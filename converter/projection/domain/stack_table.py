@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, StructColumn, string_ids, take
+from converter.ir.columns import Column, ListColumn, StructColumn, TakenColumn, string_ids, take
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.call_stacks import members_of
@@ -39,6 +39,8 @@ class DistinctStacks:
         self._strings = strings
         #: By the kind of frames and the number of a part: the values of that part in all frames of a stack.
         self._parts: dict[tuple[int, int], StringTable] = {}
+        #: Where columns of frames that are rows of tables are from; kinds of their own.
+        self._origins: dict[object, int] = {}
         self._stacks = StringTable()
 
     def number(
@@ -48,7 +50,7 @@ class DistinctStacks:
         kind, parts = self._parts_of(column.values, element)
         offsets = np.asarray(column.offsets, np.int64)
         sizes = np.diff(offsets)
-        keys = np.zeros((len(sizes), 2 + len(FRAME.members)), np.uint64)
+        keys = np.zeros((len(sizes), 2 + len(parts)), np.uint64)
         keys[:, 0], keys[:, 1] = kind, sizes
         first, last = int(offsets[0]), int(offsets[-1])
         for index, part in enumerate(parts):
@@ -68,6 +70,8 @@ class DistinctStacks:
         return rows, _first_rows(rows, known)
 
     def _parts_of(self, values: Column, element: FieldClass) -> tuple[int, list[NDArray[Any]]]:
+        if isinstance(values, TakenColumn):
+            return self._origins.setdefault(values.origin, 3 + len(self._origins)), [values.rows]
         if element == FRAME:
             assert isinstance(values, StructColumn)
             return 0, [*members_of(values, self._strings)]
@@ -180,6 +184,5 @@ def _interned(table: StringTable, data: NDArray[np.void]) -> NDArray[np.int32]:
 def _rows(table: StringTable, dtype: np.dtype[np.void], known: int) -> NDArray[np.void]:
     """Return a table's rows by number; those before `known` are zeros."""
     rows = np.zeros(len(table), dtype)
-    text = b"".join(table[number] for number in range(known, len(table)))
-    rows[known:] = np.frombuffer(text, dtype)
+    rows[known:] = table.joined(known)[0].view(dtype)
     return rows

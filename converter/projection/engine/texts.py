@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, list_of_bytes, value
+from converter.ir.columns import Column, ListColumn, StructColumn, list_of_bytes, value
 from converter.ir.distinct_values import distinct, values_of
 from converter.ir.field_classes import (
     ArrayClass,
@@ -19,6 +19,7 @@ from converter.ir.field_classes import (
     FieldClass,
     FloatClass,
     IntegerClass,
+    Member,
     OptionalClass,
     StringClass,
     StructureClass,
@@ -74,15 +75,30 @@ def cut_utf8(text: bytes, limit: int) -> bytes:
     return text[:end]
 
 
+def all_fit(column: StructColumn, members: tuple[Member, ...], projection: Projection) -> bool:
+    """Tell whether no text of structures of numbers and texts is replaced or cut."""
+    parts = zip(members, column.members, strict=True)
+    texts = (np.asarray(part) for member, part in parts if isinstance(member.type, StringClass))
+    return not any(np.isin(text, _unfit_ids(text, projection)).any() for text in texts)
+
+
+def _unfit_ids(column: Any, projection: Projection) -> NDArray[np.int32]:
+    """Return all ids of a column that are not UTF-8 or too long for the format, perhaps with others."""
+    capabilities = projection.capabilities
+    limit = -1 if capabilities.max_string_bytes is None else capabilities.max_string_bytes
+    bad = projection.source.strings.unfit(column, limit, capabilities.utf8_only)
+    if capabilities.nul_ends_strings:
+        bad = values_of(np.concatenate((bad, projection.strings_with_nul()))).astype(np.int32)
+    return bad
+
+
 def fit_strings(column: Column, name: str, partition: Partition, projection: Projection) -> Column:
     """Return strings that are UTF-8 and not too long for the format; others are replaced or cut, and counted."""
     capabilities = projection.capabilities
     limit = -1 if capabilities.max_string_bytes is None else capabilities.max_string_bytes
     strings = projection.source.strings
     if isinstance(column, np.ndarray):
-        bad = strings.unfit(column, limit, capabilities.utf8_only)
-        if capabilities.nul_ends_strings:
-            bad = values_of(np.concatenate((bad, projection.strings_with_nul()))).astype(np.int32)
+        bad = _unfit_ids(column, projection)
         if not len(bad):
             return column
         rows = np.flatnonzero(np.isin(column, bad))

@@ -15,6 +15,7 @@ from converter.ir.columns import (
     ListColumn,
     OptionalColumn,
     StructColumn,
+    TakenColumn,
     UnionColumn,
     list_of_bytes,
 )
@@ -35,7 +36,13 @@ from converter.ir.field_classes import (
 )
 from converter.projection.capabilities import Capabilities, Projection
 from converter.projection.engine.partitions import Partition
-from converter.projection.engine.texts import column_texts, fit_identifier, fit_strings, rendered
+from converter.projection.engine.texts import (
+    all_fit,
+    column_texts,
+    fit_identifier,
+    fit_strings,
+    rendered,
+)
 from converter.projection.losses import LossClass
 
 
@@ -173,6 +180,10 @@ def converted(
         case (OptionalClass(element), OptionalClass(wanted), OptionalColumn(valid, values)):
             inner = converted(values, element, wanted, name, partition, projection)
             return column if inner is values else OptionalColumn(valid, inner)
+        case (StructureClass(members), StructureClass(), TakenColumn()) if (
+            source == target and all_fit(column.table, members, projection)
+        ):
+            return column
         case (StructureClass(members), StructureClass(wanted), StructColumn(length, columns)):
             return StructColumn(
                 length, _converted_members(columns, members, wanted, name, partition, projection)

@@ -225,6 +225,10 @@ def test_frames_are_those_of_the_mappings_at_their_time():
     records += make.record(FORK, body + end(4))
     records += make.sample(5, 2, 2, chain=[USER_MARK, 0x17FF, 0x1800, 0x18FF, 0x1900, 0x2000])
     records += make.sample(6, 3, 3, chain=[USER_MARK, 0x1010])
+    # The same address after another mapping, and in the child, whose mappings stay.
+    records += mapped(7, 1, 0x1000, 0x800, 0, b"/late")
+    records += make.sample(8, 1, 1, chain=[USER_MARK, 0x1010])
+    records += make.sample(9, 2, 2, chain=[USER_MARK, 0x1010])
     _, found = rows(simple("<", records, sample_type=sample_type, flags=flags))
     stacks = {row[0]: frames(row[3]) for row in found if row[2] == NAME}
     assert stacks[2] == [("[kernel.kallsyms]", 0x10), ("/lib", 0x310), ("", 0x9999)]
@@ -236,6 +240,8 @@ def test_frames_are_those_of_the_mappings_at_their_time():
         ("", 0x2000),
     ]
     assert stacks[6] == [("", 0x1010)]
+    assert stacks[8] == [("/late", 0x10)]
+    assert stacks[9] == [("/lib", 0x310)]
 
 
 def test_names_are_those_of_the_last_record_and_of_the_parent():

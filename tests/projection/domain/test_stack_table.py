@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from converter.ir.columns import ListColumn, column_from_values, value
+from converter.ir.columns import ListColumn, StructColumn, TakenColumn, column_from_values, value
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.stack_table import DistinctStacks, StackTable
@@ -54,6 +54,26 @@ def test_equal_stacks_have_the_same_number(kind, constant):
             assert by_stack.setdefault(str(stack), number) == number
             assert (number == 0) == (not stack)
     assert len(set(by_stack.values())) == len(by_stack)
+
+
+def test_frames_of_tables_are_told_apart_by_row_and_origin():
+    strings = StringTable()
+    distinct, table = DistinctStacks(strings), StackTable(strings)
+
+    def column(frames, origin):
+        values = column_from_values(FRAME, [frame(b"f", b"m", n) for n in frames], strings)
+        rows = np.array([0, 1, 0, 1, 1], np.int32)
+        return ListColumn(np.array([0, 2, 4, 5, 5]), TakenColumn(rows, values, origin))
+
+    for origin, frames in (("a", [1, 2]), ("a", [1, 2, 3]), ("b", [2, 1])):
+        taken = column(frames, origin)
+        numbers = distinct.number(taken, FRAME)[0].tolist()
+        first = 1 if origin == "a" else 4
+        assert numbers == [first, first, first + 1, first + 2]
+        stacks = table.add(taken, FRAME).tolist()
+        assert len({*stacks}) == 3
+        plain = ListColumn(taken.offsets, StructColumn(5, taken.values.members))
+        assert table.add(plain, FRAME).tolist() == stacks
 
 
 def test_a_column_of_a_part_of_its_frames():

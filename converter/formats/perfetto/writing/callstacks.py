@@ -11,10 +11,11 @@ from converter.formats.perfetto.layout import NO_PATH, InternedField
 from converter.formats.perfetto.protobuf.messages import encode, field_number, varint
 from converter.formats.perfetto.writing.instructions import VARINT, tag_of, text_field
 from converter.formats.perfetto.writing.metadata import SEQUENCE, new_packet
-from converter.ir.columns import ListColumn, StructColumn, string_ids, take
-from converter.ir.field_classes import StringClass
+from converter.ir.columns import ListColumn, StructColumn, TakenColumn, take
+from converter.ir.distinct_values import distinct
 from converter.kernels.protobuf.encode import ENCODED, NUMBER, encode_messages
 from converter.kernels.tables.strings import StringTable
+from converter.projection.domain.call_stacks import members_of
 from converter.projection.domain.stack_table import DistinctStacks
 from converter.projection.timeline_fields import FRAME
 
@@ -45,18 +46,7 @@ class InternedStacks:
         return self._iid_of[numbers]
 
     def _new_iids(self, column: Any) -> NDArray[np.uint64]:
-        assert isinstance(column.values, StructColumn)
-        members = column.values.members
-        frames = np.empty((len(column.values), len(members)), np.uint64)
-        for index, (member, values) in enumerate(zip(FRAME.members, members, strict=True)):
-            is_text = isinstance(member.type, StringClass)
-            frames[:, index] = string_ids(values, self._strings) if is_text else np.asarray(values)
-        ids = np.empty(len(frames), np.int32)
-        width = 8 * len(members)
-        starts = np.arange(len(frames), dtype=np.int64) * width
-        self._frames.intern_spans(
-            frames.view(np.uint8).reshape(-1), starts, np.full(len(frames), width, np.int64), ids
-        )
+        ids = self._frame_ids(column.values)
         # Stored outermost first.
         backward = ids[::-1].copy()
         offsets = np.asarray(column.offsets, np.int64)
@@ -68,6 +58,22 @@ class InternedStacks:
             stacks,
         )
         return stacks.astype(np.uint64)
+
+    def _frame_ids(self, values: StructColumn) -> NDArray[np.int32]:
+        """Return the iid of each frame; of those that are rows of a table, each row is looked at once."""
+        which = None
+        if isinstance(values, TakenColumn):
+            rows, which = distinct(values.rows)
+            values = TakenColumn(rows, values.table, values.origin)
+        parts = [part.astype(np.uint64) for part in members_of(values, self._strings)]
+        frames = np.stack(parts, axis=1)
+        ids = np.empty(len(frames), np.int32)
+        width = 8 * len(FRAME.members)
+        starts = np.arange(len(frames), dtype=np.int64) * width
+        self._frames.intern_spans(
+            frames.view(np.uint8).reshape(-1), starts, np.full(len(frames), width, np.int64), ids
+        )
+        return ids if which is None else ids[which]
 
     def take_packet(self) -> bytes:
         """Return a packet with the entries since the last call; empty if there are none."""
@@ -91,9 +97,9 @@ class InternedStacks:
     def _new_frames(self, first: int, parts: dict[InternedField, list[bytes]]) -> bytes:
         """Return the frames from a number on; the texts and mappings that they are the first to have become parts."""
         count = len(self._frames) - first
-        data = b"".join(self._frames[number] for number in range(first, first + count))
+        data, _ = self._frames.joined(first)
         function, path, rel_pc, source, line = (
-            np.frombuffer(data, np.uint64).reshape(-1, len(FRAME.members)).T
+            data.view(np.uint64).reshape(-1, len(FRAME.members)).T
         )
         # Each frame has a mapping, perhaps one without a name, but only some have the others.
         ids = np.stack((path, function, source), axis=1).reshape(-1)
@@ -131,11 +137,9 @@ class InternedStacks:
 
     def _new_stacks(self, first: int) -> bytes:
         """Return the call stacks from a number on."""
-        count = len(self._stacks) - first
-        stacks = [self._stacks[number] for number in range(first, first + count)]
-        frames = np.frombuffer(b"".join(stacks), np.int32).astype(np.uint64)
-        ends = np.zeros(count + 1, np.int64)
-        np.cumsum([len(stack) // 4 for stack in stacks], out=ends[1:])
+        octets, starts = self._stacks.joined(first)
+        count = len(starts) - 1
+        frames = octets.view(np.int32).astype(np.uint64)
         # Numbers that are not packed: the only field of a message each, without the tag and the size of that.
         number = field_number("Callstack", "frame_ids")
         data, offsets = encode_messages(1, len(frames), [(number, NUMBER, frames, None)])
@@ -145,7 +149,7 @@ class InternedStacks:
         iids = np.arange(first, first + count, dtype=np.uint64)
         fields: list[tuple[int, int, NDArray[Any], NDArray[np.int64] | None]] = [
             (field_number("Callstack", "iid"), NUMBER, iids, None),
-            (number, ENCODED, data[~is_head], offsets[ends]),
+            (number, ENCODED, data[~is_head], offsets[starts // 4]),
         ]
         return encode_messages(InternedField.CALLSTACKS, count, fields)[0].tobytes()
 

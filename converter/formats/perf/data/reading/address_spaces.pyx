@@ -43,6 +43,8 @@ cdef enum:
     KERNEL = 0
     # More frames than this are forgotten at the end of a batch.
     KEPT_FRAMES = 1 << 20
+    # Addresses whose frames are remembered: 2 to the power of this.
+    RECENT_BITS = 14
 
 # PERF_CONTEXT_*
 cdef uint64_t FIRST_MARK = <uint64_t>-4095
@@ -63,7 +65,16 @@ cdef struct Space:
     Range* ranges
     int64_t count
     int64_t room
+    # Another one after each change.
+    uint64_t stamp
     int32_t users
+
+
+# The number of a frame that was looked up, and 1. Without a space, the stamp is 0.
+cdef struct Recent:
+    uint64_t address
+    uint64_t stamp
+    int32_t frame
 
 
 cdef inline bint has_start(const uint8_t* text, int64_t size, const char* start, int64_t length) noexcept nogil:
@@ -109,6 +120,9 @@ cdef class AddressSpaces:
     cdef Numbers _of_pid
     # By mapping's name and offset.
     cdef Numbers _frames
+    # Those that were looked up last: as many lookups as there are distinct addresses, not frames.
+    cdef Recent[1 << RECENT_BITS] _recent
+    cdef uint64_t _stamps
 
     def __cinit__(self, SampledEvents events not None, StringTable strings not None, int64_t most):
         self._events = events
@@ -155,6 +169,7 @@ cdef class AddressSpaces:
         if self._frames.count <= KEPT_FRAMES:
             return False
         free_numbers(&self._frames)
+        memset(self._recent, 0, sizeof(self._recent))
         memset(&self._frames, 0, sizeof(self._frames))
         self._frames.item_size = item_size
         self._frames.seed = seed
@@ -214,10 +229,12 @@ cdef class AddressSpaces:
     cdef int64_t _new_space(self) noexcept nogil:
         cdef void* moved
         cdef int64_t i
+        self._stamps += 1
         # One that nobody uses any more is the last, mostly.
         i = self._space_count - 1
         if i > KERNEL and not self._spaces[i].users:
             self._spaces[i].users = 1
+            self._spaces[i].stamp = self._stamps
             return i
         if self._space_count == self._space_room:
             self._space_room = 2 * self._space_room + 16
@@ -227,6 +244,7 @@ cdef class AddressSpaces:
             self._spaces = <Space*>moved
         memset(&self._spaces[self._space_count], 0, sizeof(Space))
         self._spaces[self._space_count].users = 1
+        self._spaces[self._space_count].stamp = self._stamps
         self._space_count += 1
         return self._space_count - 1
 
@@ -353,6 +371,8 @@ cdef class AddressSpaces:
             if moved is NULL:
                 return False
             space.ranges = <Range*>moved
+        self._stamps += 1
+        space.stamp = self._stamps
         memmove(&space.ranges[first + pieces], &space.ranges[last], (space.count - last) * sizeof(Range))
         space.count += pieces - (last - first)
         self._ranges += pieces - (last - first)
@@ -434,6 +454,17 @@ cdef class AddressSpaces:
 
     # The number of a frame; below 0 without memory.
     cdef int32_t _frame(self, const Space* space, uint64_t address) noexcept nogil:
+        cdef uint64_t stamp = 0 if space is NULL else space.stamp
+        cdef uint64_t place = (address ^ stamp << 48) * <uint64_t>0x9E3779B97F4A7C15 >> (64 - RECENT_BITS)
+        cdef Recent* recent = &self._recent[place]
+        if not recent.frame or recent.address != address or recent.stamp != stamp:
+            recent.address = address
+            recent.stamp = stamp
+            # 0 where there is no memory: nothing is remembered.
+            recent.frame = max(self._look_up(space, address) + 1, 0)
+        return recent.frame - 1
+
+    cdef int32_t _look_up(self, const Space* space, uint64_t address) noexcept nogil:
         cdef int64_t i
         cdef const Range* range
         if space is not NULL:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
 from converter.formats.perf.data.reading.own import OwnFrames
-from converter.ir.columns import Column, ListColumn, StructColumn, constant_column
+from converter.ir.columns import Column, ListColumn, StructColumn, TakenColumn, constant_column
 from converter.kernels.tables.strings import taken_lists
 
 #: Returns the functions (ids of strings) of frames: names of mappings (ids of strings), and offsets.
@@ -30,6 +30,8 @@ class Frames:
         self._mapping = np.zeros(0, np.int32)
         self._function = np.zeros(0, np.int32)
         self._offset = np.zeros(0, np.uint64)
+        #: Of the numbers since frames were forgotten.
+        self._origin = object()
 
     def extend(self) -> FrameTable:
         """Return what all frames so far are; later ones do not change it."""
@@ -45,8 +47,10 @@ class Frames:
             self._offset,
             None if self._symbolise is None else self._function,
             self._own,
+            self._origin,
         )
         if self._spaces.forget():
+            self._origin = object()
             self._mapping, self._function = np.zeros(0, np.int32), np.zeros(0, np.int32)
             self._offset = np.zeros(0, np.uint64)
         return table
@@ -61,11 +65,20 @@ class FrameTable:
         offset: NDArray[np.uint64],
         function: NDArray[np.int32] | None,
         own: OwnFrames | None,
+        origin: object,
     ) -> None:
         self._own = own
-        self._mapping = mapping
         self._offset = offset
-        self._function = function
+        self._origin = origin
+        count = len(mapping)
+        members = (
+            constant_column(_EMPTY, count) if function is None else function,
+            mapping,
+            offset,
+            constant_column(_EMPTY, count),
+            constant_column(np.uint32(0), count),
+        )
+        self._frames = StructColumn(count, members)
 
     def column(
         self, frames: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
@@ -74,15 +87,4 @@ class FrameTable:
         if self._own is not None:
             return self._own.column(self._offset, frames, offsets, rows)
         ends, numbers = taken_lists(frames, offsets, rows)
-        count = len(numbers)
-        function: Column = constant_column(_EMPTY, count)
-        if self._function is not None:
-            function = self._function[numbers]
-        members = (
-            function,
-            self._mapping[numbers],
-            self._offset[numbers],
-            constant_column(_EMPTY, count),
-            constant_column(np.uint32(0), count),
-        )
-        return ListColumn(ends, StructColumn(count, members))
+        return ListColumn(ends, TakenColumn(numbers, self._frames, self._origin))

@@ -216,6 +216,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         LossKind.CHANGED,
         "{count} {text has|texts have} no field with the length before it",
     ),
+    "ctf-trace-program": LossCode(
+        LossKind.CHANGED,
+        "The events of {count} {trace|traces} have the host and program of the first trace",
+    ),
     "ctf-plain-fields": LossCode(
         LossKind.CHANGED,
         "{count} {field is|fields are} declared by plainer ones in CTF 1.8: booleans by numbers, optional fields by "

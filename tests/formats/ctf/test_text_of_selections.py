@@ -74,6 +74,43 @@ def without_lengths(line: str) -> str:
     return re.sub(r'_\w+_length = \d+, (?=\w+ = ")', "", line)
 
 
+STACKS_AND_VARIANTS = (
+    "uint32_t _vtid; uint8_t __stack_length; uint64_t _stack[__stack_length]; uint8_t _mac[2]; "
+    "enum : uint8_t { _none = 0, _int32 = 1, _string = 2 } __tag; "
+    "variant <__tag> { struct {} _none; int32_t _int32; string _string; } _app;"
+)
+
+
+@pytest.mark.parametrize("variant", ["1.8", "2"])
+def test_contexts_of_arrays_and_variants(variant: str, tmp_path: Path) -> None:
+    """Contexts of all events stay in their braces, with the lengths and selectors that they need."""
+    stream = Stream({"p:a": "uint8_t _x;", "p:b": "string _y;"}, context=STACKS_AND_VARIANTS)
+    values = [
+        b"\7\0\0\0\1" + bytes(8) + b"ab\0",
+        b"\7\0\0\0\0ab\1\3\0\0\0",
+        b"\7\0\0\0\0ab\2text\0",
+    ]
+    records = [
+        stream.record(i % 2, 5 + i, one + b"9\0"[: i % 2 + 1]) for i, one in enumerate(values)
+    ]
+    path = stream.write(tmp_path / "in", stream.packet(records, begin=1, end=9))
+    assert not selected(path, tmp_path / "out", variant)
+    source = lines_of(path, "2.1")
+    for version in ("2.0", "2.1") if variant == "1.8" else ("2.1",):
+        written = lines_of(tmp_path / "out", version)
+        assert [re.sub(r"_app_selector = (\d+|\(.*?\)), ", "", one) for one in written] == source
+
+
+def test_traces_of_several_programs_are_named(tmp_path: Path) -> None:
+    """Babeltrace prints the host and program of a trace with each event; one trace is written."""
+    for name, program in (("a", "one"), ("b", "one"), ("c", "two")):
+        stream = Stream({"e": ""}, environment=f'hostname = "vm"; procname = "{program}";')
+        packet = stream.packet(stream.record(0, 5), begin=1, end=9)
+        stream.write(tmp_path / "in" / name, packet)
+    (line,) = selected(tmp_path / "in", tmp_path / "out", "")
+    assert line == "ctf-trace-program (1)"
+
+
 NAMES = {
     "one underscore": ["_u", "__two", "___three", "plain"],
     "a clash": ["x", "_x", "__x"],

@@ -121,15 +121,16 @@ class _Type:
 
 
 class FieldWriter:
-    """Declares fields for a version of CTF."""
+    """Declares fields of a scope for a version of CTF."""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, scope: Scope = Scope.PAYLOAD) -> None:
         self._plain = version == 1
+        self._scope = scope
 
     def structure(
         self, fields: Iterable[tuple[str, FieldClass]], path: tuple[str, ...] = ()
     ) -> Written:
-        """Return the members of a structure at a path of names in the payload."""
+        """Return the members of a structure at a path of names in the scope."""
         result = Written()
         taken: set[str] = set()
         for wanted, held in fields:
@@ -322,7 +323,7 @@ class FieldWriter:
     ) -> tuple[Member, Location]:
         """Return the length or selector of a member."""
         own = f"_{name}_{what}"
-        return self._member(own, declared), Location(Scope.PAYLOAD, (*path, own))
+        return self._member(own, declared), Location(self._scope, (*path, own))
 
     def _element_type(self, held: FieldClass, path: tuple[str, ...]) -> _Type:
         """Return the type of an element or option, in a structure of its own if it needs a length or selector."""

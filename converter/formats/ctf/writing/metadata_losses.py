@@ -7,7 +7,7 @@ details output shows the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from converter.formats.ctf.metadata.field_classes import (
@@ -36,6 +36,8 @@ from converter.formats.ctf.streams.packet_fields import packet_thread
 from converter.projection.losses import LossReport
 
 _CONTEXTS: Final = frozenset({"vpid", "vtid", "procname"})
+#: The entries of the environment that Babeltrace prints with each event.
+_SHOWN_OF_TRACES: Final = ("hostname", "domain", "procname", "vpid")
 _TIMES: Final = frozenset({FieldRole.TIMESTAMP, FieldRole.PACKET_END_TIMESTAMP})
 _Class = TraceClass | ClockClass | StreamClass | EventRecordClass
 _KINDS: Final[dict[type[_Class], str]] = {
@@ -148,6 +150,12 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
                 report.add("ctf-plain-fields")
             case Blob(roles=roles) if version == 1 and not roles:
                 report.add("ctf-plain-fields")
+
+
+def count_other_programs(traces: Sequence[TraceClass], report: LossReport) -> None:
+    """Count the traces whose events Babeltrace's text shows with the host or program of the first, in one trace."""
+    first, *others = ([one.environment.get(name) for name in _SHOWN_OF_TRACES] for one in traces)
+    report.add("ctf-trace-program", sum(other != first for other in others))
 
 
 def contexts_in(trace: TraceClass) -> Iterator[Structure]:

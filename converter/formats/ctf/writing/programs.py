@@ -17,13 +17,16 @@ from converter.formats.ctf.lttng_events import (
 from converter.formats.ctf.writing.event_classes import record_name
 from converter.formats.ctf.writing.field_types import Written
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Table
+from converter.ir.events import EventClass, Field, Table
 from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Trace
 from converter.projection.domain.syscalls import name_in_class
 
 SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
 _PLAIN: Final = (IntegerClass, FloatClass, StringClass)
+#: The names of the members before these in a common context.
+_OF_THREADS: Final = frozenset({"pid", "tid", "vpid", "vtid", "procname", "track"})
 _Item = TypeVar("_Item")
 
 
@@ -37,10 +40,13 @@ class Program:
         written: Written,
         syscall: str | None,
         contexts: int = 0,
+        context_members: int = 0,
     ) -> None:
         self.number = number
         #: This many fields at the end are context, which is written first.
         self.contexts = contexts
+        #: The number of their members in the metadata, with lengths and selectors.
+        self.context_members = context_members
         self.event_class = event_class
         self.written = written
         #: LTTng's name for the event, if it has one.
@@ -71,11 +77,23 @@ def contexts_of(event_class: EventClass) -> int:
 
     Babeltrace crashes at lengths and selectors there.
     """
-    plain = (
-        field.role is Role.CONTEXT and isinstance(field.type, _PLAIN)
-        for field in reversed(event_class.fields)
-    )
-    return sum(1 for _ in takewhile(bool, plain))
+    contexts = reversed(_contexts(event_class))
+    return sum(1 for _ in takewhile(lambda field: isinstance(field.type, _PLAIN), contexts))
+
+
+def common_contexts(trace: Trace) -> int:
+    """Return the number of fields at the end of each class of a trace of CTF that can be the common context of all."""
+    classes = (one for one in trace.event_classes if one.kind is not Kind.DISCARDED)
+    first, *others = {_contexts(one) for one in classes} or {()}
+    if others or not _OF_THREADS.isdisjoint(field.name for field in first):
+        return 0
+    return len(first)
+
+
+def _contexts(event_class: EventClass) -> tuple[Field, ...]:
+    fields = event_class.fields
+    own = sum(1 for _ in takewhile(lambda field: field.role is Role.CONTEXT, reversed(fields)))
+    return fields[len(fields) - own :]
 
 
 def contexts_first(fields: Sequence[_Item], contexts: int) -> list[_Item]:

@@ -25,6 +25,7 @@ from converter.formats.ctf.writing.metadata_losses import (
     contexts_in,
     count_encoded_otherwise,
     count_losses,
+    count_other_programs,
 )
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
@@ -107,10 +108,11 @@ def losses_of_rewriting(trace: Trace, version: int) -> LossReport:
     report = LossReport()
     held = trace.sidecar.get("ctf", {})
     if trace.format == "ctf" and _has_files(held):
-        for one in held["traces"]:
-            declared = parse_metadata(bytes(one["metadata"]))
+        traces = [parse_metadata(bytes(one["metadata"])) for one in held["traces"]]
+        for declared in traces:
             count_losses(declared, None, report)
             count_encoded_otherwise(declared, version, report)
+        count_other_programs(traces, report)
     return report
 
 

@@ -15,6 +15,7 @@ from converter.formats.ctf.capabilities import LOST, LOST_PACKETS
 from converter.formats.ctf.layout import METADATA_NAME, IndexEntry, build_index
 from converter.formats.ctf.lttng_events import field_names
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence
+from converter.formats.ctf.metadata.field_classes import Scope
 from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
 from converter.formats.ctf.side_table import side_table_environment
 from converter.formats.ctf.writing.emit import (
@@ -33,6 +34,7 @@ from converter.formats.ctf.writing.field_types import Binder, FieldWriter, Writt
 from converter.formats.ctf.writing.programs import (
     SYSCALL_KINDS,
     Program,
+    common_contexts,
     contexts_first,
     contexts_of,
     is_numbered,
@@ -119,6 +121,7 @@ class _TraceWriter:
         self._sink = sink
         self._version = version
         self._fields = FieldWriter(version)
+        self._context_fields = FieldWriter(version, Scope.COMMON_CONTEXT)
         #: By number, which is also the ID of the event record class.
         self._programs: list[Program] = []
         self._by_class: dict[tuple[int, int | None], Program] = {}
@@ -140,6 +143,7 @@ class _TraceWriter:
         is_own = trace.format == "ctf"
         timed = not is_own or any(one.timed for one in trace.event_classes)
         self._threaded = thread_parts(trace)
+        self._common_contexts = common_contexts(trace)
         self._streams = Streams(
             self._emitter, threaded=0 if is_own else self._threaded, timed=timed
         )
@@ -256,24 +260,26 @@ class _TraceWriter:
         event_class = trace.event_classes[class_id]
         discards = _DISCARDS.get(event_class)
         syscall = None
-        contexts = 0
+        contexts = context_members = 0
         if event_class.kind in SYSCALL_KINDS:
             names = syscall_names(str(trace.environment.get("machine", "")))
             syscall = "unknown" if call is None else names.get(call, "unknown")
         if discards is not None:
             written = Written([], [(OP_SCALAR, 8, 0)], discards.binders)
         else:
-            contexts = contexts_of(event_class) if trace.format == "ctf" else 0
+            if trace.format == "ctf":
+                contexts = self._common_contexts or contexts_of(event_class)
             types = (field.type for field in event_class.fields)
             named = [*zip(field_names(event_class), types, strict=True)]
             fields = contexts_first(named, contexts)
-            written = self._fields.structure(fields[:contexts])
+            written = self._context_fields.structure(fields[:contexts])
+            context_members = len(written.members)
             written.extend(self._fields.structure(fields[contexts:]))
         id = len(self._programs)
         number = self._emitter.add_program(
             id, written.operations, discards.code if discards is not None else 0
         )
-        program = Program(number, event_class, written, syscall, contexts)
+        program = Program(number, event_class, written, syscall, contexts, context_members)
         self._programs.append(program)
         self._by_class[class_id, call] = program
         return program
@@ -332,7 +338,7 @@ class _TraceWriter:
                 if program.event_class not in _DISCARDS:
                     name = program.name(kernel=kernel)
                     members = program.written.members
-                    metadata.add_event(stream, number, name, members, program.contexts)
+                    metadata.add_event(stream, number, name, members, program.context_members)
             metadata.join_contexts(stream)
         if self._version == 2:
             data = print_sequence(metadata.trace)

@@ -95,6 +95,14 @@ _BEGINNINGS: Final[tuple[tuple[re.Pattern[bytes], str], ...]] = tuple(
             "it is a format file of kernel events, which describes events and holds none",
         ),
         (
+            rb"^# event histogram$",
+            "it is a histogram of kernel events (tracefs/events/*/*/hist), which counts events and holds none",
+        ),
+        (
+            rb"\AVERSION \d{8}$",
+            "it is a log of mmiotrace, whose accesses to devices are no events of a task or CPU",
+        ),
+        (
             rb'^@?[0-9A-Fa-f]{3,4}0? +\d+\.\d+ .*["$]',
             "it is a file of AIX trace templates: name the trace, and this as its option trcfmt (-O trcfmt=FILE)",
         ),

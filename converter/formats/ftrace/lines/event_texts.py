@@ -35,6 +35,7 @@ from converter.formats.ftrace.lines.syscall_texts import (
 )
 from converter.formats.ftrace.lines.tracer_texts import (
     STACKS,
+    callee_program,
     graph_programs,
     made_format,
     nameless_programs,
@@ -259,7 +260,9 @@ def _of_plugin(format: EventFormat) -> Program | None:
 
 
 def _alone(format: EventFormat) -> Program | None:
-    return _callee(format) if (format.system, format.name) == ("ftrace", "function") else None
+    return (
+        callee_program(format) if (format.system, format.name) == ("ftrace", "function") else None
+    )
 
 
 def _switch(format: EventFormat) -> Program:
@@ -310,14 +313,6 @@ def _function(format: EventFormat) -> Program:
     maker.spaces()
     maker.literal("<-- ")
     maker.symbol("parent_ip")
-    return maker.program()
-
-
-def _callee(format: EventFormat) -> Program:
-    """Return the program of trace-cmd's function without its caller."""
-    maker = ProgramMaker(format)
-    maker.spaces()
-    maker.symbol("ip")
     return maker.program()
 
 

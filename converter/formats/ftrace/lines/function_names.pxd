@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
+from converter.formats.ftrace.lines.scan.words cimport hexadecimal
 from converter.formats.ftrace.lines.written_values cimport Cursor, is_hexadecimal, read_number
 from converter.kernels.tables.strings cimport StringTable
 
@@ -58,6 +59,13 @@ cdef inline bint read_function(
         while stop < end and stop[0] != c"]" and stop[0] != c" " and stop[0] != 10:
             stop += 1
         if stop < end and stop[0] == c"]":
+            at = stop + 1
+    # So is the address of the option sym-addr.
+    if end - at > 3 and at[0] == c" " and at[1] == c"<" and hexadecimal(at[2]) >= 0:
+        stop = at + 2
+        while stop < end and hexadecimal(stop[0]) >= 0:
+            stop += 1
+        if stop < end and stop[0] == c">":
             at = stop + 1
     cursor.at = at
     value[0] = first_address() + (<uint64_t>number << SHIFT) + distance

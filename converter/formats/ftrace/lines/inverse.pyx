@@ -539,6 +539,10 @@ cdef class Inverses:
             line_end = cursor.at
             while line_end < cursor.end and line_end[0] != 10:
                 line_end += 1
+            if cursor.at[0] == c"[":
+                # The time of a message of the kernel.
+                while cursor.at < line_end and cursor.at[0] != c"=":
+                    cursor.at += 1
             if line_end - cursor.at < 3 or cursor.at[0] != c"=" or cursor.at[1] != c">":
                 return False
             cursor.at += 2

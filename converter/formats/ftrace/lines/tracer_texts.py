@@ -34,7 +34,7 @@ _LONG: Final = (*tuple((f"{mark} ".encode(), 0) for mark in "!#$+*@"), (b"", 0))
 #: The offset of the duration of a call whose end is on its line.
 DURATION_OFFSET: Final = 24
 #: Bytes of a record of the function graph before its texts: the last 8 are those of steps that no field keeps.
-_GRAPH_SIZE: Final = 56
+_GRAPH_SIZE: Final = 64
 #: How texts of stacks start.
 STACKS: Final = {
     "kernel_stack": ("<stack trace>", "<stack trace >"),
@@ -90,12 +90,20 @@ def nameless_programs() -> list[Program]:
     maker.symbol("ip")
     maker.literal(" <-")
     maker.symbol("parent_ip")
-    found = [maker.program()]
+    found = [maker.program(), callee_program(_kernel("function"))]
     found += [_latency(event, text) for event, text in _LATENCIES]
     found += [_of_tasks(event, sign) for event, sign in _OF_TASKS]
     for event in STACKS:
         found += stack_programs(event)
     return found
+
+
+def callee_program(format: EventFormat) -> Program:
+    """Return the program of a function without its caller."""
+    maker = ProgramMaker(format)
+    maker.spaces()
+    maker.symbol("ip")
+    return maker.program()
 
 
 def stack_programs(event: str) -> list[Program]:
@@ -169,7 +177,7 @@ def graph_programs(name: str) -> list[Program]:
     return [
         *found,
         *(leaf for leaf, _ in leaf_programs()),
-        *(_call(arguments=has) for has in (False, True)),
+        *(_call(arguments=has, caller=says) for says in (False, True) for has in (False, True)),
     ]
 
 
@@ -177,7 +185,9 @@ def graph_programs(name: str) -> list[Program]:
 _VALUES: Final = ("", "= ", "ret=")
 
 
-def _graph_maker(name: str, *, timed: bool, returns: bool, arguments: bool = False) -> ProgramMaker:
+def _graph_maker(
+    name: str, *, timed: bool, returns: bool, arguments: bool = False, caller: bool = False
+) -> ProgramMaker:
     fields = [("unsigned long", "func", 8, 8), ("unsigned int", "depth", 16, 4)]
     if timed:
         fields.append(("u64", "duration", DURATION_OFFSET, 8))
@@ -185,10 +195,12 @@ def _graph_maker(name: str, *, timed: bool, returns: bool, arguments: bool = Fal
         fields.append(("unsigned long", "retval", 32, 8))
     if arguments:
         fields.append(("__data_loc char[]", "arguments", 40, 4))
+    if caller:
+        fields.append(("unsigned long", "retaddr", 48, 8))
     maker = ProgramMaker(made_format("ftrace", name, fields))
     maker.spaces()
     if timed:
-        maker.steps.append(Step(STEP_CHOICE, 0, 48, 8, c=1, choices=_LONG))
+        maker.steps.append(Step(STEP_CHOICE, 0, _GRAPH_SIZE - 8, 8, c=1, choices=_LONG))
         maker.spaces()
         maker.steps.append(Step(STEP_MICROSECONDS, 0, DURATION_OFFSET, 8, c=1))
         maker.literal(" us")
@@ -205,20 +217,20 @@ def leaf_programs() -> tuple[tuple[Program, Program], ...]:
     The ends have the same records, and their programs invert no text.
     """
     found = []
-    for value in _VALUES:
-        maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(value))
-        end = Program(_of_graph(maker).format, (), _GRAPH_SIZE)
-        found += [(_leaf(value, arguments=has), end) for has in (False, True)]
+    for caller in (False, True):
+        for value in _VALUES:
+            maker = _graph_maker("funcgraph_exit", timed=True, returns=bool(value))
+            end = Program(_of_graph(maker).format, (), _GRAPH_SIZE)
+            found += [(_leaf(value, arguments=has, caller=caller), end) for has in (False, True)]
     return tuple(found)
 
 
-def _leaf(value: str, *, arguments: bool) -> Program:
-    maker = _graph_maker("funcgraph_entry", timed=True, returns=bool(value), arguments=arguments)
+def _leaf(value: str, *, arguments: bool, caller: bool) -> Program:
+    maker = _graph_maker(
+        "funcgraph_entry", timed=True, returns=bool(value), arguments=arguments, caller=caller
+    )
     _add_function(maker, arguments=arguments, end=");")
-    if value:
-        maker.literal(f" /* {value}")
-        maker.any_number("retval")
-        maker.literal(" */")
+    _add_remark(maker, value, caller=caller)
     return _of_graph(maker, without="retval")
 
 
@@ -231,9 +243,26 @@ def _add_function(maker: ProgramMaker, *, arguments: bool, end: str) -> None:
     maker.literal(end)
 
 
-def _call(*, arguments: bool) -> Program:
-    maker = _graph_maker("funcgraph_entry", timed=False, returns=False, arguments=arguments)
+def _add_remark(maker: ProgramMaker, value: str, *, caller: bool) -> None:
+    """Add the remark after a call, if there is one: where it returns to (of Linux 6.13), and the returned value."""
+    if not value and not caller:
+        return
+    maker.literal(" /*")
+    if caller:
+        maker.literal(" <-")
+        maker.symbol("retaddr")
+    if value:
+        maker.literal(f" {value}")
+        maker.any_number("retval")
+    maker.literal(" */")
+
+
+def _call(*, arguments: bool, caller: bool) -> Program:
+    maker = _graph_maker(
+        "funcgraph_entry", timed=False, returns=False, arguments=arguments, caller=caller
+    )
     _add_function(maker, arguments=arguments, end=") {")
+    _add_remark(maker, "", caller=caller)
     return _of_graph(maker)
 
 

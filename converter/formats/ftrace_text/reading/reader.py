@@ -55,7 +55,7 @@ WINDOW: Final = 4 << 20
 _HEAD: Final = 1 << 16
 _LAST: Final = (1 << 63) - 1
 _LONGEST_CALL: Final = 1 << 60
-_FRAME: Final = re.compile(rb"[ \t]*=>")
+_FRAME: Final = re.compile(rb"(?:\[[ \d.]{1,20}\](?:\[ *[CT]\d{1,10}\])?)?[ \t]*=>")
 #: A kernel's address space does not have more memory for a line than this.
 _LONGEST_LINE: Final = 16 << 20
 

@@ -167,6 +167,43 @@ def test_functions_with_sizes(text, name, distance):
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f", {"ip": (b"f", 0)}),
+        ("f+0x6/0xa0", {"ip": (b"f", 6)}),
+        ("f <c0339346> <-g [ext4] <ffffffffc0339346>", {"ip": (b"f", 0), "parent_ip": (b"g", 0)}),
+    ],
+)
+def test_functions_without_a_caller_and_with_addresses(text, expected):
+    trace = read(f"# tracer: function\n   sh-7  [001] 1.5: {text}\n")
+    ((*_, name, fields),) = rows(trace)
+    assert name == "function"
+    assert {key: trace.symbols.lookup(value) for key, value in fields.items()} == expected
+
+
+@pytest.mark.parametrize("task", ["", "[    T1]", "[   C12]"])
+def test_lines_of_the_kernels_log(task):
+    # ftrace_dump_on_oops
+    lines = (
+        "Dumping ftrace buffer:",
+        "CPU:1 [LOST 123 EVENTS]",
+        "   [x]-19    1d.h2. 55012000us : e: x=1",
+        "   [x]-19    1d.h2. 55012001us : <stack trace>",
+        " => do_idle",
+        " => cpu_startup_entry",
+    )
+    trace = read("".join(f"[   55.012345]{task} {line}\n" for line in lines))
+    _, lost, event, stack = rows(trace)
+    assert lost[3] == "discarded"
+    assert event[:4] == (55012000000, 1, 19, "e")
+    assert [trace.symbols.lookup(one)[0] for one in stack[4]["caller"]] == [
+        b"do_idle",
+        b"cpu_startup_entry",
+    ]
+    assert [thread.name for thread in trace.threads] == ["[x]"]
+
+
+@pytest.mark.parametrize(
     ("release", "machine", "expected"),
     [
         ("", None, None),

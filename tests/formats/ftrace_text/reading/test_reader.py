@@ -302,6 +302,20 @@ def test_other_files_are_refused():
         read("hello\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("# event histogram\n#\n{ pid: 7 } hitcount: 1\n", "histogram of kernel events"),
+        ("VERSION 20070824\nMAP 1.0 1 0xb0b00000 0xffff 0x10000 0x0 0\n", "log of mmiotrace"),
+    ],
+)
+def test_near_misses(text, hint, tmp_path):
+    path = tmp_path / "trace"
+    path.write_text(text)
+    with pytest.raises(TraceError, match=hint):
+        detect(path)
+
+
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.t*")), ids=lambda path: path.name)
 def test_fixtures_are_recognised_and_read(path):
     assert detect(path) is FORMAT

@@ -111,6 +111,12 @@ def test_times_tasks_and_flags_are_those_of_the_lines():
         ),
         (b"1.5 us |  open(fd=1); /* ret=-1 */", {"arguments": "fd=1", "retval": (1 << 64) - 1}),
         (b"1.5 us |  open [ext4]();", {}),
+        (b"1.5 us |  open(); /* <-read+0x5/0xd0 */", {"retaddr": (b"read", 5)}),
+        (
+            b"1.5 us |  open(fd=1); /* <-read+0x5/0xd0 ret=-2 */",
+            {"arguments": "fd=1", "retaddr": (b"read", 5), "retval": (1 << 64) - 2},
+        ),
+        (b"       |  open() { /* <-read+0x5/0xd0 [ext4] */", {"retaddr": (b"read", 5)}),
         (b"1.5 us |  }", {}),
         (b"1.5 us |  } /* open */", {}),
         (b"1.5 us |  } /* open = 0x2 */", {"retval": 2}),
@@ -121,12 +127,15 @@ def test_times_tasks_and_flags_are_those_of_the_lines():
 )
 def test_values_and_arguments_of_functions_are_fields(line, fields):
     first = b" 0)        |  open() {\n" if b"}" in line else b""
-    events = rows(read(b"# FUNCTION CALLS\n" + first + b" 0) " + line + b"\n"))
+    trace = read(b"# FUNCTION CALLS\n" + first + b" 0) " + line + b"\n")
+    events = rows(trace)
     found = [one for *_, one in events]
     assert all(name in ("funcgraph_entry", "funcgraph_exit") for _, _, _, name, _ in events)
     said = {
         name: value for one in found for name, value in one.items() if name not in ("func", "depth")
     }
+    if "retaddr" in said:
+        said["retaddr"] = trace.symbols.lookup(said["retaddr"])
     assert said == fields
     assert {one["func"] for one in found} == {found[0]["func"]}
 

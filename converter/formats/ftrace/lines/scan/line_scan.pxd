@@ -26,7 +26,7 @@ cdef class Lines:
     cdef int32_t _call_name, _end_name
 
     cdef bint _continues(self, const uint8_t* base, int64_t at, int64_t end, int64_t count) noexcept nogil
-    cdef bint _line(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil
+    cdef bint _line(self, const uint8_t* base, int64_t at, int64_t start, int64_t end, int64_t i) noexcept nogil
     cdef bint _take_buffer(self, const uint8_t* base, Prefix* prefix, int64_t i) noexcept nogil
     cdef bint _graph_line(self, const uint8_t* base, int kind, const GraphLine* found, int64_t end, int64_t i) noexcept nogil
     cdef void _name_before(self, const GraphLine* found, int64_t count) noexcept nogil

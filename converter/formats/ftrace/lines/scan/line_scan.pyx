@@ -29,7 +29,7 @@ from converter.formats.ftrace.lines.scan.graph_lines cimport (
 )
 from converter.formats.ftrace.lines.scan.flag_letters cimport MOST_FLAGS, read_letters
 from converter.formats.ftrace.lines.scan.line_prefix cimport Prefix, read_prefix, read_time
-from converter.formats.ftrace.lines.scan.words cimport after_spaces, digits, is_digit
+from converter.formats.ftrace.lines.scan.words cimport after_spaces, digits, is_digit, nanoseconds
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -139,7 +139,7 @@ cdef class Lines:
         """
         cdef const uint8_t* base
         cdef const uint8_t* found
-        cdef int64_t at = 0, size = data.shape[0], end, stop
+        cdef int64_t at = 0, size = data.shape[0], end, stop, first
         cdef int64_t count = 0
         cdef bint good = True
         self.count = 0
@@ -162,11 +162,12 @@ cdef class Lines:
                 # Old systrace pages have the text as a string of JavaScript.
                 while stop - at >= 3 and memcmp(base + stop - 3, <const char*>b"\\n\\", 3) == 0:
                     stop -= 3
-                if stop > at and not self._continues(base, at, stop, count):
+                first = after_printk(base, after_spaces(base, at, stop), stop)
+                if stop > at and not self._continues(base, first, stop, count):
                     if count >= self._capacity:
                         good = False
                         break
-                    if not self._line(base, at, stop, count):
+                    if not self._line(base, at, first, stop, count):
                         good = False
                         break
                     count += 1
@@ -185,14 +186,13 @@ cdef class Lines:
     cdef bint _continues(self, const uint8_t* base, int64_t at, int64_t end, int64_t count) noexcept nogil:
         if count == 0 or self._kind[count - 1] != EVENT:
             return False
-        at = after_spaces(base, at, end)
         return end - at >= 2 and base[at] == c"=" and base[at + 1] == c">"
 
-    cdef bint _line(self, const uint8_t* base, int64_t at, int64_t end, int64_t i) noexcept nogil:
+    # A line from `at` on, whose first word is at `start`; false without memory.
+    cdef bint _line(self, const uint8_t* base, int64_t at, int64_t start, int64_t end, int64_t i) noexcept nogil:
         cdef Prefix prefix
         cdef GraphLine graph
         cdef int kind
-        cdef int64_t start = at
         cdef int64_t lost
         self._start[i] = at
         self._end[i] = end
@@ -203,7 +203,6 @@ cdef class Lines:
         self._comm_size[i] = 0
         if self._buffers is not None:
             self._buffer[i] = -1
-        start = after_spaces(base, start, end)
         if start == end or base[start] == c"#":
             self._kind[i] = COMMENT
             return True
@@ -352,6 +351,23 @@ def count_lines(const uint8_t[::1] data) -> int:
                 break
             at += 1
     return count
+
+
+# After the time of a message of the kernel, in which it prints its trace when it stops (ftrace_dump_on_oops), and the
+# task or CPU that printed it: [   12.345678][    T1].
+cdef inline int64_t after_printk(const uint8_t* base, int64_t at, int64_t end) noexcept nogil:
+    cdef int64_t stop = at, first
+    if at >= end or base[at] != c"[":
+        return at
+    first = stop = after_spaces(base, at + 1, end)
+    if nanoseconds(base, &stop, end) < 0 or stop - first < 8 or stop >= end or base[stop] != c"]":
+        return at
+    at = stop + 1
+    if at < end and base[at] == c"[":
+        stop = after_spaces(base, at + 1, end) + 1
+        if digits(base, &stop, end, 10) >= 0 and stop < end and base[stop] == c"]":
+            at = stop + 1
+    return after_spaces(base, at, end)
 
 
 # The size of what follows the name of a system call that starts or returns: 0 for other names.

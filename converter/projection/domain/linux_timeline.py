@@ -191,7 +191,27 @@ def lower_irq(partition: Partition, projection: Projection) -> list[Partition] |
         names = lazy_names(partition, numbers, lambda irq: f"IRQ ({called.get(irq, irq)})", strings)
     elif partition.event_class.kind is Kind.IRQ_ENTRY:
         names = projection.constant("IRQ (unknown)", len(partition))
+    partition = _with_result(partition, projection)
     return _on_cpu_track(partition, projection, names, "Irq", "irq")
+
+
+def _with_result(partition: Partition, projection: Projection) -> Partition:
+    """Return ends of interrupts with what handlers returned as Perfetto shows it: handled (1) or unhandled."""
+    index = partition.event_class.index_of(Role.RETURN)
+    results = partition.lazy_integers(Role.RETURN)
+    if index is None or results is None:
+        return partition
+    other = projection.by_value(("other result", partition.event_class), lambda one: one >> 1 != 0)
+    others = ComputedColumn(other, (results,), partition)
+    if not projection.is_nowhere(others):
+        field = partition.event_class.fields[index].name
+        projection.lose("interrupt-result", partition, rows=np.asarray(others()) != 0, field=field)
+    texts = lazy_names(partition, results, _result_name, projection.source.strings)
+    return partition.with_text(index, texts)
+
+
+def _result_name(result: int) -> str:
+    return "handled" if result == 1 else "unhandled"
 
 
 def _vector_name(partition: Partition) -> str:
@@ -207,20 +227,34 @@ def _vector_name(partition: Partition) -> str:
 
 
 def lower_softirq(partition: Partition, projection: Projection) -> list[Partition] | None:
-    """Lower to a slice with the name of the vector on the CPU's track "SoftIrq"."""
+    """Lower to a slice with the name of the vector on the CPU's track "SoftIrq"; viewers show no others."""
     if not has_slices(projection):
         return lower_to_instant(partition, projection)
     vectors = partition.lazy_integers(Role.VECTOR)
-    names = None
-    if vectors is not None:
-        names = lazy_names(partition, vectors, _softirq_name, projection.source.strings)
-    return _on_cpu_track(partition, projection, names, "SoftIrq", "irq")
+    if vectors is None:
+        return _on_cpu_track(partition, projection, None, "SoftIrq", "irq")
+    other = projection.by_value(("other vector", partition.event_class), _is_other_vector)
+    others = ComputedColumn(other, (vectors,), partition)
+    instants: Partition | None = None
+    slices: Partition | None = partition
+    if not projection.is_nowhere(others):
+        instants, slices = partition.split(np.asarray(others()) != 0)
+    parts = [] if instants is None else lower_to_instant(instants, projection) or []
+    if slices is not None:
+        vectors = slices.lazy_integers(Role.VECTOR)
+        assert vectors is not None
+        names = lazy_names(slices, vectors, _softirq_name, projection.source.strings)
+        parts += _on_cpu_track(slices, projection, names, "SoftIrq", "irq")
+    return parts
+
+
+def _is_other_vector(vector: int) -> bool:
+    return (vector & 0xFFFF_FFFF) >= len(SOFTIRQ_NAMES)
 
 
 def _softirq_name(vector: int) -> str:
     """Return the name of a vector, which has 32 bits in the kernel: viewers look at these of a longer number."""
-    vector &= 0xFFFF_FFFF
-    return SOFTIRQ_NAMES[vector] if 0 <= vector < len(SOFTIRQ_NAMES) else str(vector)
+    return SOFTIRQ_NAMES[vector & 0xFFFF_FFFF]
 
 
 def lower_timer(partition: Partition, projection: Projection) -> list[Partition] | None:

@@ -200,6 +200,18 @@ class Partition(Rows):
             columns[:field_index] + columns[field_index + 1 :],
         )
 
+    def with_text(self, field_index: int, texts: ComputedColumn) -> Partition:
+        """Return the same rows with a text in place of one of the fields."""
+
+        def with_text() -> EventClass:
+            fields = list(self.event_class.fields)
+            fields[field_index] = replace(fields[field_index], type=StringClass())
+            return replace(self.event_class, fields=tuple(fields))
+
+        columns = self.lazy_columns()
+        columns[field_index] = texts
+        return self.rewritten(self.derive(("with text", field_index), with_text), columns)
+
     def derive(self, how: tuple[Hashable, ...], make: Callable[[], EventClass]) -> EventClass:
         """Return the class that `make` makes from this one; `how` distinguishes it from others that are
         made from it.

@@ -50,6 +50,14 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "record|are one record each}",
         loss_class=LossClass.DETAIL,
     ),
+    "interrupt-result": LossCode(
+        LossKind.CHANGED,
+        "{count} {end of an interrupt says|ends of interrupts say} unhandled, as Perfetto does, in place of another "
+        "number than 0 and 1: {items}",
+        "{event}.{field}",
+        loss_class=LossClass.DETAIL,
+        extent=Extent.FIELDS,
+    ),
     "slice-end-added": LossCode(
         LossKind.CHANGED,
         "{count} {slice that ends|slices that end} with an outer one {has an end of its|have ends of "

@@ -135,7 +135,7 @@ def irq(kind, name="irq_handler_entry", category="irq", /, **fields):
         (
             irq(Kind.SOFTIRQ_ENTRY, "softirq_entry", vec=(U32, Role.VECTOR)),
             (10,),
-            "SLICE_BEGIN 10 at SoftIrq Cpu 3",
+            "INSTANT softirq_entry at t10",
         ),
         (
             irq(Kind.SOFTIRQ_ENTRY, "softirq_entry", vec=(U64, Role.VECTOR)),
@@ -145,7 +145,7 @@ def irq(kind, name="irq_handler_entry", category="irq", /, **fields):
         (
             irq(Kind.SOFTIRQ_ENTRY, "softirq_entry", vec=(I32, Role.VECTOR)),
             (-1,),
-            "SLICE_BEGIN 4294967295 at SoftIrq Cpu 3",
+            "INSTANT softirq_entry at t10",
         ),
         (
             irq(Kind.SOFTIRQ_EXIT, "softirq_exit", vec=(U32, Role.VECTOR)),
@@ -219,6 +219,19 @@ def irq(kind, name="irq_handler_entry", category="irq", /, **fields):
 def test_slices(begin, values, expected):
     target, _ = lowered([begin], (0, 5, 3, 1, values))
     assert brief(target) == [(expected,)]
+
+
+def test_results_of_interrupts_are_those_that_perfetto_shows():
+    leave = irq(Kind.IRQ_EXIT, "irq_handler_exit", irq=(I32, Role.IRQ), ret=(I32, Role.RETURN))
+    results = (0, 1, 2, -1)
+    target, losses = lowered([leave], *((0, i, 3, 1, (4, ret)) for i, ret in enumerate(results)))
+    assert [ret for _, ret in brief(target, "ret")] == [
+        "unhandled",
+        "handled",
+        "unhandled",
+        "unhandled",
+    ]
+    assert "interrupt-result event=irq:irq_handler_exit field=ret (2)" in losses
 
 
 @pytest.mark.parametrize("target", [PROFILER, VIEWER], ids=["threads", "tracks"])

@@ -16,7 +16,8 @@ from converter.ir.trace import ClockDomain, known_epoch
 #: A clock: (packet sequence, clock id); the sequence is 0 for clocks that all sequences share.
 ClockKey = tuple[int, int]
 
-Edge = tuple[NDArray[np.int64], NDArray[np.int64]]
+#: Readings of two clocks, by the first of them, and the positions of their packets: only later packets are after them.
+Edge = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def clock_key(sequence: int, clock: int) -> ClockKey:
@@ -34,12 +35,13 @@ class Clocks:
 
     def __init__(self) -> None:
         self._snapshots: list[dict[ClockKey, int]] = []
+        self._positions: list[int] = []
         self._primary = 0
         self._routes: dict[ClockKey, list[Edge] | None] = {}
         self._used: dict[int, None] = {}
 
-    def add(self, sequence: int, snapshot: dict[str, Any]) -> None:
-        """Add a decoded ClockSnapshot."""
+    def add(self, sequence: int, snapshot: dict[str, Any], position: int = 0) -> None:
+        """Add a decoded ClockSnapshot, whose packet is at a position among all."""
         readings: dict[ClockKey, int] = {}
         for clock in snapshot.get("clocks", ()):
             if "clock_id" in clock:
@@ -48,6 +50,7 @@ class Clocks:
                 readings[key] = wrapped(clock.get("timestamp", 0) * multiplier)
         if readings:
             self._snapshots.append(readings)
+            self._positions.append(position)
         if not self._primary:
             self._primary = snapshot.get("primary_trace_clock", 0)
 
@@ -56,10 +59,13 @@ class Clocks:
         """The id of the clock of the trace's times."""
         return self._primary or BuiltinClock.BOOTTIME
 
-    def convert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def convert(
+        self, key: ClockKey, ts: NDArray[np.int64], positions: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | None:
         """Convert times of a clock, in nanoseconds, to the trace's clock; None if no snapshot relates them.
 
         A time is shifted by the difference in the last snapshot before it (or the first, for times before all).
+        Importers do not know snapshots after the packet of a time; all count without the `positions` of packets.
         """
         if key == (0, self.trace_clock):
             return ts
@@ -68,9 +74,11 @@ class Clocks:
         route = self._routes[key]
         if route is None:
             return None
-        for source, target in route:
-            index = np.clip(np.searchsorted(source, ts, side="right") - 1, 0, None)
-            ts = ts + (target - source)[index]
+        for source, target, packets in route:
+            count = np.searchsorted(source, ts, side="right")
+            if positions is not None:
+                count = np.minimum(count, np.searchsorted(packets, positions))
+            ts = ts + (target - source)[np.clip(count - 1, 0, None)]
         return ts
 
     def invert(self, key: ClockKey, ts: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -81,7 +89,7 @@ class Clocks:
         """
         if self.convert(key, ts[:0]) is None:
             return None
-        for source, target in reversed(self._routes.get(key) or ()):
+        for source, target, _ in reversed(self._routes.get(key) or ()):
             differences = target - source
             result = ts - differences[0]
             for difference in values_of(differences):
@@ -139,10 +147,14 @@ class Clocks:
                 yield from snapshot
 
     def _edge(self, source: ClockKey, target: ClockKey) -> Edge:
-        pairs = [(s[source], s[target]) for s in self._snapshots if source in s and target in s]
-        table = np.array(pairs, np.int64).reshape(-1, 2)
+        found = [
+            (snapshot[source], snapshot[target], position)
+            for snapshot, position in zip(self._snapshots, self._positions, strict=True)
+            if source in snapshot and target in snapshot
+        ]
+        table = np.array(found, np.int64).reshape(-1, 3)
         table = table[np.argsort(table[:, 0], kind="stable")]
-        return table[:, 0].copy(), table[:, 1].copy()
+        return table[:, 0].copy(), table[:, 1].copy(), np.maximum.accumulate(table[:, 2])
 
 
 def _name(clock: int) -> str:

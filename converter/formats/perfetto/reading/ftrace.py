@@ -66,8 +66,8 @@ class FtraceBundles:
         self._symbols = symbols
         self._damage = damage
         self.classes = KernelClasses(trace, damage, count_unruled)
-        #: By CPU: the result of `_scan` for its first bundle.
-        self._first: dict[int, NDArray[np.int64]] = {}
+        #: By CPU: the result of `_scan` for its first bundle, and the position of its packet among all.
+        self._first: dict[int, tuple[NDArray[np.int64], np.intp]] = {}
         #: The time since which all CPUs were recorded, and the number of earlier events in this pass.
         self._start: int | None = None
         self._hidden = 0
@@ -88,14 +88,15 @@ class FtraceBundles:
 
         The first of several descriptors with one field number counts.
         """
-        chosen = window.rows[window.rows[:, DATA] == PacketField.FTRACE_EVENTS]
-        if not len(chosen):
+        packets = np.flatnonzero(window.rows[:, DATA] == PacketField.FTRACE_EVENTS)
+        if not len(packets):
             return
+        chosen = window.rows[packets]
         rows = self._scan(window, chosen, self._naming)
         self._has_compact |= bool(rows[:, kernel.SWITCHES].any())
         cpus, first = np.unique(rows[:, kernel.CPU], return_index=True)
         for cpu, row in zip(cpus.tolist(), first.tolist(), strict=True):
-            self._first.setdefault(cpu, rows[row])
+            self._first.setdefault(cpu, (rows[row], packets[row] + window.first))
         starts, sizes = chosen[:, DATA_START].copy(), chosen[:, DATA_SIZE].copy()
         with_descriptors = (rows[:, kernel.DESCRIPTORS] > 0) & (rows[:, kernel.DAMAGE] == 0)
         if not with_descriptors.any():
@@ -126,9 +127,10 @@ class FtraceBundles:
             # The counts of hidden events are reported with it.
             self._trace.sidecar.setdefault("perfetto", {})
         starts = []
-        for cpu, row in sorted(self._first.items()):
+        for cpu, (row, position) in sorted(self._first.items()):
             if row[kernel.PREVIOUS_END] > 0 and not row[kernel.DAMAGE]:
-                time = self._converted(row, row[kernel.PREVIOUS_END : kernel.PREVIOUS_END + 1])
+                end = row[kernel.PREVIOUS_END : kernel.PREVIOUS_END + 1]
+                time = self._converted(row, end, position)
                 starts.append([cpu, int(time[0])])
         if starts:
             self._trace.sidecar.setdefault("perfetto", {})[CPU_STARTS] = starts
@@ -234,7 +236,7 @@ class FtraceBundles:
             ts, tid, cpu, bundle = ts[:filled], tid[:filled], cpu[:filled], bundle[:filled]
             events.key, events.flags = key[:filled], events.flags[:filled]
             events.start, events.size = events.start[:filled], events.size[:filled]
-        self._convert_times(rows, bundle, ts)
+        self._convert_times(rows, bundle, ts, packets + window.first)
         self._note_hidden(ts)
         if switches:
             self._note_partial(events.key, tid)
@@ -279,17 +281,23 @@ class FtraceBundles:
         ]
 
     def _convert_times(
-        self, rows: NDArray[np.int64], bundle: NDArray[np.int32], ts: NDArray[np.int64]
+        self,
+        rows: NDArray[np.int64],
+        bundle: NDArray[np.int32],
+        ts: NDArray[np.int64],
+        positions: NDArray[np.intp],
     ) -> None:
-        """Convert times to the trace's clock, where a bundle has another one."""
+        """Convert times to the trace's clock, where a bundle, whose packet is at a position, has another one."""
         is_usual = self._clocks.trace_clock == BuiltinClock.BOOTTIME
         if is_usual and not rows[:, kernel.CLOCK].any():
             return
         starts = np.searchsorted(bundle, np.arange(len(rows) + 1))
         for i, (start, end) in enumerate(pairwise(starts.tolist())):
-            ts[start:end] = self._converted(rows[i], ts[start:end])
+            ts[start:end] = self._converted(rows[i], ts[start:end], positions[i])
 
-    def _converted(self, row: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _converted(
+        self, row: NDArray[np.int64], times: NDArray[np.int64], position: np.intp
+    ) -> NDArray[np.int64]:
         """Return times of a bundle on the trace's clock."""
         clock = int(row[kernel.CLOCK])
         key: ClockKey = (0, int(BuiltinClock.BOOTTIME))
@@ -308,7 +316,7 @@ class FtraceBundles:
                 "a bundle is on a clock that nothing relates to the trace's", is_damage=False
             )
             return times
-        converted = self._clocks.convert(key, times)
+        converted = self._clocks.convert(key, times, np.full(len(times), position, np.int64))
         if converted is None:
             self._damage.warn(f"no snapshot relates clock {key[1]} to the trace's", is_damage=False)
             return times

@@ -134,7 +134,11 @@ class Metadata:
                 message = self._decoded(window, row)
                 if message is not None:
                     self._shown.update(shown_fields(kind, message))
-                    self._note_packet(kind, int(rows[row, SEQUENCE]), message)
+                    if kind is PacketField.CLOCK_SNAPSHOT:
+                        sequence = int(rows[row, SEQUENCE])
+                        self._clocks.add(sequence, message, window.first + row)
+                    else:
+                        self._note_packet(kind, message)
 
     def _note_marks(self, rows: NDArray[np.int64]) -> None:
         """Count facts that packets have besides their data, and events do not: another machine, lost packets."""
@@ -179,14 +183,12 @@ class Metadata:
             )
             return None
 
-    def _note_packet(self, kind: PacketField, sequence: int, message: dict[str, Any]) -> None:
+    def _note_packet(self, kind: PacketField, message: dict[str, Any]) -> None:
         match kind:
             case PacketField.PROCESS_TREE:
                 renamed = self._tables.add_process_tree(message)
                 if renamed:
                     self._shown["process_tree: names that processes had before"] += renamed
-            case PacketField.CLOCK_SNAPSHOT:
-                self._clocks.add(sequence, message)
             case PacketField.PROCESS_DESCRIPTOR:
                 self._tables.add_process_descriptor(message)
             case PacketField.THREAD_DESCRIPTOR:

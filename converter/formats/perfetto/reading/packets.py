@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,15 @@ _MAX_WARNINGS = 8
 class Window:
     """Some whole packets: their bytes, with nothing between or after them, and a row each (`scan.scan_packets`).
 
-    `offset` is the window's start in the file, for messages; `end` is its end in the file.
+    `offset` is the window's start in the file, for messages; `end` is its end in the file; `first` is the position of
+    the first packet among all.
     """
 
     data: NDArray[np.uint8]
     rows: NDArray[np.int64]
     offset: int
     end: int
+    first: int = 0
 
 
 class Damage:
@@ -87,7 +89,7 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
         TraceError: there is not one whole packet.
 
     """
-    offset = 0
+    offset = packets = 0
     most = limit("perfetto.packet")
     # With its tag and its size, a number with 7 bits per byte.
     largest = 1 + -(-most.bit_length() // 7) + most
@@ -102,9 +104,10 @@ def windows(source: Source, damage: Damage, usual: int = WINDOW_BYTES) -> Iterat
         at_end = offset + len(data) >= source.size
         if end:
             if count:
-                yield from _expanded(
-                    Window(data[:end], rows[:count], offset, end), damage, source.unpacked
-                )
+                read = Window(data[:end], rows[:count], offset, end)
+                for window in _expanded(read, damage, source.unpacked):
+                    yield replace(window, first=packets)
+                    packets += len(window.rows)
             offset += end
             size = usual
             if stopped == 0 or (stopped == 1 and not at_end):

@@ -196,7 +196,9 @@ class _Reader:
         index = index.reshape(-1)
         for number, (sequence, id) in enumerate(unique.tolist()):
             positions = chosen[index == number]
-            converted = self._clocks.convert(clock_key(sequence, id), ts[positions])
+            converted = self._clocks.convert(
+                clock_key(sequence, id), ts[positions], positions + window.first
+            )
             if converted is None:
                 self._damage.warn(f"no snapshot relates clock {id} to the trace's", is_damage=False)
             else:

@@ -280,6 +280,26 @@ def test_bundles_on_other_clocks():
     assert [ts for ts, *_ in events(opened(file.bytes()))] == [502, 1005]
 
 
+def test_snapshots_count_for_later_packets():
+    """Of kernel events and track events, with the times that trace_processor v52 shows."""
+    times = ((900, 9900), (3000, 12000), (1500, 10500), (3000, 21200), (1999, 10999))
+    snapshots = {0: (10000, 1000), 2: (20200, 2000)}
+    file = File()
+    file.track(5, "t")
+    for i, (ts, _) in enumerate(times):
+        if i in snapshots:
+            snapshot = file.packet().clock_snapshot
+            for clock, time in zip((6, 5), snapshots[i], strict=True):
+                snapshot.clocks.add(clock_id=clock, timestamp=time)
+        raw = file.bundle(1)
+        raw.ftrace_clock = 4
+        kernel_event(raw, ts, 1, "softirq_raise")
+        file.event(ts, INSTANT, "a", 5)
+        file.trace.packet[-1].timestamp_clock_id = 5
+    found = sorted(ts for ts, *_ in events(opened(file.bytes())))
+    assert found == sorted(shown for _, shown in times for _ in range(2))
+
+
 def test_another_primary_clock():
     file = File()
     snapshot = file.packet().clock_snapshot

@@ -79,6 +79,8 @@ ADDRESSES: Final = Field("frames", ArrayClass(_HEXADECIMAL), Role.FRAMES)
 CALLSTACK: Final = Field("callstack", FRAMES.type, Role.CONTEXT)
 #: The name of the field with the absolute address of a sample, which its innermost frame has in its mapping.
 SAMPLE_ADDRESS: Final = "ip"
+#: Fields of perf's samples that no viewer of profiles shows: the address, and the numbers of the counter.
+UNSHOWN_OF_SAMPLES: Final = frozenset({SAMPLE_ADDRESS, "id", "stream_id"})
 #: What the CPU ran at a sample: 1 the kernel, 2 a program, 3 a hypervisor, 4 a guest's kernel, 5 a guest's program, 0
 #: unknown.
 CPU_MODE: Final = Field("cpu_mode", IntegerClass(32, signed=True))

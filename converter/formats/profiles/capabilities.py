@@ -23,7 +23,7 @@ from converter.projection.domain.call_stacks import frame_names, members_of
 from converter.projection.domain.lowered_samples import with_frames
 from converter.projection.engine.partitions import Partition
 from converter.projection.losses import LossClass
-from converter.projection.timeline_fields import FRAMES, FUNCTIONS, SAMPLE_ADDRESS, weight
+from converter.projection.timeline_fields import FRAMES, FUNCTIONS, UNSHOWN_OF_SAMPLES, weight
 
 
 def sample_support(
@@ -52,14 +52,13 @@ def sample_support(
 
 
 def with_whole_frames(partition: Partition, projection: Projection) -> Partition:
-    """Return samples with frames and a weight, and without the address that the innermost frame has."""
-    for number, field in enumerate(partition.event_class.fields):
-        if field.name == SAMPLE_ADDRESS:
-            projection.lose(
-                "field-dropped", partition, loss_class=LossClass.DETAIL, field=field.name
-            )
+    """Return samples with frames and a weight, and without perf's numbers, which no viewer of profiles shows."""
+    fields = partition.event_class.fields
+    for number in reversed(range(len(fields))):
+        name = fields[number].name
+        if name in UNSHOWN_OF_SAMPLES and isinstance(fields[number].type, IntegerClass):
+            projection.lose("field-dropped", partition, loss_class=LossClass.DETAIL, field=name)
             partition = partition.without_field(number)
-            break
     index = partition.event_class.index_of(Role.FRAMES)
     assert index is not None
     return _with_weights(with_frames(partition, projection, index), projection)

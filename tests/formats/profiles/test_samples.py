@@ -21,6 +21,7 @@ from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.domain import call_stacks
 from converter.projection.domain.stack_table import StackTable
+from converter.projection.losses import LossClass
 from converter.projection.project import project
 from converter.projection.timeline_fields import ADDRESSES, FRAME, FRAMES, FUNCTIONS, weight
 
@@ -116,6 +117,22 @@ def test_what_counts_otherwise_is_no_weight():
     assert samples.weight.tolist() == [1, 1]
     assert unit_of(trace.event_classes[samples.event[0]]) == "count"
     assert losses["sample-weight-added"] == losses["field-dropped"] == 2
+
+
+def test_numbers_of_perf_are_missing_details():
+    numbers = [Field(name, IntegerClass(64)) for name in ("ip", "id", "stream_id", "other")]
+    trace = trace_of((FUNCTIONS, weight("ns"), *numbers), [["a"], ["b"]], WEIGHTS, *[[1, 2]] * 4)
+    adapters = {Kind.SAMPLE: with_whole_frames}
+    held = Capabilities({Kind.SAMPLE: sample_support()}, adapters=adapters)
+    result, report = project(trace, held, "some")
+    list(result.batches())
+    dropped = [loss for loss in report if loss.code == "field-dropped"]
+    assert {dict(one.parameters)["field"]: (one.count, one.loss_class) for one in dropped} == {
+        "ip": (2, LossClass.DETAIL),
+        "id": (2, LossClass.DETAIL),
+        "stream_id": (2, LossClass.DETAIL),
+        "other": (2, LossClass.SHOWN),
+    }
 
 
 def test_frames_of_a_file_are_columns():

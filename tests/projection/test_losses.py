@@ -209,3 +209,12 @@ def test_the_example_of_several_losses_is_the_earliest_that_is_known():
     assert group.example == example(0)
     (unknown,) = grouped([loss for loss in report if loss.example is None])
     assert unknown.example is None
+
+
+def test_a_notebook_lists_twenty_losses():
+    report = LossReport()
+    for number in range(21):
+        report.add("clock-name", clock=f"clock{number}")
+    shown = report._repr_html_()
+    assert "21 losses" in shown
+    assert sum(f"clock{number}" in shown for number in range(21)) == 20

@@ -56,6 +56,14 @@ _note(
     (_TALLY, "'is' -> 'is not'"),
 )
 _note(
+    "converter/projection/losses.py",
+    "no example is made for the time of the first one",
+    (
+        "if first is None or (first_ts is not None and first_ts < first):",
+        "'<' -> '<='",
+    ),
+)
+_note(
     "converter/selection/evaluation.py",
     "exactly the columns of structures are columns of members",
     (

@@ -22,7 +22,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,6 +35,24 @@ from converter.registry import FORMATS  # noqa: E402
 os.environ.pop("TRACECONV_NO_SYNC", None)  # a disk can fail while it is synced
 
 SOURCE = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
+#: Inputs of other formats, which conversions read in turn.
+SOURCES = (
+    SOURCE,
+    *(
+        ROOT / "roundtrip_fixtures" / name
+        for name in (
+            "perf/pipe.data",
+            "perf_script/callchains.script",
+            "ftrace_text/timerlat.trace",
+            "gecko/samply.profile.json",
+            "simpleperf/every-record.simpleperf",
+            "pprof/cpu.pb.gz",
+            "cpuprofile/node.cpuprofile",
+            "speedscope/mixed.speedscope.json",
+            "folded/uftrace.folded",
+        )
+    ),
+)
 INJECTOR = ROOT / "tests" / "support" / "faults.c"
 #: What happens at a call: an error number, or a signal that ends the process in front of it.
 ERRORS = (errno.ENOSPC, errno.EIO)
@@ -48,14 +67,16 @@ Contents = dict[str, bytes]
 
 @dataclass(frozen=True)
 class Conversion:
-    """Arguments, the name of the output, and whether that is there before and is replaced."""
+    """Arguments, the name of the output, whether that is there before and is replaced, and the input."""
 
     name: str
     arguments: tuple[str, ...]
     replaces: bool
+    source: Path = SOURCE
 
     def __str__(self) -> str:
-        return " ".join((self.name, *self.arguments, *("over another",) * self.replaces))
+        over = ("over another",) * self.replaces
+        return " ".join((self.source.name, "to", self.name, *self.arguments, *over))
 
 
 @dataclass(frozen=True)
@@ -72,7 +93,8 @@ class Fault:
 
 
 def conversions() -> Iterator[Conversion]:
-    """To every format, as it is and wrapped, with and without the whole trace in it."""
+    """To every format, as it is and wrapped, with and without the whole trace in it, from one of the sources each."""
+    sources = cycle(SOURCES)
     for format in FORMATS:
         if not format.writable:
             continue
@@ -80,7 +102,7 @@ def conversions() -> Iterator[Conversion]:
         wrapped = f"{name}.tar.gz" if format.directory else f"{name}.gz"
         for place, more in ((name, ()), (name, ("--lossless",)), (wrapped, ())):
             for replaces in (False, True):
-                yield Conversion(place, ("-t", format.name, *more), replaces)
+                yield Conversion(place, ("-t", format.name, *more), replaces, next(sources))
 
 
 class Injector:
@@ -112,7 +134,8 @@ def prepare(folder: Path, conversion: Conversion) -> None:
     folder.mkdir()
     if conversion.replaces:
         place = folder / conversion.name
-        if run(folder, conversion, ("--event", "sched:sched_switch")) or not place.exists():
+        other = replace(conversion, source=SOURCE)
+        if run(folder, other, ("--event", "sched:sched_switch")) or not place.exists():
             raise RuntimeError(f"{conversion}: nothing to replace")
 
 
@@ -120,7 +143,7 @@ def run(folder: Path, conversion: Conversion, more: tuple[str, ...] = ()) -> int
     """Convert in this process: the exit status."""
     force = ("--force",) * conversion.replaces
     place = str(folder / conversion.name)
-    return main([str(SOURCE), "-o", place, "-q", *conversion.arguments, *force, *more])
+    return main([str(conversion.source), "-o", place, "-q", *conversion.arguments, *force, *more])
 
 
 def converted(

@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 os.environ.pop("TRACECONV_NO_SYNC", None)
 
 import pytest  # noqa: E402
-from faults import Contents, Conversion, contents, conversions, run  # noqa: E402
+from faults import SOURCE, Contents, Conversion, contents, conversions, run  # noqa: E402
 from support.power_cut import Disk  # noqa: E402
 
 #: Seconds within which the power is cut; names reach the disk within 1 s in any case, data after 30 s.
@@ -37,7 +38,8 @@ def cut(disk: Disk, conversion: Conversion, rng: random.Random) -> list[str]:
     """Convert into a folder of the disk, cut the power, and return what is wrong with the output."""
     folder = disk.folder / f"{rng.getrandbits(48):012x}"
     folder.mkdir()
-    if conversion.replaces and run(folder, conversion, ("--event", "sched:sched_switch")):
+    other = replace(conversion, source=SOURCE)
+    if conversion.replaces and run(folder, other, ("--event", "sched:sched_switch")):
         return ["nothing to replace"]
     if run(folder, conversion):
         return ["it fails"]

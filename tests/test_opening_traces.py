@@ -6,6 +6,7 @@ import pytest
 
 import converter
 from converter.errors import ClosedError, TraceError
+from converter.ir.trace import _Opened
 
 KERNEL = "roundtrip_fixtures/trace_cmd/small.dat"
 
@@ -30,6 +31,12 @@ def test_one_that_is_forgotten_is_closed_with_a_warning():
     converter.open_trace(KERNEL)
     with pytest.warns(ResourceWarning, match="<Trace trace_cmd.*was not closed"):
         gc.collect()
+
+
+def test_one_whose_making_was_interrupted_is_forgotten_in_silence():
+    unmade = object.__new__(_Opened)
+    del unmade
+    gc.collect()
 
 
 def test_a_trace_in_memory_needs_no_closing():

@@ -185,8 +185,9 @@ class _Opened:
             self.stack.enter_context(context)
 
     def __del__(self) -> None:
-        trace = self._trace
-        if trace._opened is self:  # noqa: SLF001 - nobody has closed it
+        # An interrupt can come before it is made.
+        trace = getattr(self, "_trace", None)
+        if trace is not None and trace._opened is self:  # noqa: SLF001 - nobody has closed it
             warnings.warn(f"{trace!r} was not closed", ResourceWarning, source=trace, stacklevel=2)
             trace.close()
 

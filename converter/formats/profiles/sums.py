@@ -201,6 +201,9 @@ class _Sums:
         keys, sums = self._weights.sums(self._report)
         of_event = keys["event"] == chosen
         keys, sums = keys[of_event], sums[of_event]
+        # Profiles of differences have such.
+        self._report.add("sample-weight-limited", int(np.count_nonzero(sums < 0)))
+        sums = np.maximum(sums, 0)
         threads = np.unique(keys["thread"])
         labels = {one: self._label(one, -1) for one in threads.tolist()}
         stacks = self._stacks.stacks

@@ -197,6 +197,14 @@ def test_sums_beyond_63_bits_are_cut(tmp_path):
     assert "sample-sum-too-large" in {loss.code for loss in report}
 
 
+def test_sums_below_0_are_0(tmp_path):
+    """flamegraph.pl takes no line with a negative count; differences of profiles have such."""
+    trace = trace_of_samples([["a"], ["a"], ["b"]], [5, -2, -7], [0, 0, 0])
+    report = converter.write(trace, tmp_path / "out.folded")
+    assert (tmp_path / "out.folded").read_text() == "main;a 3\nmain;b 0\n"
+    assert {loss.code: loss.count for loss in report}["sample-weight-limited"] == 1
+
+
 def test_slices_are_summed_by_their_own_time(tmp_path):
     """Without those inside of them; one without an end lasts to the end of the trace."""
     events = [

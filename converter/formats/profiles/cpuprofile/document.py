@@ -23,6 +23,7 @@ IDLE: Final = "(idle)"
 MEMBERS: Final = ("nodes", "head", "startTime", "endTime", "samples", "timeDeltas", "timestamps")
 _NANOSECONDS: Final = 1000
 _SECONDS: Final = 10**9
+_ENDS: Final = ("startTime", "endTime")
 _MAX_TIME: Final = 1 << 62
 _LAST_LINE: Final = (1 << 32) - 2
 
@@ -166,11 +167,25 @@ def times_of(profile: dict[str, Any], count: int) -> tuple[NDArray[np.int64], in
     return np.cumsum(found) + (start or 0), wrong
 
 
+def wrong_ends(profile: dict[str, Any]) -> list[str]:
+    """Return which of the start and the end of a profile are there, and no times."""
+    return [
+        name
+        for name, time in zip(_ENDS, _ends(profile), strict=True)
+        if time is None and profile.get(name) is not None
+    ]
+
+
 def span_of(profile: dict[str, Any]) -> tuple[int, int]:
-    """Return the start and the end of a profile in nanoseconds; old ones have them in seconds."""
-    unit = _NANOSECONDS if "nodes" in profile else _SECONDS
-    first, last = (_nanoseconds(profile.get(name), unit) or 0 for name in ("startTime", "endTime"))
+    """Return the start and the end of a profile in nanoseconds."""
+    first, last = (time or 0 for time in _ends(profile))
     return first, max(first, last)
+
+
+def _ends(profile: dict[str, Any]) -> list[int | None]:
+    """Return the start and the end in nanoseconds, or None; old profiles have them in seconds."""
+    unit = _NANOSECONDS if "nodes" in profile else _SECONDS
+    return [_nanoseconds(profile.get(name), unit) for name in _ENDS]
 
 
 def _numbers(values: list[Any], unit: int) -> tuple[NDArray[np.int64], int]:

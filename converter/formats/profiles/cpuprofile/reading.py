@@ -22,6 +22,7 @@ from converter.formats.profiles.cpuprofile.document import (
     span_of,
     times_of,
     without_root,
+    wrong_ends,
 )
 from converter.formats.profiles.trees import FrameTable
 from converter.ir.columns import Column, constant_column
@@ -73,6 +74,8 @@ class _Reader:
         # A sample lasts until the next one, the last until the end.
         last = max(span_of(profile)[1], int(self._ts[-1])) if len(self._ts) else 0
         self._weights = np.diff(self._ts, append=last) if len(self._ts) else self._ts
+        for name in wrong_ends(profile):
+            self._warn("no time: left out", name)
         if nodes.damaged:
             self._warn(
                 f"nodes that are none, or in a circle, are left out: {nodes.damaged:,}", "nodes"

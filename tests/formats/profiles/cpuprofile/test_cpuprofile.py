@@ -182,6 +182,13 @@ def test_nodes_in_a_circle_are_left_out() -> None:
         assert ": 2" in str(trace.warnings[0])
 
 
+@pytest.mark.parametrize("name", ["startTime", "endTime"])
+def test_an_end_that_is_no_time_is_said(name: str) -> None:
+    for time, fields in ((None, []), (1, []), (2**63, [name]), ("x", [name])):
+        with opened(small(**{name: time})) as trace:
+            assert [one.field for one in trace.warnings] == fields
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"nodes": {}}', b"\xff", b"[" * 10**5])
 def test_what_is_none_is_an_error(data: bytes) -> None:
     with pytest.raises(TraceError):

@@ -70,6 +70,20 @@ def profile(*threads: Any, **members: Any) -> dict[str, Any]:
     return {"meta": meta, "libs": [{"name": "libc"}], "threads": list(threads), **members}
 
 
+def test_a_start_that_is_no_time_is_said() -> None:
+    for start, fields in (
+        (0, []),
+        (None, []),
+        (1 << 43, ["meta.startTime"]),
+        ("x", ["meta.startTime"]),
+    ):
+        given = profile(thread())
+        given["meta"]["startTime"] = start
+        trace = trace_of(given)
+        assert [one.field for one in trace.warnings] == fields
+        assert trace.clock.epoch_ns is None
+
+
 def test_samply() -> None:
     trace = trace_of(profile(thread()))
     (sample,) = samples(trace)

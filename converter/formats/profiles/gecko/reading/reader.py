@@ -98,19 +98,18 @@ class _Reader:
         self._marker_tracks = MarkerTracks(self.trace)
         self._add(document, 0)
         self._keep(document)
+        if dictionary(document, "meta").get("startTime") and not self._start:
+            self._warn(source.name, "meta.startTime", "the start is no time: left out")
         if self._skipped:
-            note(
-                self.trace.warnings,
-                TraceWarning(
-                    format="gecko",
-                    path=source.name,
-                    field="threads",
-                    message=f"{self._skipped:,} markers and samples are not in the form of their"
-                    " table: left out",
-                    is_damage=True,
-                ),
-            )
+            message = f"{self._skipped:,} markers and samples are not in the form of their table"
+            self._warn(source.name, "threads", f"{message}: left out")
         self.trace.make_batches = self._batches
+
+    def _warn(self, path: str, field: str, message: str) -> None:
+        warning = TraceWarning(
+            format="gecko", path=path, field=field, message=message, is_damage=True
+        )
+        note(self.trace.warnings, warning)
 
     def _batches(self) -> Iterator[Batch]:
         offset = 0 if self._own is None else self._own.offset

@@ -166,6 +166,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
         ),
         ("!samples.*",),
     ),
+    "tracepoint-sample-unshown": ("!samples.*",),
     "summed-slices": ("!slices.*",),
     "slice-beside-samples": ("!slices.*",),
     "slice-time-moved": ("!slices.*",),

@@ -79,6 +79,9 @@ def with_samples(
                 event_class = trace.event_classes[number]
                 is_split = of_stacks and has_stack(event_class)
                 if not (is_split or is_sample(event_class)):
+                    if of_stacks and len(table) and _is_bare(event_class, kinds):
+                        at = batch.positions(number)
+                        report.add_at("tracepoint-sample-unshown", trace, batch, at)
                     continue
                 sample, columns = (_split if is_split else _sampled)(event_class, table)
                 made = Table(len(table), columns)
@@ -103,6 +106,17 @@ def with_samples(
 def has_stack(event_class: EventClass) -> bool:
     """Return True if events of a class are tracepoints with a call stack."""
     return event_class.kind in _TRACEPOINTS and CALLSTACK in event_class.fields
+
+
+def _is_bare(event_class: EventClass, kinds: Collection[Kind]) -> bool:
+    """Return True if events of a class are tracepoints of perf without a call stack, which stay events."""
+    return (
+        event_class.kind in _TRACEPOINTS
+        and _stays(event_class, kinds)
+        and any(
+            field.role is Role.CONTEXT and field.name == _OWN_PERIOD for field in event_class.fields
+        )
+    )
 
 
 def _moved(event_class: EventClass) -> dict[int, Field]:

@@ -293,6 +293,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         loss_class=LossClass.KEPT,
         extent=Extent.EVENTS,
     ),
+    "tracepoint-sample-unshown": LossCode(
+        LossKind.UNSHOWN,
+        "{count} {tracepoint without a call stack is an event|tracepoints without call stacks are events} only, "
+        "which Perfetto shows among the samples, too, if it opens the input",
+    ),
     "call-stacks-added": LossCode(
         LossKind.LOWERED,
         "{count} call {stack|stacks} of {items} {is a sample|are samples} in addition",

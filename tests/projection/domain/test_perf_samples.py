@@ -1,5 +1,7 @@
 """Events of perf's samples get samples besides, where viewers show call stacks."""
 
+import dataclasses
+
 import pytest
 from support.small_traces import events_of, trace_of
 
@@ -131,6 +133,22 @@ def test_stacks_of_tracepoints_are_samples(kinds, rows):
         assert events[-1][1] == [STACK, 6, 7]
         assert len(events) == 1 + stays
     assert [loss.count for loss in report] == [1] * rows
+
+
+@pytest.mark.parametrize(
+    ("kinds", "of_stacks", "codes"),
+    [
+        ((), True, ["tracepoint-sample-unshown (1)"]),
+        ({Kind.SAMPLE}, True, []),
+        ((), False, []),
+    ],
+)
+def test_tracepoints_without_a_stack_are_no_samples(kinds, of_stacks, codes):
+    bare = dataclasses.replace(TRACEPOINT, fields=TRACEPOINT.fields[:-1])
+    trace = trace_of([bare, OTHER], [(0, 3, 1, 2, (5, 6, 7, 8))])
+    report = LossReport()
+    collect(with_samples(trace, report, kinds, of_stacks=of_stacks))
+    assert [f"{loss.code} ({loss.count})" for loss in report] == codes
 
 
 def test_stacks_stay_where_viewers_show_them_at_events():

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from converter.formats.ftrace.capabilities import (
     MAX_ARGUMENTS,
@@ -30,13 +31,14 @@ from converter.formats.uftrace.arguments.printed_values import (
 )
 from converter.formats.uftrace.arguments.shown_values import recorded_fields
 from converter.formats.uftrace.layout import MOST_LOST
-from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME
+from converter.formats.uftrace.mapping import CATEGORY, DISCARDED, NAME, SCHEDULE
 from converter.ir.events import EventClass
 from converter.ir.field_classes import Style
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching
 from converter.projection.capabilities import Adapter, Capabilities, KindSupport, Projection
 from converter.projection.domain.lost_events import counted
+from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK
 from converter.projection.engine.partitions import Partition
 from converter.projection.instants import as_typed
 
@@ -61,8 +63,13 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
         of_class=_end_support,
     )
     kinds[Kind.INSTANT] = KindSupport((NAME, CATEGORY), arguments=False, of_class=_instant_support)
+    kinds[Kind.SCHED_SWITCH] = replace(kinds[Kind.SCHED_SWITCH], of_class=_switch_support)
     kinds[Kind.DISCARDED] = KindSupport(DISCARDED.fields, arguments=False)
     adapters: dict[Kind, Adapter] = dict(kernel.adapters)
+    adapt_switch = adapters[Kind.SCHED_SWITCH]
+    adapters[Kind.SCHED_SWITCH] = lambda partition, projection: (
+        partition if partition.event_class == SCHEDULE else adapt_switch(partition, projection)
+    )
     adapters[Kind.SLICE_BEGIN] = with_room
     adapters[Kind.SLICE_END] = _adapt_end
     adapters[Kind.INSTANT] = with_event_name
@@ -84,7 +91,11 @@ def capabilities(variant: str) -> Capabilities:  # noqa: ARG001 - there is one
             and (kind not in kinds or kind is Kind.INSTANT)
         },
         adapters=adapters,
-        splitters=dict.fromkeys((Kind.SLICE_BEGIN, Kind.SLICE_END), split_large_numbers),
+        splitters={
+            Kind.SLICE_BEGIN: split_large_numbers,
+            Kind.SLICE_END: split_large_numbers,
+            Kind.SCHED_SWITCH: _split_switches,
+        },
         clock_names=True,
         other_clocks=True,
         epoch=True,
@@ -127,6 +138,40 @@ def _of_kernel(event_class: EventClass) -> KindSupport | None:
 def _call_support(event_class: EventClass) -> KindSupport | None:
     """Return how calls are held: the kernel tracer's in the kernel's files with its symbols, others as slices."""
     return _of_kernel(event_class) if event_class.category == "ftrace" else None
+
+
+def _switch_support(event_class: EventClass) -> KindSupport | None:
+    """Return how a context switch is held: as perf's record if it names one task."""
+    if event_class == SCHEDULE:
+        return KindSupport(SCHEDULE.fields, arguments=False, thread=False, cpu=True, named=True)
+    return _of_kernel(event_class)
+
+
+def _split_switches(partition: Partition, _: Projection) -> list[Partition]:
+    """Make switches that name only one task, without a priority, records of perf, as which uftrace records them."""
+    left, got = partition.integers(Role.PREV_TID), partition.integers(Role.NEXT_TID)
+    if partition.event_class == SCHEDULE or left is None or got is None:
+        return [partition]
+    is_single = (left == UNKNOWN_TASK) ^ (got == UNKNOWN_TASK)
+    for role in (Role.PREV_PRIORITY, Role.NEXT_PRIORITY):
+        priorities = partition.integers(role)
+        if priorities is not None:
+            is_single &= priorities == 0
+    single, both = partition.split(is_single)
+    parts = [] if both is None else [both]
+    if single is not None:
+        states = single.integers(Role.PREV_STATE)
+        state = np.zeros(len(single), np.uint8) if states is None else _perf_states(states)
+        tids = (single.integers(role) for role in (Role.PREV_TID, Role.NEXT_TID))
+        columns: list[NDArray[Any]] = [*(np.asarray(one, np.int32) for one in tids), state]
+        record = single.derive(("record of perf",), lambda: SCHEDULE)
+        parts.append(single.rewritten(record, columns, thread=np.full(len(single), -1, np.int32)))
+    return parts
+
+
+def _perf_states(states: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return what perf knows of the states of tasks: runnable, exited, or neither."""
+    return np.select([states == 0, states == 16], [0, 16], 1).astype(np.uint8)
 
 
 def _end_support(event_class: EventClass) -> KindSupport:

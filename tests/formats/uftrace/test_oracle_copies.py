@@ -88,6 +88,19 @@ def test_a_copied_directory_with_lost_records_is_shown_as_the_original(tmp_path)
     check_copy(data, tmp_path)
 
 
+@pytest.mark.parametrize("way", ["ctf", "aix"])
+def test_switches_of_one_task_come_back_as_records_of_perf(tmp_path, way):
+    data = flawed(tmp_path / "data", preempted=True)
+    converter.convert(data, tmp_path / f"a.{way}", force=True)
+    converter.convert(tmp_path / f"a.{way}", tmp_path / "b.uftrace", force=True)
+    switches, back = (
+        [line for line in uftrace(one, "dump") if "linux:sched" in line]
+        for one in (data, tmp_path / "b.uftrace")
+    )
+    assert switches
+    assert back == switches
+
+
 def test_a_copied_directory_with_kernel_files_is_shown_as_the_original(tmp_path):
     data = tmp_path / "data"
     convert(FIXTURES / "trace_cmd" / "small.dat", data)

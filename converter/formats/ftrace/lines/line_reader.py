@@ -48,11 +48,12 @@ class LineReader:
             self.texts.add_names()
         while len(left):
             records = self.texts.kernel.run(block, lines, left, (program, location, size))
-            done = left[program[left] >= 0]
-            if len(done):
-                location[done] += len(segments) << 32
+            is_done = program[left] >= 0
+            if is_done.any():
+                if segments:
+                    location[left[is_done]] += len(segments) << 32
                 segments.append(records)
-            left = left[program[left] < 0]
+            left = left[~is_done]
             # The first of each name gets a program, which others of that name may have, too.
             names, first = np.unique(lines.name[left], return_index=True)
             rows_of_names = left[first].tolist()

@@ -295,9 +295,9 @@ class _Reader(LineReader):
         """Return classes, locations and sizes of the records of events, whose memory is added to `segments` first."""
         program, location, size, memory = self.inverted(block, lines, rows)
         segments += memory
-        self._leaves = self._ends_of_leaves(program[rows])
-        flags = lines.flags[rows] >= 0
-        key = program[rows].astype(np.int64) * 2 + flags
+        program = program[rows]
+        self._leaves = self._ends_of_leaves(program)
+        key = program.astype(np.int64) * 2 + (lines.flags[rows] >= 0)
         ids: NDArray[np.int32] = np.zeros(2 * len(self.texts.programs), np.int32)
         for one in np.flatnonzero(np.bincount(key, minlength=1)).tolist():
             ids[one] = self.classes.of_program(one >> 1, flags=bool(one & 1))

@@ -42,11 +42,10 @@ def _run(
     script: str, folder: Path, *arguments: str, **options
 ) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", script, str(SOURCE), *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         command,
         cwd=folder,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
         capture_output=True,
         timeout=120,
         check=False,
@@ -69,6 +68,20 @@ def test_a_signal_while_a_thread_is_started(tmp_path, number, n, target):
     script = _AT_START.format(n=n, what=f"signal.raise_signal({int(number)})")
     ran = _run(script, tmp_path, "-o", target, "--jobs", "8")
     assert (ran.returncode, ran.stderr) == (128 + number, b"")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_signal_while_a_viewer_is_waited_for(tmp_path):
+    script = """
+import signal, sys
+from converter.cli.actions import opening
+opening._wait = lambda *_, **__: signal.raise_signal(signal.SIGHUP)
+sys.argv = ["traceconv", "open", *sys.argv[1:]]
+from converter.cli import command
+command()
+"""
+    ran = _run(script, tmp_path, "--no-browser", "--port", "0", "-q")
+    assert (ran.returncode, ran.stderr) == (128 + signal.SIGHUP, b"")
     assert os.listdir(tmp_path) == []
 
 

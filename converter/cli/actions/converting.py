@@ -74,8 +74,12 @@ class Options:
         return shown_output(self.target or "-")
 
 
-def run(options: Options) -> None:
+def run(options: Options, *, is_last: bool = True) -> None:
     """Convert, and print warnings and losses.
+
+    Args:
+        options: the parsed command line.
+        is_last: the process has done its work once an output of one part has its name.
 
     Raises:
         TraceError: for any failure; the caller prints it.
@@ -87,7 +91,8 @@ def run(options: Options) -> None:
         messages.note(f"{shown_output(output)}: exists already, and is left as it is")
         return
     if options.scheduler is None:
-        done = converted(options, output, target, variant, is_last=options.split is None)
+        is_last = is_last and options.split is None
+        done = converted(options, output, target, variant, is_last=is_last)
     else:
         done = _converted_by_workers(options, output)
     with reporting():

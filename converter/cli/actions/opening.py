@@ -67,7 +67,8 @@ def run(
                     force=False,
                     quiet=quiet,
                     selection=selection,
-                )
+                ),
+                is_last=False,
             )
         server = stack.enter_context(_serving(path, name, viewer, port))
         if not browser or not started(server.address):

@@ -14,8 +14,9 @@ from converter.storage.pool import workers
 SIZES = (60, 120, 240)
 TARGETS = ("dat", "fxt", "uftrace", "lttng", "pftrace", "json", "aix", "ctf", "parquet")
 NAMED = {"ctf": "ctf", "parquet": "parquet"}
-#: Twice as many calls are added by twice as much; four times as many where each looks at all others.
-MOST = 2.12
+#: Twice as many calls are added by twice as much, and some more where threads take turns; four times as many where each
+#: looks at all others.
+MOST = 2.4
 #: Fewer calls than that are of no weight: a block is full once in a while.
 _FEW = 2000
 

@@ -261,7 +261,7 @@ def test_what_began_an_item_and_what_ended_it(browser, tmp_path):
     assert (told["irq"], told["category"], told["ret"], told["on"]) == (
         "36",
         "irq",
-        "1",
+        "handled",
         "Irq Cpu 1",
     )
     names = browser.value(

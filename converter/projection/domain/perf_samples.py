@@ -110,12 +110,9 @@ def has_stack(event_class: EventClass) -> bool:
 
 def _is_bare(event_class: EventClass, kinds: Collection[Kind]) -> bool:
     """Return True if events of a class are tracepoints of perf without a call stack, which stay events."""
+    contexts = [field.name for field in event_class.fields if field.role is Role.CONTEXT]
     return (
-        event_class.kind in _TRACEPOINTS
-        and _stays(event_class, kinds)
-        and any(
-            field.role is Role.CONTEXT and field.name == _OWN_PERIOD for field in event_class.fields
-        )
+        _OWN_PERIOD in contexts and event_class.kind in _TRACEPOINTS and _stays(event_class, kinds)
     )
 
 

@@ -117,12 +117,10 @@ def test_types_of_numbers_in_memory_are_the_machines_own_or_named():
         "formats/perf/data/reading/tasks.py",
         "formats/perf/data/side_table.py",
         "formats/perf/data/writing/frame_addresses.py",
-        "formats/perfetto/writing/callstacks.py",
         "formats/perfetto/writing/kernel_stacks.py",
         "formats/perfetto/writing/list_texts.py",
         "formats/profiles/pprof/reading/labels.py",
         "formats/profiles/speedscope/writing.py",
-        "projection/domain/stack_table.py",
         "projection/engine/texts.py",
     }
 

@@ -109,14 +109,22 @@ class UnsupportedError(TraceError):
     """The input is valid, but cannot be represented, or there is no reader or writer for it."""
 
 
-class MissingFileError(TraceError, FileNotFoundError):
-    """There is no such input."""
+class _NumberedError(TraceError, OSError):
+    """An error that is one of the system's, too, with its number."""
+
+    _number: ClassVar[int]
 
     def __init__(self, message: str | None = None, **parts: Any) -> None:
         super().__init__(message, **parts)
-        self.errno = ENOENT
+        self.errno = self._number
         self.strerror = message
         self.filename = self.path
+
+
+class MissingFileError(_NumberedError, FileNotFoundError):
+    """There is no such input."""
+
+    _number = ENOENT
 
 
 class StrictLossError(TraceError):
@@ -135,14 +143,10 @@ class OutputError(TraceError):
     """
 
 
-class ExistingOutputError(OutputError, FileExistsError):
+class ExistingOutputError(_NumberedError, OutputError, FileExistsError):
     """The output exists, and may not be replaced."""
 
-    def __init__(self, message: str | None = None, **parts: Any) -> None:
-        super().__init__(message, **parts)
-        self.errno = EEXIST
-        self.strerror = message
-        self.filename = self.path
+    _number = EEXIST
 
 
 class ArgumentError(TraceError, ValueError):

@@ -76,10 +76,9 @@ def prepared(
 
             trace = restored(trace)
         if source.may_have(Kind.SAMPLE, *_LOWERED):
-            from converter.projection.passes import sample_weights
+            from converter.projection.passes.sample_weights import with_totals, with_weights
 
-            weights = sample_weights
-            trace = (weights.with_totals if capabilities.totals else weights.with_weights)(trace)
+            trace = with_totals(trace) if capabilities.totals else with_weights(trace)
     trace = _of_slices(trace, capabilities, format_name, report)
     return within_limits(trace, capabilities)
 

@@ -37,9 +37,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import changed, opened, originals, packed  # noqa: E402 - the path is set above
-from support.fuzz_corpus import Corpus, Files  # noqa: E402
-from support.trace_processor_engines import engine  # noqa: E402
-from support.trace_processor_rpc import CrashedError  # noqa: E402
+from support.fuzzing.corpus import Corpus, Files  # noqa: E402
+from support.viewers.trace_processor_engines import engine  # noqa: E402
+from support.viewers.trace_processor_rpc import CrashedError  # noqa: E402
 from viewers import programs_model  # noqa: E402
 from viewers.conversions import Conversion  # noqa: E402
 from viewers.projected import Event, events_of  # noqa: E402

@@ -33,7 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import forked, most_memory  # noqa: E402 - the path is set above
-from support.mutation import INTERESTING  # noqa: E402
+from support.fuzzing.mutation import INTERESTING  # noqa: E402
 
 from converter.errors import DefectError, MemoryLimitError, TraceError  # noqa: E402
 from converter.jobs.reading import open_trace  # noqa: E402

@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.losses import line_of  # noqa: E402 - the path is set above
-from support.trace_processor import printed  # noqa: E402 - the path is set above
+from support.traces.losses import line_of  # noqa: E402 - the path is set above
+from support.viewers.trace_processor import printed  # noqa: E402 - the path is set above
 
 import converter  # noqa: E402
 

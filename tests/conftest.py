@@ -11,8 +11,8 @@ from hypothesis.database import (
     MultiplexedDatabase,
     ReadOnlyDatabase,
 )
-from support.trace_processor import keep_answers
-from support.trace_processor_engines import engine
+from support.viewers.trace_processor import keep_answers
+from support.viewers.trace_processor_engines import engine
 
 #: What is drawn is the same for everybody; at night it is what the date says. Workers get it from here.
 SEED = os.environ.setdefault("TRACECONV_SEED", "20261127")

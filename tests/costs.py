@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import packed  # noqa: E402 - the path is set above
-from support.costly_inputs import INPUTS  # noqa: E402
+from support.inputs.costly_inputs import INPUTS  # noqa: E402
 
 from converter.errors import TraceError  # noqa: E402
 from converter.ir.events import decode  # noqa: E402

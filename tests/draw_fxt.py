@@ -18,9 +18,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import COUNTERS, CROSSING, SLICES, Grammar, main
-from support import fxt_files as fxt
-from support.trace_processor_versions import Feature, shows
+from support.fxt import files as fxt
+from support.viewers.drawing import COUNTERS, CROSSING, SLICES, Grammar, main
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.loss_tables import tables_of
 
 import converter

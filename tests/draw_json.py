@@ -16,8 +16,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import COUNTERS, CROSSING, SLICES, Grammar, main
-from support.trace_processor_versions import Feature, shows
+from support.viewers.drawing import COUNTERS, CROSSING, SLICES, Grammar, main
+from support.viewers.trace_processor_versions import Feature, shows
 
 #: What is compared, as columns and where from; numbers of rows are the importer's own, and threads and processes that
 #: nothing is on nor named are those of other formats. Ids that are text have numbers of the importer's own; slices

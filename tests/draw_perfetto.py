@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import SLICES, Grammar, main
-from perfetto_shapes import document
 from producers import excused
-from support.trace_processor_versions import Feature
+from support.perfetto.shapes import document
+from support.viewers.drawing import SLICES, Grammar, main
+from support.viewers.trace_processor_versions import Feature
 
 from converter.ir.kinds import Kind
 from converter.projection.losses import Loss

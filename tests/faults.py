@@ -53,7 +53,7 @@ SOURCES = (
         )
     ),
 )
-INJECTOR = ROOT / "tests" / "support" / "faults.c"
+INJECTOR = ROOT / "tests/support/system/faults.c"
 #: What happens at a call: an error number, or a signal that ends the process in front of it.
 ERRORS = (errno.ENOSPC, errno.EIO)
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)

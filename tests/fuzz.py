@@ -42,12 +42,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from scale.dimensions import DIMENSIONS  # noqa: E402 - the path is set above
-from support.allocations import Allocations  # noqa: E402
-from support.edges import Edges  # noqa: E402
-from support.fuzz_corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
 from support.fuzz_inputs import made  # noqa: E402
-from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
-from support.mutation import damaged, matched, mended, multiplied, rearranged  # noqa: E402
+from support.fuzzing.allocations import Allocations  # noqa: E402
+from support.fuzzing.corpus import Corpus, Files, packed, size_of, unpacked  # noqa: E402
+from support.fuzzing.edges import Edges  # noqa: E402
+from support.fuzzing.mutation import damaged, matched, mended, multiplied, rearranged  # noqa: E402
+from support.fuzzing.outputs import ANEW, PART, REPORT, SHOWN, read_in_part, show, written  # noqa: E402
 
 from converter.errors import DefectError, MemoryLimitError, TraceError  # noqa: E402
 from converter.fixtures.kinds import GROUPS  # noqa: E402

@@ -6,7 +6,7 @@ behind them, and one of their buffers or arrays changed: a window of an input, t
 of a batch. Whatever a kernel is given, it ends with a result or refuses; it never reads or writes elsewhere, which
 ``python -m tests.instrumented sanitized tests.fuzz_kernels`` watches. A call depends on its format and number alone:
 ``--first NUMBER --count 1`` makes it again. A run over all formats fails, too, if no call of a kernel was kept, unless
-`support.kernel_calls.UNCALLED` says why.
+`support.fuzzing.kernel_calls.UNCALLED` says why.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from fuzz import (  # noqa: E402 - the path is set above
     originals,
     targets,
 )
-from support.fuzz_corpus import Files, packed, size_of  # noqa: E402
-from support.kernel_calls import KERNELS, UNCALLED, Recording, changed, recorded  # noqa: E402
-from support.kernel_examples import EXAMPLES  # noqa: E402
+from support.fuzzing.corpus import Files, packed, size_of  # noqa: E402
+from support.fuzzing.kernel_calls import KERNELS, UNCALLED, Recording, changed, recorded  # noqa: E402
+from support.fuzzing.kernel_examples import EXAMPLES  # noqa: E402
 
 from converter.errors import DefectError  # noqa: E402
 from converter.registry import FORMATS  # noqa: E402

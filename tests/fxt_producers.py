@@ -1,8 +1,9 @@
 """FXT as its writers make it, and what trace_processor shows of it and of outputs: ``python -m tests.fxt_producers``.
 
-`fxt_documents` has a file for each thing that writers do, `fxt_shapes` draws files in the shapes of writers. What the
-importer shows of a file it shows of the FXT (encoded anew), the Perfetto trace, the JSON and the trace.dat that are
-made of it, but for what the loss report names. Of what it finds fault with, a warning or a loss tells.
+`support.fxt.documents` has a file for each thing that writers do, `support.fxt.shapes` draws files in the shapes of
+writers. What the importer shows of a file it shows of the FXT (encoded anew), the Perfetto trace, the JSON and the
+trace.dat that are made of it, but for what the loss report names. Of what it finds fault with, a warning or a loss
+tells.
 
 Without ``--documents`` all files of the first kind are compared, ``--only NAME`` is one of them. ``--first N
 --documents K`` compares K drawn files, ``--minutes M`` ends earlier; ``--keep DIR`` leaves there what was written.
@@ -20,8 +21,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import draw_fxt
-import fxt_shapes
-from drawing import (
+from support.fxt import shapes as fxt_shapes
+from support.fxt.documents import DOCUMENTS
+from support.viewers.drawing import (
     Compared,
     Differences,
     Grammar,
@@ -31,7 +33,6 @@ from drawing import (
     reported,
     shown,
 )
-from fxt_documents import DOCUMENTS
 
 import converter
 

@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import Files, size_of  # noqa: E402 - the path is set above
 from prefixes import RULES, prefix  # noqa: E402
-from support.damaged_inputs import files_at, fixtures_of, times_of  # noqa: E402
+from support.inputs.damaged_inputs import files_at, fixtures_of, times_of  # noqa: E402
 
 #: Holes begin and end at one of so many places of a file.
 PLACES = 200

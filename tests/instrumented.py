@@ -26,10 +26,10 @@ ROOT = Path(__file__).resolve().parent.parent
 #: What a copy does not have; compiled modules are its own.
 LEFT_OUT = {"build", ".git", "__pycache__", ".hypothesis", ".mypy_cache", ".ruff_cache"}
 #: Counts edges of kernels and of Python.
-EDGES = "tests/support/edges.c"
+EDGES = "tests/support/fuzzing/edges.c"
 #: Refuses memory that kernels ask for by what stands in the header.
-ALLOCATIONS = "tests/support/allocations.c"
-_REFUSABLE = ("-include", "tests/support/allocations.h")
+ALLOCATIONS = "tests/support/fuzzing/allocations.c"
+_REFUSABLE = ("-include", "tests/support/fuzzing/allocations.h")
 _DIRECTIVES = "boundscheck=False"
 
 

@@ -31,9 +31,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests")]
 
-from support.equivalent_mutants import why_equivalent  # noqa: E402 - the path is set above
-from support.mutation_runs import Group, Reach, Recorded, Trial, import_libraries  # noqa: E402
-from support.mutations import Mutation, kernel_mutations, mutations  # noqa: E402
+from support.mutants.equivalent import why_equivalent  # noqa: E402 - the path is set above
+from support.mutants.mutations import Mutation, kernel_mutations, mutations  # noqa: E402
+from support.mutants.runs import Group, Reach, Recorded, Trial, import_libraries  # noqa: E402
 
 #: Tests of what must hold whatever a module does, as far as they are fast.
 LAWS = (

@@ -23,8 +23,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support import catapult, kernelshark, speedscope  # noqa: E402 - the path is set above
-from support.catapult import is_step  # noqa: E402
+from support.viewers import catapult, kernelshark, speedscope  # noqa: E402 - the path is set above
+from support.viewers.catapult import is_step  # noqa: E402
 from viewers.kernelshark_model import report_like, report_of  # noqa: E402
 
 import converter  # noqa: E402

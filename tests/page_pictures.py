@@ -12,7 +12,7 @@ from pathlib import Path
 import converter
 from converter.analysis.viewing.contents import Contents
 from converter.analysis.viewing.page import page
-from tests.support.browser import Browser
+from tests.support.viewers.browser import Browser
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "roundtrip_fixtures"

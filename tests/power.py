@@ -24,7 +24,7 @@ os.environ.pop("TRACECONV_NO_SYNC", None)
 
 import pytest  # noqa: E402
 from faults import SOURCE, Contents, Conversion, contents, conversions, run  # noqa: E402
-from support.power_cut import Disk  # noqa: E402
+from support.system.power_cut import Disk  # noqa: E402
 
 #: Seconds within which the power is cut; names reach the disk within 1 s in any case, data after 30 s.
 LATEST = 3.0

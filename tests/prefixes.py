@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from fuzz import Files  # noqa: E402 - the path is set above
-from support.damaged_inputs import Reading, fixtures_of, reading_of  # noqa: E402
+from support.inputs.damaged_inputs import Reading, fixtures_of, reading_of  # noqa: E402
 
 #: Of larger files there is one prefix for each of so many parts.
 LARGE = 64 << 10

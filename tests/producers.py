@@ -19,8 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from drawing import COUNTERS, CROSSING, SLICES, Grammar, main
-from support.trace_processor_versions import Feature, shows
+from support.viewers.drawing import COUNTERS, CROSSING, SLICES, Grammar, main
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.loss_tables import changed_by
 
 from converter.projection.losses import Loss, LossClass

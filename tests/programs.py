@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402 - the path is set above
-from support.strategies import traces  # noqa: E402
-from support.uftrace_oracle import COMMANDS, LATER_COMMANDS, VERSIONS  # noqa: E402
+from support.traces.strategies import traces  # noqa: E402
+from support.uftrace.oracle import COMMANDS, LATER_COMMANDS, VERSIONS  # noqa: E402
 
 import converter  # noqa: E402
 from converter.fixtures import synthetic_trace  # noqa: E402

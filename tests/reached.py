@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support.reached_lines import Reached  # noqa: E402 - the path is set above
+from support.fuzzing.reached_lines import Reached  # noqa: E402 - the path is set above
 
 REACHED = Reached(ROOT / "converter")
 if "--measure" in sys.argv:
@@ -31,8 +31,8 @@ if "--measure" in sys.argv:
     REACHED.start()
 
 from fuzz import ALLOCATIONS, KEPT, READ_AS, attempt, numbered, originals, targets  # noqa: E402
-from support.fuzz_corpus import Corpus, packed  # noqa: E402
-from support.fuzz_outputs import ANEW, PART, REPORT, SHOWN  # noqa: E402
+from support.fuzzing.corpus import Corpus, packed  # noqa: E402
+from support.fuzzing.outputs import ANEW, PART, REPORT, SHOWN  # noqa: E402
 
 from converter.registry import source_format  # noqa: E402
 

@@ -37,7 +37,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from support import guest  # noqa: E402 - the path is set above
+from support.system import guest  # noqa: E402 - the path is set above
 
 TRACING = Path("/sys/kernel/tracing")
 EVENTS = ("sched", "irq", "task", "signal")

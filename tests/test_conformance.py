@@ -53,7 +53,7 @@ def functions(path):
 @cache
 def texts(path):
     """The texts in a file and in those that it shares with others, which name the cases of tests."""
-    sources = [path, *sorted((ROOT / "tests/support").glob("*_cases.py"))]
+    sources = [path, *sorted((ROOT / "tests/support").rglob("*_cases.py"))]
     return {
         node.value
         for source in sources
@@ -65,7 +65,7 @@ def texts(path):
 def inputs_of(path):
     """The modules that a module of tests has its cases from."""
     return [
-        ROOT / "tests/support" / f"{node.module.removeprefix('support.')}.py"
+        (ROOT / "tests" / node.module.replace(".", "/")).with_suffix(".py")
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("support.")
     ]

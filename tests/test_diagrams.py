@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.field_strategies import scalar_classes
-from support.renumbering import renumbered
-from support.small_traces import events_of
-from support.strategies import traces
-from support.target_capabilities import EVERYTHING, TARGETS, VIEWER
+from support.traces.field_strategies import scalar_classes
+from support.traces.renumbering import renumbered
+from support.traces.small_traces import events_of
+from support.traces.strategies import traces
+from support.traces.target_capabilities import EVERYTHING, TARGETS, VIEWER
 
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches

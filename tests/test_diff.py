@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.strategies import traces
+from support.traces.strategies import traces
 
 import converter
 from converter.ir.canonical import difference, dump, load

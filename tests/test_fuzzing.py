@@ -20,10 +20,10 @@ import pytest
 from fuzz import fixtures
 from instrumented import ALLOCATIONS, EDGES, KINDS, _mirror
 from support import samples
-from support.fuzz_corpus import Corpus, packed, size_of
-from support.kernel_calls import KERNELS, UNCALLED
-from support.mutation import Changes, Part, matched, mended, multiplied, parts, rearranged
-from support.protobuf_fields import sized
+from support.fuzzing.corpus import Corpus, packed, size_of
+from support.fuzzing.kernel_calls import KERNELS, UNCALLED
+from support.fuzzing.mutation import Changes, Part, matched, mended, multiplied, parts, rearranged
+from support.inputs.protobuf_fields import sized
 
 from converter.errors import TraceError
 from converter.formats.lossless.footer import Footer
@@ -183,7 +183,7 @@ int granted(void) {
 """
 _REFUSING = """
 import ctypes, sys
-from support.allocations import Allocations
+from support.fuzzing.allocations import Allocations
 allocations, asking = Allocations(), ctypes.CDLL(sys.argv[1])
 for which in range(-1, 4):
     with allocations.refusing(which):
@@ -201,11 +201,11 @@ except MemoryError:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_one_request_for_memory_is_refused(tmp_path):
-    support = ROOT / "tests" / "support"
+    folder = (ROOT / ALLOCATIONS).parent
     (tmp_path / "asking.c").write_text(_ASKING)
     made = [tmp_path / "allocations.so", tmp_path / "asking.so"]
     for library, source in zip(made, (ROOT / ALLOCATIONS, tmp_path / "asking.c"), strict=True):
-        command = ["gcc", "-shared", "-fPIC", "-I", support, "-o", library, source]
+        command = ["gcc", "-shared", "-fPIC", "-I", folder, "-o", library, source]
         subprocess.run(command, check=True)
     told = subprocess.run(
         [sys.executable, "-c", _REFUSING, made[1]],

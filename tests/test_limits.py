@@ -11,14 +11,9 @@ from pathlib import Path
 import pytest
 import zstandard
 from fuzz import packed
-from support import (
-    perfetto_files,
-    simpleperf_messages,
-    uftrace_files,
-)
-from support.costly_inputs import INPUTS
-from support.ctf2_fragments import STREAM, U8, event, sequence
-from support.limit_inputs import (
+from support.ctf.ctf2_fragments import STREAM, U8, event, sequence
+from support.inputs.costly_inputs import INPUTS
+from support.inputs.limit_inputs import (
     PERF,
     aliases,
     ancestors,
@@ -54,7 +49,10 @@ from support.limit_inputs import (
     under,
     values,
 )
-from support.trace_cmd_files import File
+from support.perfetto import files as perfetto_files
+from support.profiles import simpleperf_messages
+from support.trace_cmd.files import File
+from support.uftrace import files as uftrace_files
 
 import converter
 from converter.cli import main

@@ -2,7 +2,7 @@
 
 import ast
 
-from support.mutations import kernel_mutations, mutations
+from support.mutants.mutations import kernel_mutations, mutations
 
 SOURCE = '''\
 """A text with 1 < 2 and 3."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import recordings
-from support import guest
+from support.system import guest
 
 SMALL = Path(__file__).parents[1] / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 

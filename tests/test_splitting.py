@@ -6,8 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.small_traces import event_class, trace_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.traces.small_traces import event_class, trace_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.cli import main

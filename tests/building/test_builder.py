@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.trace_processor import answer, needs_trace_processor
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter import ArgumentError, TraceBuilder

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from support.trace_cmd_files import File, Kernel
+from support.trace_cmd.files import File, Kernel
 
 from converter import read
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support import fake_formats
-from support.strategies import batch_of
+from support.traces import fake_formats
+from support.traces.strategies import batch_of
 
 import converter
 from converter import registry

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.printed_commands import ROOT, Example, examples
+from support.command.printed_commands import ROOT, Example, examples
 
 from converter.cli import main
 

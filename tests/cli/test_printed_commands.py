@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.printed_commands import ROOT, commands
-from support.viewer import Viewer
+from support.command.printed_commands import ROOT, commands
+from support.viewers.viewer import Viewer
 
 from converter.analysis.viewing import perfetto_ui
 from converter.cli import main

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 import pytest
-from support.man_page import man_page
+from support.command.man_page import man_page
 
 from converter.cli import main
 from converter.cli.commands.table import COMMANDS

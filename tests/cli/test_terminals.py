@@ -18,7 +18,7 @@ from converter.cli import main
 from converter.cli.commands.table import COMMANDS
 from converter.errors.terminal import PrintableBytes, printable, printable_lines, without_secrets
 from tests.support.samples import sampled
-from tests.support.web_server import serving
+from tests.support.system.web_server import serving
 
 ROOT = Path(__file__).parents[2]
 #: What acts on terminals: a title, a colour, C1, other directions of text, line separators, deletion.

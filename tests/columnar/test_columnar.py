@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support.columnar_files import FILES, opened, written
-from support.strategies import traces
+from support.inputs.columnar_files import FILES, opened, written
+from support.traces.strategies import traces
 
 import converter
 from converter.cli import main

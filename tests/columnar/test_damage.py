@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.columnar_files import FILES, opened, written
+from support.inputs.columnar_files import FILES, opened, written
 
 import converter
 from converter.errors import TraceError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from support.small_traces import event_class, trace_of
-from support.strategies import traces
+from support.traces.small_traces import event_class, trace_of
+from support.traces.strategies import traces
 
 import converter
 from converter.analysis.columns.resolved import resolved

@@ -2,7 +2,7 @@
 
 import pytest
 from costs import cost
-from support.trace_cmd_files import PAGE, File, Kernel
+from support.trace_cmd.files import PAGE, File, Kernel
 
 from converter.errors import TraceWarning, note
 from converter.formats.aix.trcfmt import parse

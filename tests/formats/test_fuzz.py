@@ -2,9 +2,9 @@
 
 import pytest
 from fuzz import attempt, numbered, small, targets
-from support.fuzz_corpus import Corpus, packed
 from support.fuzz_inputs import made
-from support.fuzz_outputs import ANEW, PART, REPORT
+from support.fuzzing.corpus import Corpus, packed
+from support.fuzzing.outputs import ANEW, PART, REPORT
 from support.samples import ALL
 
 from converter.registry import FORMATS, source_format

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from fuzz import small
 from fuzz_kernels import chosen, recordings
-from support.fuzz_corpus import size_of
-from support.kernel_calls import Recording
+from support.fuzzing.corpus import size_of
+from support.fuzzing.kernel_calls import Recording
 
 
 @pytest.mark.parametrize("format", ["ctf", "fxt", "perfetto"])

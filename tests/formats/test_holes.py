@@ -4,7 +4,7 @@ import random
 
 import pytest
 from holes import Recording, Result
-from support.damaged_inputs import FIXTURES, files_at
+from support.inputs.damaged_inputs import FIXTURES, files_at
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import subprocess
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.small_traces import event_class, events_of, trace_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.analysis.statistics.measure import measure

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from fuzz import targets
-from support.any_traces import any_trace
-from support.fuzz_outputs import REPORT, read_in_part, show, written
+from support.fuzzing.outputs import REPORT, read_in_part, show, written
 from support.samples import sampled
-from support.spoiled_names import PARTS, spoiled
+from support.traces.any_traces import any_trace
+from support.traces.spoiled_names import PARTS, spoiled
 
 import converter
 from converter.fixtures.kinds import GROUPS

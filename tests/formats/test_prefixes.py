@@ -2,7 +2,7 @@
 
 import pytest
 from prefixes import faults
-from support.damaged_inputs import FIXTURES, files_at
+from support.inputs.damaged_inputs import FIXTURES, files_at
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.strategies import batch_of
+from support.traces.strategies import batch_of
 
 import converter
 from converter.ir.collect import collect, with_batches

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fuzz import targets
 from numpy.typing import NDArray
-from support.fuzz_outputs import REPORT, written
+from support.fuzzing.outputs import REPORT, written
 from support.samples import sampled
 
 from converter.fixtures.kinds import GROUPS

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.renumbering import renumbered
-from support.strategies import batch_of, traces
+from support.traces.renumbering import renumbered
+from support.traces.strategies import batch_of, traces
 
 from converter.ir.canonical import canonical, difference, dump, load
 from converter.ir.collect import collect, with_batches

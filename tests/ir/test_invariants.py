@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import batch_of, fitted_traces, traces
+from support.traces.strategies import batch_of, fitted_traces, traces
 
 from converter.errors import TraceError
 from converter.formats.ir.classes import pack_class, unpack_class

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from support.aix_files import stream, words_64
+from support.aix.files import stream, words_64
 
 import converter
 from converter.errors import TraceError

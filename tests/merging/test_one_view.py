@@ -1,8 +1,8 @@
 """Recordings of one machine in one view: trace_processor shows each event at its time, in its thread."""
 
 import pytest
-from support.small_traces import events_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.traces.small_traces import events_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.cli import main

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.field_strategies import scalar_classes
-from support.strategies import traces
+from support.traces.field_strategies import scalar_classes
+from support.traces.strategies import traces
 
 from converter.errors import UnsupportedError
 from converter.fixtures.synthetic import synthetic_trace

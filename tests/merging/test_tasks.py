@@ -4,8 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.losses import line_of
-from support.small_traces import event_class, events_of, trace_of
+from support.traces.losses import line_of
+from support.traces.small_traces import event_class, events_of, trace_of
 
 from converter.errors import UnsupportedError
 from converter.ir.field_classes import IntegerClass, StringClass

@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.reports import reported
-from support.small_traces import event_class, trace_of
-from support.strategies import traces
+from support.command.reports import reported
+from support.traces.small_traces import event_class, trace_of
+from support.traces.strategies import traces
 
 from converter.errors.terminal import printable
 from converter.ir.collect import with_batches

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from support.reports import reported
-from support.strategies import batch_of
+from support.command.reports import reported
+from support.traces.strategies import batch_of
 
 from converter.ir.collect import with_batches
 from converter.ir.events import EventClass, Field

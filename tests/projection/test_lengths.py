@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from support.losses import line_of
-from support.small_traces import events_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.losses import line_of
+from support.traces.small_traces import events_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.ir.kinds import Role

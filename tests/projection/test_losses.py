@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from support.losses import line_of
-from support.small_traces import event_class, trace_of
+from support.traces.losses import line_of
+from support.traces.small_traces import event_class, trace_of
 
 from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role

@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from support.small_traces import event_class, events_of, projected, trace_of
-from support.target_capabilities import EVERYTHING
+from support.traces.small_traces import event_class, events_of, projected, trace_of
+from support.traces.target_capabilities import EVERYTHING
 
 from converter.ir.field_classes import IntegerClass
 from converter.ir.kinds import Kind

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.losses import line_of
-from support.small_traces import brief, event_class, events_of, projected, trace_of
-from support.strategies import fitted_traces, traces
-from support.target_capabilities import EVERYTHING, PROFILER, RECORDER, TARGETS, VIEWER
+from support.traces.losses import line_of
+from support.traces.small_traces import brief, event_class, events_of, projected, trace_of
+from support.traces.strategies import fitted_traces, traces
+from support.traces.target_capabilities import EVERYTHING, PROFILER, RECORDER, TARGETS, VIEWER
 
 from converter.ir.canonical import canonical, difference
 from converter.ir.collect import collect, with_batches

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from support.small_traces import brief, event_class, projected, trace_of
-from support.target_capabilities import PROFILER
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.small_traces import brief, event_class, projected, trace_of
+from support.traces.target_capabilities import PROFILER
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.fxt.capabilities import capabilities

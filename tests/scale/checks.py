@@ -12,7 +12,7 @@ from pathlib import Path
 
 import against
 from scale.drawn import Dimension, Drawn, names_in, tokens_in
-from support.losses import line_of
+from support.traces.losses import line_of
 from viewers.conversions import Conversion
 from viewers.projected import events_of
 

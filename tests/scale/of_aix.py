@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.aix_files import entry_64, stream, words_64
+from support.aix.files import entry_64, stream, words_64
 
 #: Hooks of users, of which a 64-bit kernel numbers 16 bits.
 _FIRST = 0x2000

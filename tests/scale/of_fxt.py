@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.fxt_files import (
+from support.fxt.files import (
     argument,
     event,
     initialization,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.lttng_legacy_files import START, Trace
+from support.ctf.lttng_legacy_files import START, Trace
 
 _VERSION = {"version": (2, 6), "arch_size": 8}
 

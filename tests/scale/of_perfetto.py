@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.protobuf_fields import numeric, sized, varint
+from support.inputs.protobuf_fields import numeric, sized, varint
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 _THREAD = 1000

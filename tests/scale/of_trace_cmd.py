@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.trace_cmd_files import FORMATS, PAGE, SLICE, File, Kernel, format_text
+from support.trace_cmd.files import FORMATS, PAGE, SLICE, File, Kernel, format_text
 
 _KERNEL = Kernel()
 #: Bytes of records that a page has room for.

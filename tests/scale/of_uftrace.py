@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scale.drawn import Dimension, Drawn, token, tokens
-from support.uftrace_files import BASE, ENTRY, EXIT, FOO, MAIN, PROGRAM, SID, TID, Directory
+from support.uftrace.files import BASE, ENTRY, EXIT, FOO, MAIN, PROGRAM, SID, TID, Directory
 
 _STACK = "7ffd000000-7ffe000000 rw-p 00000000 00:00 0      [stack]\n"
 

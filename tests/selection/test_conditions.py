@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_traces import event_class, trace_of
-from support.strategies import traces
+from support.traces.small_traces import event_class, trace_of
+from support.traces.strategies import traces
 
 from converter.errors import SelectionError
 from converter.ir.columns import value

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_traces import event_class, events_of, trace_of
-from support.strategies import traces
+from support.traces.small_traces import event_class, events_of, trace_of
+from support.traces.strategies import traces
 
 import converter
 from converter.fixtures import synthetic_trace

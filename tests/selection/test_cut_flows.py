@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_traces import event_class, trace_of
+from support.traces.small_traces import event_class, trace_of
 
 from converter.ir.field_classes import (
     ArrayClass,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.small_traces import events_of
+from support.traces.small_traces import events_of
 
 import converter
 from converter.fixtures import synthetic_trace

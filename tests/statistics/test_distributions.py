@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, trace_of
+from support.traces.small_traces import event_class, trace_of
 
 import converter
 from converter.analysis.statistics.distributions import field_values, wakeup_latencies

@@ -4,7 +4,7 @@ import gzip
 import os
 
 import pytest
-from support.kinds_of_input import DATA, whole
+from support.inputs.kinds_of_input import DATA, whole
 
 from converter.errors import TraceError
 from converter.storage.opening import open_source

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kinds_of_input import DATA, KINDS, open_as, whole
+from support.inputs.kinds_of_input import DATA, KINDS, open_as, whole
 
 from converter.errors import OutputError, TraceError, TruncatedError
 from converter.storage import source as source_module

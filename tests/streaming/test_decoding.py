@@ -16,7 +16,7 @@ from converter.ir.trace import Trace
 from converter.storage.pool.workers import use_workers, workers
 from converter.streaming import pipeline
 from converter.streaming.pipeline import Decoder
-from tests.support.pool import own_pool
+from tests.support.system.pool import own_pool
 
 TABLES = 24
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from converter.streaming.ordered_work import OrderedWork
-from tests.support.pool import own_pool
+from tests.support.system.pool import own_pool
 
 THREADS = 3
 

@@ -17,7 +17,7 @@ from converter.ir.kinds import Kind
 from converter.ir.trace import Process, Thread, Trace, Track
 from converter.streaming import pipeline
 from converter.streaming.pipeline import Pipeline
-from tests.support.pool import own_pool
+from tests.support.system.pool import own_pool
 
 COUNT = 5
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.strategies import batch_of
-from support.trace_processor import needs_trace_processor
+from support.traces.strategies import batch_of
+from support.viewers.trace_processor import needs_trace_processor
 from viewers.trace_processor import tables_of
 
 import converter

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from support.trace_processor_versions import Feature, shows
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.conversions import Conversion
 from viewers.kernel_model import Switches
 from viewers.projected import Event, Pairs

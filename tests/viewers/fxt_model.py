@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from support.trace_processor_versions import Feature, shows
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.conversions import Conversion
 from viewers.projected import Event
 from viewers.sched_rows import Sched

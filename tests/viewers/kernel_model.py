@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from support.trace_processor_versions import Feature, shows
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.kernel_messages import message_of, shown_name, shown_values
 from viewers.projected import Event
 from viewers.sched_rows import Sched

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from support.kernelshark import Entry
+from support.viewers.kernelshark import Entry
 from viewers.conversions import Conversion, source_trace
 from viewers.programs_model import printed
 from viewers.projected import events_of

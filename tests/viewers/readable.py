@@ -9,7 +9,7 @@ from pathlib import Path
 
 import zstandard
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
-from support.trace_processor_versions import Feature, shows
+from support.viewers.trace_processor_versions import Feature, shows
 from viewers.conversions import RECORDINGS
 
 

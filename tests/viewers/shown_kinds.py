@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support import catapult, kernelshark, speedscope
+from support.viewers import catapult, kernelshark, speedscope
 from viewers.test_catapult import scheduling
 
 #: What rows of Catapult's model are.

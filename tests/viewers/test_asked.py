@@ -3,8 +3,8 @@
 import json
 
 from asked import answers, lines_for
-from support.perfetto_files import BEGIN, END, File
-from support.trace_processor import needs_trace_processor
+from support.perfetto.files import BEGIN, END, File
+from support.viewers.trace_processor import needs_trace_processor
 
 
 def test_a_line_names_what_a_query_asks_for():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.trace_processor import answer, needs_trace_processor
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.catapult import Imported, imported_all, losing, needs_catapult, unmatched
 from support.samples import sampled
+from support.viewers.catapult import Imported, imported_all, losing, needs_catapult, unmatched
 from viewers import catapult_model as model
 from viewers import chrome_model
 from viewers.conversions import (

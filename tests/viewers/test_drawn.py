@@ -10,8 +10,8 @@ import draw_fxt
 import draw_json
 import draw_perfetto
 import pytest
-from drawing import Grammar, differences
-from support.trace_processor import needs_trace_processor
+from support.viewers.drawing import Grammar, differences
+from support.viewers.trace_processor import needs_trace_processor
 
 pytestmark = needs_trace_processor
 

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from support.trace_processor import answer, needs_trace_processor
-from support.uftrace_oracle import needs_uftrace, uftrace
+from support.uftrace.oracle import needs_uftrace, uftrace
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import trace_processor_engines as engines
-from support.trace_processor import answer, needs_trace_processor, printed
-from support.trace_processor_engines import Engine, Program, UserInterface, engine, version_in
-from support.trace_processor_rpc import CrashedError, Server, statements
-from support.trace_processor_versions import Feature, shows
+from support.viewers import trace_processor_engines as engines
+from support.viewers.trace_processor import answer, needs_trace_processor, printed
+from support.viewers.trace_processor_engines import (
+    Engine,
+    Program,
+    UserInterface,
+    engine,
+    version_in,
+)
+from support.viewers.trace_processor_rpc import CrashedError, Server, statements
+from support.viewers.trace_processor_versions import Feature, shows
 
 SLICES = [{"ph": "X", "pid": 1, "tid": 2, "ts": n, "dur": 2, "name": f"é{n}"} for n in (1, 5)]
 INSTALLED = list(engines.engines())
@@ -134,7 +140,7 @@ def test_an_engine_that_is_made_empty_again_knows_nothing_of_the_file_before(
 def test_an_answer_is_kept_for_the_same_contents_and_query(trace, monkeypatch):
     query = "select count(*) from slice"
     before = printed(trace, query)
-    monkeypatch.setattr("support.trace_processor.engine", lambda: UserInterface)
+    monkeypatch.setattr("support.viewers.trace_processor.engine", lambda: UserInterface)
     assert printed(trace, query) == before
     assert answer(trace, query) == [["2"]]
     trace.write_text("[]")
@@ -165,8 +171,8 @@ def test_a_feature_is_there_since_its_version(monkeypatch):
     assert asked is not None
     assert {shows(one) for one in Feature if one.since <= asked.version} <= {True}
     assert {shows(one) for one in Feature if one.since > asked.version} <= {False}
-    monkeypatch.setattr("support.trace_processor_versions.version", lambda: (58, 1))
+    monkeypatch.setattr("support.viewers.trace_processor_versions.version", lambda: (58, 1))
     assert shows(Feature.ZSTD_PACKETS)
     assert not shows(Feature.JSON_NAN)
-    monkeypatch.setattr("support.trace_processor_versions.version", lambda: (58, 2))
+    monkeypatch.setattr("support.viewers.trace_processor_versions.version", lambda: (58, 2))
     assert all(map(shows, Feature))

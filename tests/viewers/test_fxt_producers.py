@@ -6,7 +6,7 @@ from pathlib import Path
 
 import fxt_producers
 import pytest
-from support.trace_processor import needs_trace_processor, printed
+from support.viewers.trace_processor import needs_trace_processor, printed
 
 import converter
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.kernelshark import Listing, is_absent, listing_of
 from support.samples import sampled
+from support.viewers.kernelshark import Listing, is_absent, listing_of
 from viewers import kernelshark_model as model
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert
 from viewers.pending import reason_of

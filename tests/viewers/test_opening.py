@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.catapult import needs_catapult
+from support.viewers.catapult import needs_catapult
 from viewers.conversions import RECORDINGS
 
 ROOT = Path(__file__).parents[2]

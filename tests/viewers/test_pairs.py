@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pytest
-from support.trace_processor import needs_trace_processor, version
+from support.viewers.trace_processor import needs_trace_processor, version
 from viewers.conversions import RECORDINGS, SOURCES, convert, format_of
 from viewers.differences import ROW, Difference, differences
 from viewers.loss_tables import CHANGES, MOVES, changed_by, excuses

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import producers
 import pytest
-from drawing import differences
-from support.trace_processor import needs_trace_processor
+from support.viewers.drawing import differences
+from support.viewers.trace_processor import needs_trace_processor
 
 
 @needs_trace_processor

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.samples import sampled
-from support.trace_processor import answer, needs_trace_processor
+from support.viewers.trace_processor import answer, needs_trace_processor
 from viewers.conversions import source_trace
 
 import converter

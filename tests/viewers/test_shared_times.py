@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.trace_processor import answer, needs_trace_processor
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.fxt_files import argument, event, start
-from support.losses import line_of
-from support.perfetto_files import BEGIN, END, File
-from support.trace_processor import answer, needs_trace_processor
+from support.fxt.files import argument, event, start
+from support.perfetto.files import BEGIN, END, File
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.fxt.record_types import ArgumentType, EventType

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import fxt_files as fxt
-from support.losses import line_of
-from support.perfetto_writing import parsed
-from support.trace_processor import needs_trace_processor, printed
+from support.fxt import files as fxt
+from support.perfetto.writing import parsed
+from support.traces.losses import line_of
+from support.viewers.trace_processor import needs_trace_processor, printed
 
 import converter
 from converter.formats.fxt.record_types import ArgumentType, EventType

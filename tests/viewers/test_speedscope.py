@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.samples import sampled
-from support.speedscope import Imported, imported_all, needs_speedscope
+from support.viewers.speedscope import Imported, imported_all, needs_speedscope
 from viewers.conversions import RECORDINGS, SOURCES, Conversion, convert, format_of
 from viewers.pending import reason_of
 from viewers.speedscope_model import trees

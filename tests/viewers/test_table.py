@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from support import samples
-from support.trace_processor import needs_trace_processor
-from support.trace_processor_versions import Feature
+from support.viewers.trace_processor import needs_trace_processor
+from support.viewers.trace_processor_versions import Feature
 from viewers.programs_model import babeltrace_rows, printed, trace_cmd_rows
 from viewers.shown_kinds import ABSENT, in_catapult, in_kernelshark, in_speedscope
 from viewers.trace_processor import tables_of

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.samples import sampled
-from support.trace_processor import needs_trace_processor
+from support.viewers.trace_processor import needs_trace_processor
 from viewers import chrome_model, fxt_model, kernel_messages, kernel_model, perfetto_model
 from viewers.conversions import SOURCES, Conversion, convert, format_of, source_trace
 from viewers.pending import reason_of

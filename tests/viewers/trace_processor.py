@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.trace_processor import printed
+from support.viewers.trace_processor import printed
 
 #: A number with all of its digits, as text: how many `json_array` writes depends on the version of SQLite.
 _REAL = "printf('%!.20g', {})"

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from support.browser import Browser, needs_browser
-from support.trace_processor import answer, needs_trace_processor
+from support.viewers.browser import Browser, needs_browser
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.analysis.viewing.contents import Contents

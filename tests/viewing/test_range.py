@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from support.browser import Browser, needs_browser
-from support.strategies import batch_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.strategies import batch_of
+from support.viewers.browser import Browser, needs_browser
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.analysis.viewing.contents import Contents

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from support.browser import Browser, needs_browser
+from support.viewers.browser import Browser, needs_browser
 
 from converter.analysis.viewing import serving
 from converter.analysis.viewing.perfetto_ui import ADDRESS, link, origin_of

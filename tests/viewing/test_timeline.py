@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.strategies import traces
+from support.traces.strategies import traces
 
 import converter
 from converter.analysis.viewing.arrange import Run, arranged

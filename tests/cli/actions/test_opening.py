@@ -5,7 +5,7 @@ import webbrowser
 from pathlib import Path
 
 import pytest
-from support.viewer import Viewer
+from support.viewers.viewer import Viewer
 
 from converter.analysis.viewing import perfetto_ui
 from converter.cli import main

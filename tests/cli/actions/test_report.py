@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.small_traces import trace_of
+from support.traces.small_traces import trace_of
 
 import converter
 from converter.cli import main

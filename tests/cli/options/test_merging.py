@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from support.small_traces import event_class, trace_of
+from support.traces.small_traces import event_class, trace_of
 
 import converter
 from converter.cli import main

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from support.strategies import batch_of, traces
-from support.trace_cmd_files import BPRINT, BPUTS, FORMATS, File, Kernel
+from support.trace_cmd.files import BPRINT, BPUTS, FORMATS, File, Kernel
+from support.traces.strategies import batch_of, traces
 
 import converter
 from converter.cli import main

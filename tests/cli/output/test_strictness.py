@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.strategies import batch_of
+from support.traces.strategies import batch_of
 
 import converter
 from converter.cli import main

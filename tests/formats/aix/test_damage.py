@@ -9,7 +9,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.aix_files import (
+from support.aix.files import (
     VARIANTS,
     entry_32,
     entry_64,
@@ -21,9 +21,9 @@ from support.aix_files import (
     words_64,
     written,
 )
-from support.aix_own_files import CLASS, DAMAGED, own_event, with_declarations
-from support.reports import reported
-from support.strategies import batch_of
+from support.aix.own_files import CLASS, DAMAGED, own_event, with_declarations
+from support.command.reports import reported
+from support.traces.strategies import batch_of
 
 from converter.errors import TraceError
 from converter.formats.aix.entries.scan import HEADER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.aix_files import VARIANTS, opened, rows, stream, trace_of_rows, written
+from support.aix.files import VARIANTS, opened, rows, stream, trace_of_rows, written
 
 from converter.formats.aix.entries.scan import presented
 from converter.ir.canonical import difference

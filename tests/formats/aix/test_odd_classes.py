@@ -1,7 +1,7 @@
 """One event whose class no program of the format has costs what is told of it, and never the other events."""
 
 import pytest
-from support.losses import line_of
+from support.traces.losses import line_of
 
 import converter
 from converter.analysis.building.builder import TraceBuilder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.aix_files import opened, stream, words_64
+from support.aix.files import opened, stream, words_64
 
 import converter
 from converter.errors import StrictLossError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.aix_files import (
+from support.aix.files import (
     VARIANTS,
     both_written,
     entry_64,
@@ -23,7 +23,7 @@ from support.aix_files import (
     words_64,
     written,
 )
-from support.strategies import clocks, fitted_traces, traces
+from support.traces.strategies import clocks, fitted_traces, traces
 
 from converter.errors import UnsupportedError
 from converter.formats.aix import FORMAT

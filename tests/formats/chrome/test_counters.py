@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from support.losses import line_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

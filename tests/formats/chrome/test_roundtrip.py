@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.chrome_files import FEATURES, FIXTURES, dump, event, events, load
-from support.chrome_oracle import compare
-from support.strategies import fitted_traces, traces
+from support.chrome.files import FEATURES, FIXTURES, dump, event, events, load
+from support.chrome.oracle import compare
+from support.traces.strategies import fitted_traces, traces
 
 from converter.errors import TraceError
 from converter.formats.chrome.capabilities import CAPABILITIES

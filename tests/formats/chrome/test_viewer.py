@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import perfetto_files
-from support.losses import line_of
-from support.small_traces import event_class, events_of, projected, trace_of
-from support.trace_processor import answer, needs_trace_processor, printed
-from support.trace_processor_versions import Feature, shows
+from support.perfetto import files as perfetto_files
+from support.traces.losses import line_of
+from support.traces.small_traces import event_class, events_of, projected, trace_of
+from support.viewers.trace_processor import answer, needs_trace_processor, printed
+from support.viewers.trace_processor_versions import Feature, shows
 
 from converter import convert, write
 from converter.formats.chrome.capabilities import CAPABILITIES

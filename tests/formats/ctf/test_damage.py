@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.ctf_files import Bits, Stream, events_of, open_trace
-from support.ctf_metadata_cases import GIGANTIC, HOSTILE
+from support.ctf.files import Bits, Stream, events_of, open_trace
+from support.ctf.metadata_cases import GIGANTIC, HOSTILE
 
 from converter.errors import TraceError
 from converter.formats.ctf.streams.scan import Scanner
@@ -412,8 +412,8 @@ def test_flipped_metadata(tmp_path: Path) -> None:
 MEASURE = """
 import json, sys, time
 from pathlib import Path
-from support.ctf_files import open_trace
-from support.ctf_metadata_cases import GIGANTIC, HOSTILE
+from support.ctf.files import open_trace
+from support.ctf.metadata_cases import GIGANTIC, HOSTILE
 from converter.errors import TraceError
 
 path = Path(sys.argv[1])

@@ -2,7 +2,7 @@
 
 import pytest
 from fuzz import fixtures
-from support.fuzz_corpus import packed
+from support.fuzzing.corpus import packed
 
 from converter.errors import TraceError
 from converter.jobs.reading import read

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Bits, Stream, open_trace
-from support.ros_files import QUEUED, RECORDS, ROS
-from support.trace_processor import needs_trace_processor
+from support.ctf.files import Bits, Stream, open_trace
+from support.ctf.ros_files import QUEUED, RECORDS, ROS
+from support.viewers.trace_processor import needs_trace_processor
 from viewers.trace_processor import tables_of
 
 import converter

@@ -7,9 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from support.ctf_files import open_trace
-from support.ctf_mutants import mutant
-from support.ctf_random_traces import random_trace
+from support.ctf.files import open_trace
+from support.ctf.mutants import mutant
+from support.ctf.random_traces import random_trace
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ctf_files import Stream
-from support.ctf_oracle import babeltrace_events
+from support.ctf.files import Stream
+from support.ctf.oracle import babeltrace_events
 
 import converter
 from converter.formats.ctf.metadata.files import parse_metadata

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.strategies import fitted_traces, traces
+from support.traces.strategies import fitted_traces, traces
 
 from converter.formats.ctf.capabilities import capabilities
 from converter.formats.ctf.reading.reader import read

@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Bits, Stream, events_of, open_trace
-from support.lttng_kernel_files import KERNEL, comm, i32, kernel_packets, name16
+from support.ctf.files import Bits, Stream, events_of, open_trace
+from support.ctf.lttng_kernel_files import KERNEL, comm, i32, kernel_packets, name16
 
 import converter
 from converter.formats.ctf.lttng_events import kernel_name

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.babeltrace_text import assert_says_all, lines_of
-from support.ctf2_fragments import CLOCK, STREAM, TEXT, U8, Json, at, event, sequence, structure
-from support.ctf_files import Stream, open_trace
-from support.losses import line_of
+from support.ctf.babeltrace_text import assert_says_all, lines_of
+from support.ctf.ctf2_fragments import CLOCK, STREAM, TEXT, U8, Json, at, event, sequence, structure
+from support.ctf.files import Stream, open_trace
+from support.traces.losses import line_of
 
 import converter
 from converter.formats.ctf.writing.writer import write

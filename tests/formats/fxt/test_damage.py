@@ -6,8 +6,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.fxt_example import every_record
-from support.fxt_files import (
+from support.fxt.example import every_record
+from support.fxt.files import (
     ORDERS,
     event,
     events,

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from support.fxt_files import event, start
+from support.fxt.files import event, start
 
 from converter.formats.fxt.mapping import BLOB, Codec
 from converter.formats.fxt.reading.scan import DONE, Scanner

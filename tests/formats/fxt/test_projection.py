@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from support.fxt_files import events, opened, written
-from support.losses import line_of
-from support.small_traces import events_of
+from support.fxt.files import events, opened, written
+from support.traces.losses import line_of
+from support.traces.small_traces import events_of
 
 import converter
 from converter.formats.fxt.capabilities import capabilities

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.fxt_files import ORDERS, VARIANTS, opened, split, without_records, written
-from support.fxt_strategies import files
-from support.strategies import fitted_traces, traces
+from support.fxt.files import ORDERS, VARIANTS, opened, split, without_records, written
+from support.fxt.strategies import files
+from support.traces.strategies import fitted_traces, traces
 
 from converter.formats.fxt.capabilities import capabilities
 from converter.formats.fxt.layout import layout

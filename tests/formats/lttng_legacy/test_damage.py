@@ -7,7 +7,7 @@ import struct
 from random import Random
 
 import pytest
-from support.lttng_legacy_files import (
+from support.ctf.lttng_legacy_files import (
     FIXTURES,
     START,
     Trace,
@@ -18,7 +18,7 @@ from support.lttng_legacy_files import (
     save,
     written,
 )
-from support.small_traces import trace_of
+from support.traces.small_traces import trace_of
 
 import converter
 from converter.errors import TraceError, UnsupportedError

@@ -6,7 +6,7 @@ import gzip
 import re
 
 import pytest
-from support.lttng_legacy_files import FIXTURES
+from support.ctf.lttng_legacy_files import FIXTURES
 
 import converter
 from converter.ir.columns import value

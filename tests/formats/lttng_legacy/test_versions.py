@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.lttng_legacy_files import (
+from support.ctf.lttng_legacy_files import (
     RATE,
     START,
     VARIANTS_1,

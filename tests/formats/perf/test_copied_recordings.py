@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 import pytest
-from support.perf_files import (
+from support.profiles.perf_files import (
     COMPRESSED,
     FINISHED_ROUND,
     IDENTIFIER,
@@ -16,8 +16,8 @@ from support.perf_files import (
     USER,
     Maker,
 )
-from support.perf_script import opened, printed, written
-from support.small_traces import events_of, trace_of
+from support.profiles.perf_script import opened, printed, written
+from support.traces.small_traces import events_of, trace_of
 
 from converter.formats.perf.data.layout import Feature, RecordType
 from converter.ir.collect import collect

@@ -1,7 +1,7 @@
 """Directories of `perf record --threads`: a file with the header, and one with records for each thread of perf."""
 
 import pytest
-from support.perf_files import SAMPLE, USER, USUAL, Maker
+from support.profiles.perf_files import SAMPLE, USER, USUAL, Maker
 
 import converter
 from converter.errors import TraceError

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import trace_processor
-from support.losses import codes_of
-from support.perf_script import opened, printed, written
-from support.small_traces import events_of, trace_of
+from support.profiles.perf_script import opened, printed, written
+from support.traces.losses import codes_of
+from support.traces.small_traces import events_of, trace_of
+from support.viewers import trace_processor
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.lossless.residual import extract

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from support import perf_files
-from support.perf_files import (
+from support.profiles import perf_files
+from support.profiles.perf_files import (
     COMPRESSED,
     FINISHED_ROUND,
     FORK,

@@ -1,8 +1,8 @@
 """Context switches that perf recorded without tracepoints are switches of tasks in other formats."""
 
 import pytest
-from support.perf_files import CPU, IDENTIFIER, SAMPLE_ID_ALL, TID, TIME, Maker
-from support.trace_processor import answer, needs_trace_processor
+from support.profiles.perf_files import CPU, IDENTIFIER, SAMPLE_ID_ALL, TID, TIME, Maker
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.ir.kinds import Kind

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.losses import line_of
-from support.perfetto_files import File, kernel_event
+from support.perfetto.files import File, kernel_event
+from support.traces.losses import line_of
 
 import converter
 from converter.formats.perfetto import mapping

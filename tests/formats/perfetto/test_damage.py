@@ -7,9 +7,9 @@ import contextlib
 import numpy as np
 import pytest
 from google.protobuf.descriptor_pb2 import DescriptorProto
-from support.perfetto_files import FILES, File, kernel_event
-from support.perfetto_reading import events, opened
-from support.protobuf_fields import sized
+from support.inputs.protobuf_fields import sized
+from support.perfetto.files import FILES, File, kernel_event
+from support.perfetto.reading import events, opened
 
 from converter.errors import TraceError
 from converter.formats.perfetto.protobuf.descriptors import described_event

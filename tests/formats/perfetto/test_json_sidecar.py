@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.fuzz_outputs import written
+from support.fuzzing.outputs import written
 
 import converter
 from converter.ir.canonical import difference

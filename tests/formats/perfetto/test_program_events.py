@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from support.ctf_files import FIXTURES
-from support.trace_processor import answer, needs_trace_processor, number
+from support.ctf.files import FIXTURES
+from support.viewers.trace_processor import answer, needs_trace_processor, number
 
 import converter
 from converter.ir.kinds import Kind

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import trace_processor
-from support.losses import line_of
-from support.perfetto_files import File
-from support.perfetto_writing import (
+from support.perfetto.files import File
+from support.perfetto.writing import (
     CAPABILITIES,
     events_of,
     opened,
@@ -18,7 +16,9 @@ from support.perfetto_writing import (
     trace_of,
     written,
 )
-from support.strategies import batch_of
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of
+from support.viewers import trace_processor
 
 from converter.formats.perfetto import mapping
 from converter.ir.canonical import difference

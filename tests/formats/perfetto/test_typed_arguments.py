@@ -4,9 +4,9 @@ import random
 
 import numpy as np
 import pytest
-from support.losses import line_of
-from support.perfetto_files import BEGIN, END, File
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.perfetto.files import BEGIN, END, File
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.formats.perfetto.typed_arguments import (

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from support.speedscope import RELEASE, imported_all, needs_speedscope
+from support.viewers.speedscope import RELEASE, imported_all, needs_speedscope
 
 import converter
 from converter.errors import TraceError

@@ -5,9 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_cmd_files import File, Kernel
-from support.trace_cmd_writing import projected, read_back, written
+from support.trace_cmd.files import File, Kernel
+from support.trace_cmd.writing import projected, read_back, written
+from support.traces.small_traces import event_class, events_of, trace_of
 
 import converter
 from converter.formats.ftrace.capabilities import MAX_BUFFERS

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.trace_cmd_files import PAGE, File, Kernel, rich
+from support.trace_cmd.files import PAGE, File, Kernel, rich
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.pages import PageStream, Window

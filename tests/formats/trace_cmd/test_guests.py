@@ -5,9 +5,9 @@ import shutil
 import subprocess
 
 import pytest
-from support.small_traces import events_of
-from support.trace_cmd_files import File, Kernel
-from support.trace_cmd_reading import opened
+from support.trace_cmd.files import File, Kernel
+from support.trace_cmd.reading import opened
+from support.traces.small_traces import events_of
 
 import converter
 from converter.formats.trace_cmd.layout import OptionId

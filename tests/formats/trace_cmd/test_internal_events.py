@@ -4,10 +4,10 @@ import re
 import struct
 
 import pytest
-from support.losses import line_of
-from support.print_format_events import all_formats
-from support.small_traces import fields_at
-from support.trace_cmd_files import File, Kernel
+from support.trace_cmd.files import File, Kernel
+from support.trace_cmd.print_format_events import all_formats
+from support.traces.losses import line_of
+from support.traces.small_traces import fields_at
 
 import converter
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.trace_cmd_writing import CAPABILITIES, read_back, trace_of, written
+from support.trace_cmd.writing import CAPABILITIES, read_back, trace_of, written
 
 import converter
 from converter.formats.ftrace.kernel_formats import kernel_format

@@ -3,10 +3,10 @@
 import dataclasses
 
 import pytest
-from support.losses import line_of
-from support.small_traces import fields_at
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_cmd_writing import CAPABILITIES, made_anew, read_back, written
+from support.trace_cmd.files import File, Kernel, format_text
+from support.trace_cmd.writing import CAPABILITIES, made_anew, read_back, written
+from support.traces.losses import line_of
+from support.traces.small_traces import fields_at
 
 from converter.formats.ftrace.event_format.fields import fields_of
 from converter.formats.ftrace.event_format.syntax import FLEXIBLE, Location, parse_event_format

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.small_traces import trace_of
-from support.strategies import traces
-from support.trace_cmd_writing import projected, written
+from support.trace_cmd.writing import projected, written
+from support.traces.small_traces import trace_of
+from support.traces.strategies import traces
 
 from converter.formats.trace_cmd.capabilities import capabilities
 from converter.ir.collect import collect

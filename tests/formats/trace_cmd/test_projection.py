@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trace_cmd_writing import (
+from support.trace_cmd.writing import (
     CAPABILITIES,
     NUMBER,
     projected,

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_cmd_reports import ours
+from support.trace_cmd.files import File, Kernel, format_text
+from support.trace_cmd.reports import ours
 
 import converter
 

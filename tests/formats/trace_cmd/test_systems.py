@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.small_traces import event_class, trace_of
+from support.traces.small_traces import event_class, trace_of
 
 import converter
 from converter.formats.ftrace.kernel_names import kernel_point

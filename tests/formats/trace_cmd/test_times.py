@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 import pytest
-from support.trace_cmd_files import File, Kernel
-from support.trace_cmd_reading import events, opened
+from support.trace_cmd.files import File, Kernel
+from support.trace_cmd.reading import events, opened
 
 
 def test_a_stamp_keeps_the_upper_five_bits_of_the_time():

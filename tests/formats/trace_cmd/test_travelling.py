@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from support.trace_cmd_files import File, Kernel, rich
-from support.trace_cmd_writing import read_back
+from support.trace_cmd.files import File, Kernel, rich
+from support.trace_cmd.writing import read_back
 
 import converter
 from converter.formats.ir.reading import read as read_ir

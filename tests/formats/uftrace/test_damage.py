@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from support.trace_cmd_files import Kernel
-from support.uftrace_files import BASE, ENTRY, EXIT, FOO, MAIN, SID, TID, Directory, calls
+from support.trace_cmd.files import Kernel
+from support.uftrace.files import BASE, ENTRY, EXIT, FOO, MAIN, SID, TID, Directory, calls
 
 from converter.errors import TraceError
 from converter.formats.uftrace.layout import Feature

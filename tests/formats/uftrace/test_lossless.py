@@ -6,8 +6,8 @@ import dataclasses
 import os
 
 import pytest
-from support.uftrace_files import RICH, TID, Directory, calls
-from support.uftrace_oracle import needs_uftrace, run
+from support.uftrace.files import RICH, TID, Directory, calls
+from support.uftrace.oracle import needs_uftrace, run
 
 import converter
 from converter.cli import main

@@ -7,10 +7,10 @@ import shutil
 from collections import Counter
 
 import pytest
-from support.losses import line_of
-from support.strategies import batch_of, with_batches
-from support.uftrace_files import FIXTURES, names
-from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, uftrace
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of, with_batches
+from support.uftrace.files import FIXTURES, names
+from support.uftrace.oracle import VERSIONS, check_commands, convert, needs_uftrace, uftrace
 
 import converter
 from converter.formats.uftrace.capabilities import capabilities

@@ -7,8 +7,8 @@ import subprocess
 from collections import defaultdict
 
 import pytest
-from support.uftrace_files import RICH, TID, flawed
-from support.uftrace_oracle import needs_uftrace, uftrace
+from support.uftrace.files import RICH, TID, flawed
+from support.uftrace.oracle import needs_uftrace, uftrace
 
 import converter
 

@@ -6,12 +6,12 @@ import re
 import shutil
 
 import pytest
-from support.uftrace_files import (
+from support.uftrace.files import (
     FIXTURES,
     RICH,
     flawed,
 )
-from support.uftrace_oracle import VERSIONS, check_commands, convert, needs_uftrace, run, uftrace
+from support.uftrace.oracle import VERSIONS, check_commands, convert, needs_uftrace, run, uftrace
 
 import converter
 from converter.formats.uftrace.writing.writer import write

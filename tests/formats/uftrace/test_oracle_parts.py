@@ -6,8 +6,8 @@ import shutil
 import subprocess
 
 import pytest
-from support.reports import reported
-from support.uftrace_files import (
+from support.command.reports import reported
+from support.uftrace.files import (
     BAR,
     BAZ,
     ENTRY,
@@ -21,9 +21,9 @@ from support.uftrace_files import (
     events,
     flawed,
 )
-from support.uftrace_kernel_files import in_the_kernel, info
-from support.uftrace_oracle import VERSIONS, needs_uftrace, run
-from support.uftrace_recordings import comparable, recording, replayed
+from support.uftrace.kernel_files import in_the_kernel, info
+from support.uftrace.oracle import VERSIONS, needs_uftrace, run
+from support.uftrace.recordings import comparable, recording, replayed
 
 import converter
 from converter.formats.uftrace.layout import Feature

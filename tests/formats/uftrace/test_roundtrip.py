@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.losses import line_of
-from support.strategies import batch_of, fitted_traces, texts, traces, with_batches
-from support.trace_cmd_files import Kernel
-from support.uftrace_files import (
+from support.trace_cmd.files import Kernel
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of, fitted_traces, texts, traces, with_batches
+from support.uftrace.files import (
     BAR,
     BASE,
     ENTRY,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.pprof_messages import Profile
-from support.protobuf_fields import numeric, sized
+from support.inputs.protobuf_fields import numeric, sized
+from support.profiles.pprof_messages import Profile
 
 from converter.kernels.protobuf.decode import message_fields
 from converter.kernels.protobuf.encode import ENCODED, NUMBER, PACKED, encode_messages, varint

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from support.small_traces import trace_of
-from support.trace_cmd_writing import projected, written
+from support.trace_cmd.writing import projected, written
+from support.traces.small_traces import trace_of
 
 from converter.ir.collect import collect
 from converter.ir.columns import value

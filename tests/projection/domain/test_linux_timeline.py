@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from support.small_traces import brief, event_class, events_of, projected, trace_of
-from support.target_capabilities import EVERYTHING, PROFILER, RECORDER, VIEWER
+from support.traces.small_traces import brief, event_class, events_of, projected, trace_of
+from support.traces.target_capabilities import EVERYTHING, PROFILER, RECORDER, VIEWER
 
 from converter.ir.columns import neutral
 from converter.ir.field_classes import ArrayClass, IntegerClass, Label, StringClass

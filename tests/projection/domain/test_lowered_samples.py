@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from support.losses import codes_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.losses import codes_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

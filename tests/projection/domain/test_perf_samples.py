@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from support.small_traces import events_of, trace_of
+from support.traces.small_traces import events_of, trace_of
 
 from converter.ir.collect import collect
 from converter.ir.columns import value

@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, projected, trace_of
-from support.target_capabilities import EVERYTHING
+from support.traces.small_traces import event_class, projected, trace_of
+from support.traces.target_capabilities import EVERYTHING
 
 from converter.ir.field_classes import ArrayClass, IntegerClass, Style
 from converter.ir.kinds import Kind, Role

@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 import pytest
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.small_traces import event_class, events_of, trace_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.ir.collect import collect

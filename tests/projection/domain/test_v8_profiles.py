@@ -4,9 +4,9 @@ import json
 import random
 
 from draw_json import GRAMMAR
-from drawing import shown
-from support.losses import line_of
-from support.trace_processor import needs_trace_processor
+from support.traces.losses import line_of
+from support.viewers.drawing import shown
+from support.viewers.trace_processor import needs_trace_processor
 
 import converter
 from converter.ir.kinds import Kind, Role

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support import fxt_files as fxt
-from support import fxt_writer
+from support.fxt import files as fxt
+from support.fxt import writer as fxt_writer
 
 from converter.formats.ctf.capabilities import capabilities as of_ctf
 from converter.formats.ftrace.capabilities import capabilities as of_ftrace

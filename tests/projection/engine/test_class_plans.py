@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support.small_traces import brief, event_class, events_of, trace_of
-from support.strategies import traces
-from support.target_capabilities import PROFILER, TARGETS
+from support.traces.small_traces import brief, event_class, events_of, trace_of
+from support.traces.strategies import traces
+from support.traces.target_capabilities import PROFILER, TARGETS
 
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.small_traces import brief, event_class, events_of, projected, trace_of
-from support.target_capabilities import PROFILER, RECORDER, VIEWER
+from support.traces.small_traces import brief, event_class, events_of, projected, trace_of
+from support.traces.target_capabilities import PROFILER, RECORDER, VIEWER
 
 from converter.ir.collect import with_batches
 from converter.ir.events import Table

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from support.losses import line_of
+from support.traces.losses import line_of
 
 from converter.ir.collect import collect
 from converter.ir.events import Batch, EventClass, Field, Table

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, events_of, projected, trace_of
-from support.target_capabilities import RECORDER
+from support.traces.small_traces import event_class, events_of, projected, trace_of
+from support.traces.target_capabilities import RECORDER
 
 from converter.ir.field_classes import FloatClass
 from converter.ir.kinds import Kind

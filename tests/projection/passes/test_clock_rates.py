@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, events_of, trace_of
+from support.traces.small_traces import event_class, events_of, trace_of
 
 from converter.ir.collect import collect
 from converter.ir.columns import OptionalColumn

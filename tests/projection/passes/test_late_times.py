@@ -5,7 +5,7 @@ import subprocess
 from fractions import Fraction
 
 import pytest
-from support.small_traces import event_class, events_of, trace_of
+from support.traces.small_traces import event_class, events_of, trace_of
 
 import converter
 from converter.ir.field_classes import IntegerClass

@@ -1,7 +1,7 @@
 """Names of tasks that only events say are names of threads in what any format gets."""
 
-from support.small_traces import event_class, projected, trace_of
-from support.target_capabilities import EVERYTHING
+from support.traces.small_traces import event_class, projected, trace_of
+from support.traces.target_capabilities import EVERYTHING
 
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role

@@ -4,8 +4,8 @@ import json
 from fractions import Fraction
 
 import pytest
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.traces.small_traces import event_class, events_of, trace_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.ir.columns import OptionalColumn

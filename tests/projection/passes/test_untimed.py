@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from support.fxt_files import (
+from support.fxt.files import (
     argument,
     event,
     initialization,
@@ -14,8 +14,8 @@ from support.fxt_files import (
     record,
     unknown,
 )
-from support.small_traces import event_class, trace_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.small_traces import event_class, trace_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType

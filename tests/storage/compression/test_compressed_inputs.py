@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 import zstandard
-from support.kinds_of_input import KINDS, open_as, whole
+from support.inputs.kinds_of_input import KINDS, open_as, whole
 
 from converter.errors import TraceError
 from converter.storage.opening import open_source

@@ -15,14 +15,14 @@ from functools import partial
 
 import pytest
 import zstandard
-from support.sink_checks import BIG, BrokenError
+from support.system.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError, UnsupportedError
 from converter.limits import limited
 from converter.storage.opening import open_source
 from converter.storage.outputs import open_sink
 from converter.storage.pool.workers import use_workers
-from tests.support.pool import own_pool
+from tests.support.system.pool import own_pool
 
 # Whatever a test does to a sink, no temporary file stays behind.
 pytestmark = pytest.mark.usefixtures("no_temporary_files")

@@ -11,7 +11,7 @@ import pytest
 
 from converter.storage.pool.ahead import Ahead
 from converter.storage.pool.workers import TaskGroup
-from tests.support.pool import own_pool
+from tests.support.system.pool import own_pool
 
 COUNT = 20
 

@@ -21,7 +21,7 @@ from converter.storage.pool.workers import (
     most_workers,
     use_workers,
 )
-from tests.support.pool import own_pool, pool_threads
+from tests.support.system.pool import own_pool, pool_threads
 
 #: So long that whoever could take other work meanwhile has done so.
 A_WHILE = 0.02

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from support.web_server import serving
+from support.system.web_server import serving
 
 import converter
 from converter.cli import main

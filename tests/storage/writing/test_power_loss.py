@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from support.power_cut import Disk, contents, needs_mounts
+from support.system.power_cut import Disk, contents, needs_mounts
 
 from converter.cli import main
 from converter.cli.actions.batch_record import NAME

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sink_checks import BIG, BrokenError
+from support.system.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, TraceError
 from converter.storage.outputs import open_sink

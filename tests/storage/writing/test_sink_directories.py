@@ -5,7 +5,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from support.sink_checks import BIG, BrokenError, open_descriptors
+from support.system.sink_checks import BIG, BrokenError, open_descriptors
 
 from converter.errors import OutputError
 from converter.storage.outputs import open_sink

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from support.sink_checks import BIG, BrokenError
+from support.system.sink_checks import BIG, BrokenError
 
 from converter.errors import OutputError, UnsupportedError
 from converter.storage.outputs import open_sink

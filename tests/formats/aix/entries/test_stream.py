@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.aix_files import (
+from support.aix.files import (
     VARIANTS,
     Row,
     entry_32,

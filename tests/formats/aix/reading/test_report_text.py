@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.small_traces import events_of
-from support.trcrpt_reports import LINES, WIDTHS, report
+from support.aix.trcrpt_reports import LINES, WIDTHS, report
+from support.traces.small_traces import events_of
 
 import converter
 from converter.errors import TraceError

@@ -1,7 +1,7 @@
 """What other formats make of the tasks of an AIX trace."""
 
 import pytest
-from support.aix_files import opened, stream, words_64
+from support.aix.files import opened, stream, words_64
 
 import converter
 from converter.formats.aix.reading.report_text import read_report

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.aix_files import entry_64, stream, words_64
-from support.reports import reported
+from support.aix.files import entry_64, stream, words_64
+from support.command.reports import reported
 
 import converter
 from converter.formats.aix.report.lines import print_report

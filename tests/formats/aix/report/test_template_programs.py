@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.aix_files import stream
-from support.drawn_templates import BODIES, CALLED
-from support.reports import reported
-from support.trcfmt_entries import generic32, generic64, report, words32, words64
-from support.trcfmt_templates import EXPRESSED, KERNEL, MOVING, OTHERS
-from support.uftrace_files import FIXTURES
+from support.aix.drawn_templates import BODIES, CALLED
+from support.aix.files import stream
+from support.aix.trcfmt_entries import generic32, generic64, report, words32, words64
+from support.aix.trcfmt_templates import EXPRESSED, KERNEL, MOVING, OTHERS
+from support.command.reports import reported
+from support.uftrace.files import FIXTURES
 
 import converter
 from converter.formats.aix.report import lines as report_lines

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.trcfmt_entries import generic32, generic64, words32, words64
+from support.aix.trcfmt_entries import generic32, generic64, words32, words64
 
 from converter.formats.aix.report.lines import own_templates
 from converter.formats.aix.trcfmt import Environment, StaticField, evaluate, layout, parse

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from support.trcfmt_entries import generic32, generic64, report, text, words32, words64
+from support.aix.trcfmt_entries import generic32, generic64, report, text, words32, words64
 
 from converter.formats.aix.trcfmt import Entry, Environment, Level, evaluate, parse
 

@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.trcfmt_entries import generic32, report, words32
+from support.aix.trcfmt_entries import generic32, report, words32
 
 from converter.formats.aix.trcfmt import Entry, Environment, evaluate, parse
 from converter.formats.aix.trcfmt.evaluator import USUAL_STEPS

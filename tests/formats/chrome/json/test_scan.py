@@ -6,7 +6,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.chrome_files import events, load
+from support.chrome.files import events, load
 
 from converter.formats.chrome.json.scan import EventScanner
 from converter.formats.chrome.mapping import PHASE_TABLE

@@ -8,7 +8,7 @@ import json
 import math
 
 import pytest
-from support.chrome_files import dump, events, load, written
+from support.chrome.files import dump, events, load, written
 
 from converter.ir.canonical import difference
 

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.trace_processor import needs_trace_processor, printed
+from support.viewers.trace_processor import needs_trace_processor, printed
 
 import converter
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.chrome_files import FEATURES, FIXTURES, dump, event, events, load, written
-from support.small_traces import fields_at
+from support.chrome.files import FEATURES, FIXTURES, dump, event, events, load, written
+from support.traces.small_traces import fields_at
 
 from converter.errors import TraceError
 from converter.formats.chrome import FORMAT

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.chrome_files import event, load
-from support.small_traces import event_class, trace_of
+from support.chrome.files import event, load
+from support.traces.small_traces import event_class, trace_of
 
 from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.layout import DERIVED_TEXT

@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from support.chrome_files import FEATURES, dump, event, load, written
-from support.strategies import batch_of
+from support.chrome.files import FEATURES, dump, event, load, written
+from support.traces.strategies import batch_of
 
 import converter
 from converter.errors import UnsupportedError

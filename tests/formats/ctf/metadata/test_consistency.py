@@ -10,8 +10,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from support.ctf_metadata_cases import ACCEPTED
-from support.ctf_random_traces import random_trace
+from support.ctf.metadata_cases import ACCEPTED
+from support.ctf.random_traces import random_trace
 
 import converter
 from converter.errors import UnsupportedError

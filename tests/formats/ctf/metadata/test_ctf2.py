@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 from hypothesis import given
-from support.ctf2_fragments import PREAMBLE, STREAM, U8, sequence, structure
-from support.ctf_metadata_strategies import trace_classes
+from support.ctf.ctf2_fragments import PREAMBLE, STREAM, U8, sequence, structure
+from support.ctf.metadata_strategies import trace_classes
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ctf2_fragments import (
+from support.ctf.ctf2_fragments import (
     CLOCK,
     FLAG,
     PREAMBLE,

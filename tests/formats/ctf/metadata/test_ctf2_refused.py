@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from support.ctf2_fragments import (
+from support.ctf.ctf2_fragments import (
     CLOCK,
     STREAM,
     U8,
@@ -17,7 +17,7 @@ from support.ctf2_fragments import (
     sequence,
     structure,
 )
-from support.ctf2_refused import REFUSED
+from support.ctf.ctf2_refused import REFUSED
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.files import parse_metadata

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.ctf2_refused import REFUSED_FIELDS, with_field
+from support.ctf.ctf2_refused import REFUSED_FIELDS, with_field
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.files import parse_metadata

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ctf_every_property import FRAGMENTS, TSDL, by
+from support.ctf.every_property import FRAGMENTS, TSDL, by
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.files import parse_metadata

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from support.ctf_metadata_cases import ACCEPTED, HEAD, HOSTILE, REFUSED, TRACE, TYPES, fields
-from support.ctf_metadata_strategies import trace_classes
+from support.ctf.metadata_cases import ACCEPTED, HEAD, HOSTILE, REFUSED, TRACE, TYPES, fields
+from support.ctf.metadata_strategies import trace_classes
 
 from converter.errors import TraceError, UnsupportedError
 from converter.formats.ctf.metadata.field_classes import (

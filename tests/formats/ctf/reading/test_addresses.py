@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Bits, Stream, open_trace
+from support.ctf.files import Bits, Stream, open_trace
 
 import converter
 from converter.ir.kinds import Kind

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.ctf_files import Bits, Stream, compact_header, events_of, open_trace, single
+from support.ctf.files import Bits, Stream, compact_header, events_of, open_trace, single
 
 from converter.errors import TraceError
 

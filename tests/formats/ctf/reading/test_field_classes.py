@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Stream, events_of, open_trace, single
+from support.ctf.files import Stream, events_of, open_trace, single
 
 from converter.ir.field_classes import (
     IntegerClass,

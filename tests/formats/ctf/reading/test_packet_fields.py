@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ctf2_fragments import STREAM, TEXT, U8, Json, at, event, sequence, structure
-from support.ctf_files import Event, Stream, events_of, open_trace
+from support.ctf.ctf2_fragments import STREAM, TEXT, U8, Json, at, event, sequence, structure
+from support.ctf.files import Event, Stream, events_of, open_trace
 
 from converter.formats.ctf.reading.reader import read
 from converter.ir.kinds import Kind

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ctf2_fragments import (
+from support.ctf.ctf2_fragments import (
     CLOCK,
     STREAM,
     TEXT,
@@ -17,7 +17,7 @@ from support.ctf2_fragments import (
     sequence,
     structure,
 )
-from support.ctf_files import events_of, open_trace
+from support.ctf.files import events_of, open_trace
 
 from converter.errors import TraceError
 from converter.formats.ctf.metadata.files import parse_metadata

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ctf_files import FIXTURES, Stream, events_of, open_trace, single
+from support.ctf.files import FIXTURES, Stream, events_of, open_trace, single
 
 from converter.formats.ctf.layout import IndexEntry, build_index, parse_index
 from converter.formats.ctf.reading import packets, windows

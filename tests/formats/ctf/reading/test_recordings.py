@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ctf_files import FIXTURES, open_trace
-from support.ctf_oracle import babeltrace_events, comparable, reader_events, with_thread_contexts
+from support.ctf.files import FIXTURES, open_trace
+from support.ctf.oracle import babeltrace_events, comparable, reader_events, with_thread_contexts
 
 from converter.formats.ctf.mapping import joined_name
 from converter.ir.columns import value

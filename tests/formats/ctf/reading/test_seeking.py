@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Bits, Stream
+from support.ctf.files import Bits, Stream
 
 import converter
 from converter.ir.collect import collect

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Stream, open_trace
-from support.trace_processor import needs_trace_processor
-from support.zephyr_files import MAIN, METADATA, RECORDS, WORKER
+from support.ctf.files import Stream, open_trace
+from support.ctf.zephyr_files import MAIN, METADATA, RECORDS, WORKER
+from support.viewers.trace_processor import needs_trace_processor
 from viewers.trace_processor import tables_of
 
 import converter

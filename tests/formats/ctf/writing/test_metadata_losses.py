@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.ctf2_fragments import CLOCK, PREAMBLE, U8, Json, sequence
-from support.ctf_files import Stream
-from support.ctf_metadata_cases import ACCEPTED
-from support.ctf_random_traces import random_trace
+from support.ctf.ctf2_fragments import CLOCK, PREAMBLE, U8, Json, sequence
+from support.ctf.files import Stream
+from support.ctf.metadata_cases import ACCEPTED
+from support.ctf.random_traces import random_trace
 
 import converter
 from converter.errors import StrictLossError, UnsupportedError

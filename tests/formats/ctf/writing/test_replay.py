@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.ctf_files import Stream, events_of
-from support.ctf_metadata_cases import ACCEPTED
+from support.ctf.files import Stream, events_of
+from support.ctf.metadata_cases import ACCEPTED
 
 import converter
 from converter.errors import TraceError, UnsupportedError

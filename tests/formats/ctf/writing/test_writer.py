@@ -16,8 +16,8 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from support import small_traces
-from support.ctf_files import events_of, open_trace
+from support.ctf.files import events_of, open_trace
+from support.traces import small_traces
 
 import converter
 from converter.errors import UnsupportedError

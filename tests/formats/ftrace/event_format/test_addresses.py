@@ -3,9 +3,9 @@
 import struct
 
 import pytest
-from support.small_traces import fields_at
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_cmd_writing import made_anew, read_back
+from support.trace_cmd.files import File, Kernel, format_text
+from support.trace_cmd.writing import made_anew, read_back
+from support.traces.small_traces import fields_at
 
 from converter.errors import UnsupportedError
 from converter.formats.ftrace.event_format.addresses import address_suffixes, packer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.trace_cmd_writing import CAPABILITIES, read_back, written
+from support.trace_cmd.writing import CAPABILITIES, read_back, written
 
 from converter.formats.ftrace.address_texts import address_forms
 from converter.formats.ftrace.event_format.fields import fields_of

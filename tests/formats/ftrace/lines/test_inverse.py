@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.unpacked_fixtures import unpacked
+from support.trace_cmd.unpacked_fixtures import unpacked
 
 from converter.formats.ftrace.event_format.syntax import (
     Location,

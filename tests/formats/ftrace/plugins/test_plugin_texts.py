@@ -4,8 +4,8 @@ import shutil
 from random import Random
 
 import pytest
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_cmd_reports import ours, texts, theirs
+from support.trace_cmd.files import File, Kernel, format_text
+from support.trace_cmd.reports import ours, texts, theirs
 
 MMU_FIELDS = (
     "__u8 mmu_valid_gen 8 1 0\n__u64 gfn 16 8 0\n__u32 role 24 4 0\n__u32 root_count 28 4 0\n"

@@ -5,7 +5,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.print_format_events import SYMBOLS, all_formats, compiled, record
+from support.trace_cmd.print_format_events import SYMBOLS, all_formats, compiled, record
 
 from converter.formats.ftrace.event_format.syntax import FormatSyntaxError, parse_event_format
 from converter.formats.ftrace.print_format.print_format import PrintFormat, render_bprint

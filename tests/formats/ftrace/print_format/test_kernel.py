@@ -5,8 +5,8 @@ import random
 import struct
 
 import pytest
-from support.print_format_cases import BINARY
-from support.print_format_events import (
+from support.trace_cmd.print_format_cases import BINARY
+from support.trace_cmd.print_format_events import (
     FIELDS,
     SYMBOLS,
     Symbols,

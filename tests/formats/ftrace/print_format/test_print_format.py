@@ -3,8 +3,8 @@
 import struct
 
 import pytest
-from support.print_format_cases import NOT_EVALUATED, PRINTED
-from support.print_format_events import compiled, record
+from support.trace_cmd.print_format_cases import NOT_EVALUATED, PRINTED
+from support.trace_cmd.print_format_events import compiled, record
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trace_cmd_files import rich
+from support.trace_cmd.files import rich
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer import pages

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trace_cmd_files import Kernel
+from support.trace_cmd.files import Kernel
 
 from converter.formats.ftrace.ring_buffer.page_prescan import Surveyor
 from converter.formats.ftrace.ring_buffer.scan import most_records_in, scan_pages, scan_symbols

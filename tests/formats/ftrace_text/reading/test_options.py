@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from support.ftrace_texts import read, rows
+from support.trace_cmd.ftrace_texts import read, rows
 
 import converter
 from converter.errors import TraceError

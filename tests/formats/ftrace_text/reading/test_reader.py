@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.ftrace_texts import read, rows
+from support.trace_cmd.ftrace_texts import read, rows
 
 import converter
 from converter.errors import TraceError

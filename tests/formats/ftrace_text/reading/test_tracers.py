@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.ftrace_texts import read, rows
+from support.trace_cmd.ftrace_texts import read, rows
 
 import converter
 from converter.formats.ftrace_text import sniff

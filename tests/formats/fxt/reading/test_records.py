@@ -6,7 +6,7 @@ import math
 import struct
 
 import pytest
-from support.fxt_files import (
+from support.fxt.files import (
     MAX,
     ORDERS,
     argument,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.fxt_files import (
+from support.fxt.files import (
     ORDERS,
     VARIANTS,
     argument,

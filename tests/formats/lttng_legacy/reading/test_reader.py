@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from support.lttng_legacy_files import FIXTURES, START, Trace, events, opened, sample, save
+from support.ctf.lttng_legacy_files import FIXTURES, START, Trace, events, opened, sample, save
 
 import converter
 from converter.errors import TraceError

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.field_strategies import names
-from support.lttng_legacy_files import (
+from support.ctf.lttng_legacy_files import (
     FIXTURES,
     START,
     VARIANTS_1,
@@ -25,7 +24,8 @@ from support.lttng_legacy_files import (
     spelled,
     written,
 )
-from support.strategies import fitted_traces, traces
+from support.traces.field_strategies import names
+from support.traces.strategies import fitted_traces, traces
 
 import converter
 from converter.errors import UnsupportedError

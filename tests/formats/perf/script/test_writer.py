@@ -5,9 +5,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support import speedscope
-from support.losses import codes_of
-from support.trace_processor import answer, needs_trace_processor
+from support.traces.losses import codes_of
+from support.viewers import speedscope
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.testing import assert_same, assert_what_fits_survives

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.losses import line_of
-from support.perfetto_files import File, kernel_compact, kernel_event
-from support.perfetto_writing import events_of, opened, parsed, written
-from support.trace_processor import answer, needs_trace_processor
+from support.perfetto.files import File, kernel_compact, kernel_event
+from support.perfetto.writing import events_of, opened, parsed, written
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.perfetto.layout import CPU_STARTS

@@ -6,13 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from support.losses import line_of
-from support.perfetto_writing import kernel_events, projected, trace_of, written
-from support.reports import reported
-from support.strategies import batch_of
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_processor import answer, errors, needs_trace_processor, number
-from support.trace_processor_versions import Feature, shows
+from support.command.reports import reported
+from support.perfetto.writing import kernel_events, projected, trace_of, written
+from support.trace_cmd.files import File, Kernel, format_text
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor, number
+from support.viewers.trace_processor_versions import Feature, shows
 
 import converter
 from converter.formats.perfetto import mapping, tracepoints

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support import perfetto_oracle
-from support.perfetto_events import typed_event_numbers
-from support.perfetto_files import BEGIN, COUNTER, END, FILES, INSTANT, File, kernel_event
-from support.perfetto_reading import events, opened
+from support.perfetto import oracle as perfetto_oracle
+from support.perfetto.events import typed_event_numbers
+from support.perfetto.files import BEGIN, COUNTER, END, FILES, INSTANT, File, kernel_event
+from support.perfetto.reading import events, opened
 
 from converter.formats.perfetto import FORMAT, mapping, tracepoints
 from converter.formats.perfetto.protobuf.descriptors import (

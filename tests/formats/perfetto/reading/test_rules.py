@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.perfetto_files import FILES, INSTANT, File, compressed, kernel_every_event
+from support.perfetto.files import FILES, INSTANT, File, compressed, kernel_every_event
 
 import converter
 from converter.formats.perfetto.layout import ARGUMENTS, TaskStateField

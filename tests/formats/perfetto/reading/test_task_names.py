@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.perfetto_files import File, kernel_event
-from support.trace_processor import answer, needs_trace_processor
+from support.perfetto.files import File, kernel_event
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 

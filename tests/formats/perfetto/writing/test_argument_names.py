@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.losses import line_of
-from support.perfetto_files import INSTANT, File
-from support.perfetto_writing import CAPABILITIES, opened, written
-from support.trace_processor import answer, needs_trace_processor
+from support.perfetto.files import INSTANT, File
+from support.perfetto.writing import CAPABILITIES, opened, written
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 from converter.formats.perfetto.annotations import MAX_PATH, path_of
 from converter.formats.perfetto.layout import AnnotationField

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.losses import line_of
-from support.perfetto_files import File, kernel_event
-from support.trace_processor import answer, needs_trace_processor
-from support.trace_processor_versions import Feature, shows
+from support.perfetto.files import File, kernel_event
+from support.traces.losses import line_of
+from support.viewers.trace_processor import answer, needs_trace_processor
+from support.viewers.trace_processor_versions import Feature, shows
 
 import converter
 

@@ -2,8 +2,8 @@
 
 import json
 
-from support.fxt_files import argument, event, start
-from support.trace_processor import answer, needs_trace_processor
+from support.fxt.files import argument, event, start
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.fxt.record_types import ArgumentType, EventType

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.losses import line_of
-from support.perfetto_files import FILES, INSTANT, File
-from support.perfetto_writing import (
+from support.perfetto.files import FILES, INSTANT, File
+from support.perfetto.writing import (
     CAPABILITIES,
     CATEGORY,
     NAME,
@@ -22,7 +21,8 @@ from support.perfetto_writing import (
     trace_of,
     written,
 )
-from support.strategies import fitted_traces, traces
+from support.traces.losses import line_of
+from support.traces.strategies import fitted_traces, traces
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping, tracepoints

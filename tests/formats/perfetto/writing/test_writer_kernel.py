@@ -10,10 +10,9 @@ from google.protobuf import descriptor_pb2
 from hypothesis import given
 from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
-from support.losses import line_of
-from support.perfetto_events import typed_event_numbers
-from support.perfetto_files import File
-from support.perfetto_writing import (
+from support.perfetto.events import typed_event_numbers
+from support.perfetto.files import File
+from support.perfetto.writing import (
     CAPABILITIES,
     SWITCH,
     drawn,
@@ -25,7 +24,8 @@ from support.perfetto_writing import (
     trace_of,
     written,
 )
-from support.strategies import batch_of
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of
 
 from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping, tracepoints

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from support.losses import line_of
-from support.perfetto_files import File
-from support.perfetto_writing import (
+from support.perfetto.files import File
+from support.perfetto.writing import (
     CAPABILITIES,
     CATEGORY,
     NAME,
@@ -17,7 +16,8 @@ from support.perfetto_writing import (
     track_events,
     written,
 )
-from support.strategies import batch_of
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of
 
 from converter.formats.perfetto import mapping
 from converter.ir.canonical import difference

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pprof_messages import Builder
-from support.small_traces import trace_of
-from support.speedscope import imported_all, needs_speedscope
+from support.profiles.pprof_messages import Builder
+from support.traces.small_traces import trace_of
+from support.viewers.speedscope import imported_all, needs_speedscope
 
 import converter
 from converter.errors import TraceError, UnknownFormatError

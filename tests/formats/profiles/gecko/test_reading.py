@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.gecko_profiles import FORMS, PROCESSED, raw, shared
-from support.small_traces import events_of
-from support.trace_processor import needs_trace_processor, printed
-from support.trace_processor_versions import Feature, shows
+from support.profiles.gecko_profiles import FORMS, PROCESSED, raw, shared
+from support.traces.small_traces import events_of
+from support.viewers.trace_processor import needs_trace_processor, printed
+from support.viewers.trace_processor_versions import Feature, shows
 
 from converter import convert, open_trace, read
 from converter.errors import TraceError

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.small_traces import events_of
+from support.traces.small_traces import events_of
 
 from converter import convert, read
 from converter.formats.profiles.gecko.reading import reader

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.gecko_profiles import FORMS
-from support.gecko_validator import faults
+from support.profiles.gecko_profiles import FORMS
+from support.profiles.gecko_validator import faults
 
 import converter
 from converter import convert, read

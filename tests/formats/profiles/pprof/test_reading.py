@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.pprof_messages import Builder, Profile
-from support.protobuf_fields import numeric, sized, varint
+from support.inputs.protobuf_fields import numeric, sized, varint
+from support.profiles.pprof_messages import Builder, Profile
 
 import converter
 from converter.errors import TraceError

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from formats.profiles.pprof.test_reading import heap
-from support.pprof_messages import Builder, Profile, stated, violations
-from support.small_traces import trace_of
+from support.profiles.pprof_messages import Builder, Profile, stated, violations
+from support.traces.small_traces import trace_of
 
 import converter
 from converter.fixtures import synthetic_trace

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.protobuf_fields import numeric, sized
-from support.simpleperf_messages import file_of, record, records_of, small
-from support.simpleperf_messages import sized as with_size
-from support.small_traces import trace_of
+from support.inputs.protobuf_fields import numeric, sized
+from support.profiles.simpleperf_messages import file_of, record, records_of, small
+from support.profiles.simpleperf_messages import sized as with_size
+from support.traces.small_traces import trace_of
 
 import converter
 from converter.errors import TraceError

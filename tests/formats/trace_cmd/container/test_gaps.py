@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 from prefixes import prefix
-from support.damaged_inputs import FIXTURES, files_at, reading_of
-from support.trace_cmd_files import PAGE, File, Kernel
+from support.inputs.damaged_inputs import FIXTURES, files_at, reading_of
+from support.trace_cmd.files import PAGE, File, Kernel
 
 from converter.formats.trace_cmd.reading.reader import read
 from converter.storage.opening import open_source

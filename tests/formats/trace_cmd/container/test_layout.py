@@ -5,8 +5,8 @@ from importlib import resources
 
 import numpy as np
 import pytest
-from support.strategies import with_batches
-from support.trace_cmd_writing import CAPABILITIES, NUMBER, projected, read_back, trace_of, written
+from support.trace_cmd.writing import CAPABILITIES, NUMBER, projected, read_back, trace_of, written
+from support.traces.strategies import with_batches
 
 from converter import schemas
 from converter.formats.ftrace.capabilities import identifier

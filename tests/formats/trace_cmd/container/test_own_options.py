@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_cmd_writing import read_back, written
+from support.trace_cmd.writing import read_back, written
+from support.traces.small_traces import event_class, events_of, trace_of
 
 import converter
 from converter.formats.ftrace.capabilities import capabilities

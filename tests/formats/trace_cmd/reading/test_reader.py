@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.losses import line_of
-from support.trace_cmd_files import (
+from support.trace_cmd.files import (
     BPRINT,
     BPUTS,
     DYNAMIC,
@@ -19,8 +18,9 @@ from support.trace_cmd_files import (
     Kernel,
     format_text,
 )
-from support.trace_cmd_oracle import compare
-from support.trace_cmd_reading import events, opened
+from support.trace_cmd.oracle import compare
+from support.trace_cmd.reading import events, opened
+from support.traces.losses import line_of
 
 import converter
 from converter.errors import TraceError, UnsupportedError

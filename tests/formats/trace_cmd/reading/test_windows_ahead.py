@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.pool import own_pool
+from support.system.pool import own_pool
 
 from converter.errors import TraceError
 from converter.formats.ftrace.ring_buffer.batches import Events, StreamReader

@@ -1,9 +1,9 @@
 """Columns of the report, and function graphs with return values, as trace-cmd 3.4 prints them."""
 
 import pytest
-import support.trace_cmd_files as files
-from support.trace_cmd_files import File, Kernel, format_text
-from support.trace_cmd_reports import ours
+import support.trace_cmd.files as files
+from support.trace_cmd.files import File, Kernel, format_text
+from support.trace_cmd.reports import ours
 
 ENTRY = format_text(
     "funcgraph_entry",

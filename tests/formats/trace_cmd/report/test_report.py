@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from support.small_traces import event_class, trace_of
-from support.trace_cmd_files import SWITCH, File, Kernel, format_text
-from support.trace_cmd_reports import KALLSYMS, ours, texts, theirs
-from support.trace_cmd_writing import written
+from support.trace_cmd.files import SWITCH, File, Kernel, format_text
+from support.trace_cmd.reports import KALLSYMS, ours, texts, theirs
+from support.trace_cmd.writing import written
+from support.traces.small_traces import event_class, trace_of
 
 from converter.cli import main
 from converter.ir.field_classes import IntegerClass

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.samples import sampled
-from support.strategies import fitted_traces, texts, traces
-from support.trace_cmd_files import File, Kernel
-from support.trace_cmd_writing import (
+from support.trace_cmd.files import File, Kernel
+from support.trace_cmd.writing import (
     CAPABILITIES,
     encoded,
     made_anew,
@@ -19,6 +18,7 @@ from support.trace_cmd_writing import (
     slices,
     written,
 )
+from support.traces.strategies import fitted_traces, texts, traces
 
 from converter.formats.ftrace.ring_buffer.pages import PageStream
 from converter.formats.trace_cmd.reading.reader import read

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from support.uftrace_oracle import VERSIONS, needs_uftrace, run
+from support.uftrace.oracle import VERSIONS, needs_uftrace, run
 
 import converter
 from converter.formats.uftrace.arguments.shown_values import SymbolNames, text_field, texts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.uftrace_files import (
+from support.uftrace.files import (
     BAR,
     FOO,
     PROGRAM,

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from support.uftrace_files import (
+from support.uftrace.files import (
     BAZ,
     ENTRY,
     EXIT,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.reports import reported
-from support.uftrace_files import (
+from support.command.reports import reported
+from support.uftrace.files import (
     BASE,
     ENTRY,
     EXIT,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.chrome_files import events, load
-from support.uftrace_oracle import check_readers, needs_uftrace, run
+from support.chrome.files import events, load
+from support.uftrace.oracle import check_readers, needs_uftrace, run
 from viewers.conversions import SOURCES, convert
 
 import converter

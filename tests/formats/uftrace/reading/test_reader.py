@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support import uftrace_oracle as oracle
-from support.trace_cmd_files import Kernel
-from support.uftrace_files import (
+from support.trace_cmd.files import Kernel
+from support.uftrace import oracle
+from support.uftrace.files import (
     ENTRY,
     EXIT,
     FOO,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.small_traces import events_of
-from support.uftrace_files import (
+from support.traces.small_traces import events_of
+from support.uftrace.files import (
     BAZ,
     ENTRY,
     EXIT,

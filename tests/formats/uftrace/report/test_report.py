@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from support.reports import reported
-from support.trace_cmd_files import Kernel
-from support.uftrace_files import (
+from support.command.reports import reported
+from support.trace_cmd.files import Kernel
+from support.uftrace.files import (
     BAR,
     BAZ,
     ENTRY,
@@ -23,9 +23,9 @@ from support.uftrace_files import (
     kernel_header,
     opened,
 )
-from support.uftrace_kernel_files import SYMBOLS, in_the_kernel, info
-from support.uftrace_oracle import VERSIONS
-from support.uftrace_recordings import comparable, recording, replayed
+from support.uftrace.kernel_files import SYMBOLS, in_the_kernel, info
+from support.uftrace.oracle import VERSIONS
+from support.uftrace.recordings import comparable, recording, replayed
 
 import converter
 from converter.cli.output.selected_part import part_of

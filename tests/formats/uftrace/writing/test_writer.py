@@ -7,8 +7,8 @@ import struct
 
 import numpy as np
 import pytest
-from support.losses import line_of
-from support.strategies import batch_of, with_batches
+from support.traces.losses import line_of
+from support.traces.strategies import batch_of, with_batches
 
 import converter
 from converter.errors import UnsupportedError

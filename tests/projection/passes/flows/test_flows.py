@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from support.fxt_files import event, start
-from support.perfetto_files import BEGIN, END, File
-from support.small_traces import event_class, events_of, trace_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.fxt.files import event, start
+from support.perfetto.files import BEGIN, END, File
+from support.traces.small_traces import event_class, events_of, trace_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.formats.fxt.record_types import EventType as Event

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.fxt_files import event, start
-from support.losses import line_of
-from support.small_traces import brief, event_class, events_of, projected, trace_of
-from support.strategies import traces
-from support.target_capabilities import PROFILER, VIEWER
-from support.trace_processor import answer, needs_trace_processor
+from support.fxt.files import event, start
+from support.traces.losses import line_of
+from support.traces.small_traces import brief, event_class, events_of, projected, trace_of
+from support.traces.strategies import traces
+from support.traces.target_capabilities import PROFILER, VIEWER
+from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
 from converter.formats.fxt.record_types import EventType

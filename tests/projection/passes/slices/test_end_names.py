@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, events_of, trace_of
+from support.traces.small_traces import event_class, events_of, trace_of
 
 from converter import convert
 from converter.formats.chrome.capabilities import CAPABILITIES

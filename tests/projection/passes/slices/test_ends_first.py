@@ -1,10 +1,10 @@
 """Events of one time in Chrome JSON, whose viewers take ends first, then complete slices."""
 
-from support.fxt_files import event, opened, start
-from support.fxt_writer import Writer, number
-from support.perfetto_files import File, kernel_event
-from support.small_traces import events_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.fxt.files import event, opened, start
+from support.fxt.writer import Writer, number
+from support.perfetto.files import File, kernel_event
+from support.traces.small_traces import events_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.formats.chrome.capabilities import capabilities

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support.small_traces import event_class, trace_of
-from support.trace_processor import answer, errors, needs_trace_processor
-from support.trace_processor_versions import Feature, shows
+from support.traces.small_traces import event_class, trace_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
+from support.viewers.trace_processor_versions import Feature, shows
 
 import converter
 from converter.ir.field_classes import IntegerClass, StringClass

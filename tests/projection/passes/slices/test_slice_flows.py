@@ -1,8 +1,8 @@
 """Flows whose ids slices say, in formats that have events of flows."""
 
-from support.losses import line_of
-from support.small_traces import event_class, trace_of
-from support.trace_processor import answer, errors, needs_trace_processor
+from support.traces.losses import line_of
+from support.traces.small_traces import event_class, trace_of
+from support.viewers.trace_processor import answer, errors, needs_trace_processor
 
 import converter
 from converter.ir.collect import collect

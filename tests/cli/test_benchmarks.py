@@ -189,3 +189,37 @@ def test_what_takes_more_instructions_than_before_fails(
 def test_the_figures_kept_are_of_cases_that_there_are(instructions):
     kept = json.loads(instructions.KEPT.read_text())
     assert kept["cases"].keys() <= {case.name for case in instructions.PAIRS}
+
+
+@pytest.mark.parametrize(("processors", "seconds"), [(1, 7), (2, 4), (3, 3), (16, 3)])
+def test_a_recording_is_distributed_over_processors(processors, seconds, monkeypatch):
+    """A task that may block waits for leaf tasks; the thread that waits for a task runs it, or another one."""
+    monkeypatch.syspath_prepend(ROOT)
+    tasks = import_module("benchmarks.pool_recording")
+    model = import_module("benchmarks.pool_model")
+    recording = tasks.Recording(
+        [
+            tasks.Task(
+                True, [("submit", 1), ("submit", 2), ("compute", 1), ("wait", 1), ("wait", 2)]
+            ),
+            tasks.Task(True, [("submit", 3), ("compute", 2), ("wait", 3), ("compute", 1)]),
+            tasks.Task(False, [("compute", 2)]),
+            tasks.Task(False, [("compute", 1)]),
+        ]
+    )
+    assert recording.seconds == 7
+    assert model.simulate(recording, processors) == (seconds, 7 / seconds)
+
+
+def test_a_command_is_recorded(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ROOT)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    tasks = import_module("benchmarks.pool_recording")
+    monkeypatch.setitem(tasks.ENVIRONMENT, "PYTHONPATH", str(ROOT))
+    seed = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"
+    output = tmp_path / "out.fxt"
+    recording = tasks.record([str(seed), "-o", str(output), "-q", "--jobs", "16"])
+    assert output.stat().st_size
+    numbers = [value for task in recording.tasks for what, value in task.steps if what == "submit"]
+    assert sorted(numbers) == [*range(1, len(recording.tasks))]
+    assert recording.seconds > 0

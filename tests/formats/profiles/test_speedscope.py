@@ -132,27 +132,34 @@ def test_numbers_are_exact(text, power, value):
     assert (at, found.tolist()) == (-1, [value])
 
 
-@pytest.mark.parametrize(
-    "text", ["9223372036854775808", "1e19", "x", "1.5.2", "", "1 2", "-", "1e"]
-)
+@pytest.mark.parametrize("text", ["9223372036854775808", "1e19", "x", "1.5.2", "", "-", "1e"])
 def test_what_is_no_number_of_63_bits(text):
     with pytest.raises(MalformedError):
         Document(f"[{text},3]".encode()).numbers(1, 3, 0)
 
 
+def test_numbers_before_something_else_come_first():
+    numbers = Document(b"[1, 2 3]")
+    at, _, found = numbers.numbers(1, 3, 0)
+    assert (at, found.tolist()) == (5, [1, 2])
+    with pytest.raises(MalformedError):
+        numbers.numbers(at, 3, 0)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"$schema": "x", ', "name of a member"),
+        ('{"$schema": "x", ', "cut off or damaged here"),
         ('{"a": 1}', "profiles"),
+        ('{"a": 1', "comma or brace"),
         ('{"profiles": [1]}', "object"),
         ('{"shared": {"frames": 5}}', "frames"),
-        ('{"$schema": "x", "profiles": [{"events": [}]}', "JSON"),
+        ('{"$schema": "x", "profiles": [{"events": [}]}', "damaged here"),
         (document({**EVENTED, "events": [{"type": "O", "frame": 4, "at": 1}]}), "event"),
         (document({**EVENTED, "events": [{"type": "X", "frame": 0, "at": 1}]}), "event"),
         (document({**EVENTED, "events": [{"type": "O", "frame": 0}]}), "event"),
         (document({**SAMPLED, "samples": [[4]]}), "frames"),
-        (document({**SAMPLED, "samples": 5}), "array"),
+        (document({**SAMPLED, "samples": 5}), "damaged here"),
         (document(traceconv={"version": 1}), "tables"),
     ],
 )

@@ -6,12 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
+from converter.formats.profiles.cut_json import offset_of, parsed_prefix
 
 #: What nodes without a name are called, in place of an empty text.
 ANONYMOUS: Final = "(anonymous)"
@@ -76,22 +78,28 @@ class Nodes:
         return len(self.ids) - 1
 
 
-def parse(data: bytes, name: str) -> dict[str, Any]:
+def parse(data: bytes, name: str) -> tuple[dict[str, Any], bytes, int | None]:
     """Parse the text of a profile.
+
+    Returns:
+        the profile, its text, and where damage is, before which these end.
 
     Raises:
         TraceError: it is no JSON, or no profile.
 
     """
+    load = partial(json.loads, parse_float=Decimal)
     try:
-        found = json.loads(data.decode("utf-8-sig", "replace"), parse_float=Decimal)
+        found, text, damage = parsed_prefix(data.decode("utf-8-sig", "replace"), load)
     except (ValueError, RecursionError, InvalidOperation) as error:
         raise TraceError(path=name, expected="a CPU profile in JSON", found=str(error)) from error
+    offset = None if damage is None else offset_of(damage)
     if not isinstance(found, dict):
-        raise TraceError(path=name, expected="the object of a CPU profile")
+        raise TraceError(path=name, offset=offset, expected="the object of a CPU profile")
     if not isinstance(found.get("nodes"), list) and not isinstance(found.get("head"), dict):
-        raise TraceError(path=name, field="nodes", expected="the nodes of a CPU profile")
-    return found
+        expected = "the nodes of a CPU profile"
+        raise TraceError(path=name, offset=offset, field="nodes", expected=expected)
+    return found, data if offset is None else text.encode("utf-8", "replace"), offset
 
 
 def nodes_of(profile: dict[str, Any]) -> Nodes:

@@ -24,6 +24,7 @@ from converter.formats.profiles.cpuprofile.document import (
     without_root,
     wrong_ends,
 )
+from converter.formats.profiles.cut_json import cut_warning
 from converter.formats.profiles.trees import FrameTable
 from converter.ir.columns import Column, constant_column
 from converter.ir.events import Batch, NativeRecords, Table
@@ -51,12 +52,15 @@ def read(source: Source) -> Trace:
 class _Reader:
     def __init__(self, source: Source) -> None:
         self._path = source.name
-        self._data = source.read_exactly(0, source.size)
-        profile = parse(self._data, source.name)
+        profile, self._data, damage = parse(source.read_exactly(0, source.size), source.name)
         self.trace = Trace("cpuprofile", make_batches=self._batches)
         self.trace.source_batches = self.trace.make_batches
         self.trace.semantics = Semantics(kinds=frozenset({Kind.SAMPLE}))
         self.trace.in_time_order = True
+        if damage is not None:
+            note(self.trace.warnings, cut_warning("cpuprofile", source.name, damage))
+            # Times are not made up of the hits of some nodes.
+            profile.setdefault("samples", [])
         nodes = nodes_of(profile)
         self._frames = self._table(nodes)
         self._outer = np.array(list(without_root(nodes)), np.int64)

@@ -119,7 +119,9 @@ class _Reader:
         self._describe()
         self._add_threads()
         kind = self._records.rows[:, KIND]
-        is_event = (kind <= 0) | (kind == RecordField.SAMPLE) | (kind == RecordField.CONTEXT_SWITCH)
+        # What is no message is damage, not an event.
+        self._records.damaged += int(np.count_nonzero(kind < 0))
+        is_event = (kind == 0) | (kind == RecordField.SAMPLE) | (kind == RecordField.CONTEXT_SWITCH)
         self._rows = np.ascontiguousarray(self._records.rows[is_event])
         self._ts = self._times()
         self.trace.in_time_order = not (self._ts[1:] < self._ts[:-1]).any()
@@ -268,7 +270,7 @@ class _Reader:
         for of, decode in (
             (kind == RecordField.SAMPLE, self._samples),
             (kind == RecordField.CONTEXT_SWITCH, self._switches),
-            (kind <= 0, self._others),
+            (kind == 0, self._others),
         ):
             which = np.flatnonzero(of)
             if not len(which):
@@ -364,7 +366,6 @@ class _Reader:
     def _others(self, rows: NDArray[np.int64]) -> _Decoded:
         spans = rows[:, [CONTENT, CONTENT_SIZE]]
         content = partial(_bytes_of, self._records.data, spans)
-        self._records.damaged += int(np.count_nonzero(rows[:, KIND] < 0))
         return None, [(self._class(-2, OTHER), np.arange(len(rows)), [content])]
 
     def _warn_at_end(self) -> None:

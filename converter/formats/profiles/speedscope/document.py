@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import TraceError
+from converter.formats.profiles.cut_json import closed
 from converter.formats.profiles.speedscope.mapping import OWN, POWERS, VERSION
 from converter.formats.profiles.speedscope.scan import Document, MalformedError
 from converter.formats.profiles.trees import FrameTable
@@ -61,34 +62,47 @@ class Parsed:
         self._path = source.name
         if source.size > limit("speedscope.document"):
             what = f"a file, which is read as a whole, of {allowed('speedscope.document')}"
-            raise self._error(what, None, found=f"{source.size >> 20} MiB")
-        self.text = source.read(0, source.size)
-        self.document = Document(self.text)
-        #: All members but frames, profiles and traceconv's own.
-        self.members: dict[str, Any] = {}
-        self.frames: list[dict[str, Any]] = []
-        self.profiles: list[Profile] = []
-        self.own: dict[str, Any] = {}
+            raise self._refusal(what, None, found=f"{source.size >> 20} MiB")
+        text = source.read(0, source.size)
+        #: Where damage is, before which the document ends.
+        self.damage: int | None = None
         try:
-            for name, start, end in self.document.members(self.document.start()):
-                self._read_member(self._name(name), start, end)
+            self._parse(text)
         except MalformedError as error:
-            raise self.damaged(error) from None
-        if not self.profiles and not self.frames and "$schema" not in self.members:
-            raise self._error("the profiles and frames of speedscope", None, found=self.text[:40])
+            self.damage = error.offset
+            refusal = self._refusal(str(error), error.offset, text[error.offset :][:20])
+            try:
+                self._parse(closed(text.decode("latin-1"), error.offset).encode("latin-1"))
+            except MalformedError:
+                raise refusal from None
+            if not self._is_profile:
+                raise refusal from None
+        if not self._is_profile:
+            expected = "the profiles and frames of speedscope"
+            raise self._refusal(expected, None, found=self.text[:40])
         self.tables: SideTable | None = None
         self.tracks: list[Track] = []
         try:
             self._read_own()
         except DAMAGE as error:
-            raise self._error(f"traceconv's tables of threads: {error}", None) from None
+            raise self._refusal(f"traceconv's tables of threads: {error}", None) from None
 
-    def damaged(self, error: MalformedError) -> TraceError:
-        """Return the error about something else than expected."""
-        found = bytes(self.text[error.offset : error.offset + 20])
-        return self._error(str(error), error.offset, found=found)
+    def _parse(self, text: bytes) -> None:
+        self.text = text
+        self.document = Document(text)
+        #: All members but frames, profiles and traceconv's own.
+        self.members: dict[str, Any] = {}
+        self.frames: list[dict[str, Any]] = []
+        self.profiles: list[Profile] = []
+        self.own: dict[str, Any] = {}
+        for name, start, end in self.document.members(self.document.start()):
+            self._read_member(self._name(name), start, end)
 
-    def _error(self, expected: str, offset: int | None, found: object = None) -> TraceError:
+    @property
+    def _is_profile(self) -> bool:
+        return bool(self.profiles or self.frames) or "$schema" in self.members
+
+    def _refusal(self, expected: str, offset: int | None, found: object = None) -> TraceError:
         return TraceError(
             format="speedscope", path=self._path, offset=offset, expected=expected, found=found
         )
@@ -105,7 +119,7 @@ class Parsed:
             }
             frames = self._value(*shared["frames"]) if "frames" in shared else []
             if not isinstance(frames, list) or not all(isinstance(one, dict) for one in frames):
-                raise self._error("an array of frames", shared["frames"][0])
+                raise self._refusal("an array of frames", shared["frames"][0])
             self.frames = frames
             others = {one: self._value(*span) for one, span in shared.items() if one != "frames"}
             if others:
@@ -141,7 +155,7 @@ class Parsed:
         try:
             return json.loads(self.text[start:end].decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
-            raise self._error(f"a value of JSON: {error}", start) from None
+            raise self._refusal(f"a value of JSON: {error}", start) from None
 
     def _name(self, raw: bytes) -> str:
         text = raw.decode("utf-8", "replace")

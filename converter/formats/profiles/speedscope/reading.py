@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceWarning, note
+from converter.formats.profiles.cut_json import cut_warning
 from converter.formats.profiles.merging import Columns, merged_by_time
 from converter.formats.profiles.samples import unit_of
 from converter.formats.profiles.speedscope.document import Parsed, Profile, frame_table
@@ -89,6 +90,8 @@ class _Reader:
             }
         }
         trace.source_batches = trace.make_batches
+        if parsed.damage is not None:
+            note(trace.warnings, cut_warning("speedscope", source.name, parsed.damage))
         self._restart()
 
     def _key(self, profile: Profile) -> list[str] | None:
@@ -107,15 +110,17 @@ class _Reader:
     def _batches(self) -> Iterator[Batch]:
         self._restart()
         room = max(_WINDOW // max(len(self.parsed.profiles), 1), _LEAST)
-        streams = [
-            self._sampled(one, room) if one.number in self.class_of else self._evented(one, room)
-            for one in self.parsed.profiles
-        ]
+        streams = [self._stream(one, room) for one in self.parsed.profiles]
+        for columns in merged_by_time(streams):
+            yield self._batch(columns)
+
+    def _stream(self, profile: Profile, room: int) -> Iterator[Columns]:
+        is_sampled = profile.number in self.class_of
         try:
-            for columns in merged_by_time(streams):
-                yield self._batch(columns)
+            yield from (self._sampled if is_sampled else self._evented)(profile, room)
         except MalformedError as error:
-            raise self.parsed.damaged(error) from None
+            message = f"expected {error}: the rest is left out"
+            self._note(profile, message, is_damage=True, offset=error.offset)
 
     def _evented(self, profile: Profile, room: int) -> Iterator[Columns]:
         """Yield the columns of slices; times do not go back."""
@@ -246,10 +251,13 @@ class _Reader:
             message = "values with a fraction are rounded to integers"
             self._note(profile, message, is_damage=False)
 
-    def _note(self, profile: Profile, message: str, *, is_damage: bool) -> None:
+    def _note(
+        self, profile: Profile, message: str, *, is_damage: bool, offset: int | None = None
+    ) -> None:
         warning = TraceWarning(
             format="speedscope",
             field=f"profiles[{profile.number}]",
+            offset=offset,
             message=message,
             is_damage=is_damage,
         )

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """A JSON document in memory: where its members are, and the numbers of its long arrays as columns.
 
-What is skipped is only checked for its brackets and strings.
+What is skipped is only checked for its brackets and strings. Rows before something else than expected are returned first.
 """
 
 # Stub:
@@ -273,7 +273,7 @@ cdef class Document:
             The position after them, -1 after the last; how many times are rounded; types, frames and times.
 
         Raises:
-            MalformedError: something else than an event.
+            MalformedError: something else than an event is next.
 
         """
         kinds, numbers, times = np.zeros(room, np.uint8), np.zeros(room, np.int32), np.zeros(room, np.int64)
@@ -282,7 +282,6 @@ cdef class Document:
         cdef int64_t[::1] time = times
         cdef int64_t found = 0
         cdef int64_t rounded = 0
-        cdef int64_t first = at
         cdef int64_t after = at
         if not 0 <= at <= self._end or room < 1:
             raise ValueError("no position in the document")
@@ -291,16 +290,14 @@ cdef class Document:
                 at = self._next(at)
                 if at < 0:
                     break
-                first = at
                 at = self._event(at, frames, power, &kind[found], &frame[found], &time[found], &rounded)
                 if at < 0:
                     break
                 found += 1
-        if at == -1:
+                after = at
+        if at == -1 and not found:
             raise MalformedError("an event with a type (O or C), a frame and a time", self._wrong)
-        if at == -2:
-            at = -1
-        return at, rounded, kinds[:found], numbers[:found], times[:found]
+        return -1 if at == -2 else after, rounded, kinds[:found], numbers[:found], times[:found]
 
     # The start of the next element, given the position after the array's bracket or the element before: -2 at the end of
     # the array, -1 where there is neither.
@@ -381,13 +378,14 @@ cdef class Document:
             The position after them, -1 after the last; how many are rounded; and the numbers.
 
         Raises:
-            MalformedError: something else than a number, or one beyond 63 bits.
+            MalformedError: something else than a number of 63 bits is next.
 
         """
         values = np.zeros(room, np.int64)
         cdef int64_t[::1] value = values
         cdef int64_t found = 0
         cdef int64_t rounded = 0
+        cdef int64_t after = at
         cdef bint inexact = False
         if not 0 <= at <= self._end or room < 1:
             raise ValueError("no position in the document")
@@ -401,9 +399,10 @@ cdef class Document:
                     break
                 rounded += inexact
                 found += 1
-        if at == -1:
+                after = at
+        if at == -1 and not found:
             raise MalformedError("a number of 63 bits", self._wrong)
-        return -1 if at == -2 else at, rounded, values[:found]
+        return -1 if at == -2 else after, rounded, values[:found]
 
     def stacks(
         self, int64_t at, int64_t room, int64_t frames
@@ -414,12 +413,13 @@ cdef class Document:
             The position after them, -1 after the last; n + 1 offsets; and the frames of all.
 
         Raises:
-            MalformedError: something else than an array of numbers below `frames`.
+            MalformedError: something else than an array of numbers below `frames` is next.
 
         """
         cdef int64_t found = 0
         cdef int64_t used = 0
         cdef int64_t number = 0
+        cdef int64_t after = at
         cdef bint inexact = False
         offsets = np.zeros(room + 1, np.int64)
         values = np.zeros(4 * room, np.int32)
@@ -451,12 +451,12 @@ cdef class Document:
             if at == -1:
                 break
             # After the bracket of the stack, whose position `_next` has left.
-            at = self._wrong + 1
+            after = at = self._wrong + 1
             found += 1
             offset[found] = used
-        if at == -1:
+        if at == -1 and not found:
             raise MalformedError("an array of numbers of frames", self._wrong)
-        return -1 if at == -2 else at, offsets[:found + 1], values[:used]
+        return -1 if at == -2 else after, offsets[:found + 1], values[:offset[found]]
 
 
 cdef inline bint is_digit(uint8_t byte) noexcept nogil:

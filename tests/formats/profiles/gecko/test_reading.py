@@ -113,7 +113,7 @@ def test_the_importer_shows_the_markers_and_samples_of_the_profile(tmp_path: Pat
 
 
 DAMAGE = [
-    b'{"meta":{"interval":1},"threads":[',
+    b'{"meta":{"interval":1},"threads":',
     b'{"meta":{"interval":1},"threads":{}}',
     b'{"meta":{"interval":1},"threads":[{"samples":{"stack":["x"],"time":[1]}}]}',
     b'{"meta":{"interval":1},"threads":[{"samples":{"stack":[[1]],"time":[1]}}]}',

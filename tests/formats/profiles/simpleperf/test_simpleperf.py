@@ -13,7 +13,7 @@ from support.profiles.simpleperf_messages import sized as with_size
 from support.traces.small_traces import trace_of
 
 import converter
-from converter.errors import TraceError
+from converter.errors import NothingLeftError, TraceError
 from converter.fixtures import synthetic_trace
 from converter.formats.profiles.simpleperf.scan import scan_records, with_sizes
 from converter.ir.events import EventClass, Field
@@ -294,7 +294,13 @@ def test_what_is_before_a_cut_is_read(cut: int) -> None:
 
 def test_damaged_messages_are_counted() -> None:
     bad = with_size(sized(1, numeric(1, 5) + b"\xff"))
-    assert "messages with damage: 2" in warned(file_of(bad, with_size(b"\xff\xff"), *small()))
+    none = with_size(b"\xff\xff")
+    data = file_of(bad, none, *small())
+    assert "messages with damage: 2" in warned(data)
+    with converter.open_trace(data) as trace:
+        assert len(events(trace)) == 6
+    with pytest.raises(NothingLeftError), converter.open_trace(file_of(none)) as trace:
+        events(trace)
 
 
 def test_numbers_beyond_63_bits_are_limited() -> None:

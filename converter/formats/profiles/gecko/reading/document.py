@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from converter.errors import TraceError
+from converter.formats.profiles.cut_json import offset_of, parsed_prefix
 from converter.formats.profiles.gecko.layout import OWN, OWN_VERSION
 from converter.formats.profiles.gecko.side_table import tracks_of
 from converter.formats.side_table import SideTable, side_table_of
@@ -27,8 +28,8 @@ class Repeated(dict[str, Any]):
     pairs: list[tuple[str, Any]]
 
 
-def parsed(source: Source) -> Object:
-    """Return the document of a profile.
+def parsed(source: Source) -> tuple[Object, int | None]:
+    """Return the document of a profile, and where damage is, before which it ends.
 
     Raises:
         TraceError: it is too large, no JSON, or no profile.
@@ -38,7 +39,8 @@ def parsed(source: Source) -> Object:
         what = f"a profile, which is read as a whole, of {allowed('gecko.profile')}"
         raise TraceError(format="gecko", expected=what, found=f"{source.size:,} bytes")
     text = source.read(0, source.size).decode("utf-8-sig", "replace")
-    document: Any = _loaded(text, source)
+    document: Any
+    document, text, damage = _loaded(text, source)
     if isinstance(document, dict) and "threads" not in document:
         # An answer of Firefox to a program that asked for a profile.
         inner = document.get("profile")
@@ -48,29 +50,29 @@ def parsed(source: Source) -> Object:
         raise TraceError(
             format="gecko",
             path=source.name,
+            offset=damage,
             field="threads",
             expected="the list of a profile's threads",
             found=found or _type_of(document),
         )
     own = document.get(OWN)
     if isinstance(own, dict) and (own.get("exact") or own.get("repeats")):
-        document = _loaded(text, source, exact=True)
+        # Numbers keep all their digits, and objects their repeated members.
+        document = json.loads(text, parse_float=Decimal, object_pairs_hook=_object)
     result: Object = document
-    return result
+    return result, damage
 
 
-def _loaded(text: str, source: Source, *, exact: bool = False) -> Any:
-    """Parse JSON; with `exact`, numbers keep all their digits, and objects their repeated members."""
+def _loaded(text: str, source: Source) -> tuple[Any, str, int | None]:
+    """Parse JSON; return its value, its text, and where damage is, before which these end."""
     try:
-        if exact:
-            return json.loads(text, parse_float=Decimal, object_pairs_hook=_object)
-        return json.loads(text)
+        value, text, damage = parsed_prefix(text)
+        return value, text, None if damage is None else offset_of(damage)
     except (ValueError, RecursionError) as error:
-        offset = getattr(error, "pos", None)
         raise TraceError(
             format="gecko",
             path=source.name,
-            offset=None if offset is None else len(text[:offset].encode("utf-8", "replace")),
+            offset=offset_of(error) if isinstance(error, json.JSONDecodeError) else None,
             expected="JSON",
             found=str(error) or "objects that are too deep",
         ) from error

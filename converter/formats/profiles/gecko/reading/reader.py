@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError, TraceWarning, note
+from converter.formats.profiles.cut_json import cut_warning
 from converter.formats.profiles.gecko.layout import (
     OWN,
     READ_MEMBERS,
@@ -60,9 +61,12 @@ def read(source: Source) -> Trace:
         TraceError: it is not a profile, is too large, or has tables of another form.
 
     """
-    document = parsed(source)
+    document, damage = parsed(source)
     try:
-        return _Reader(source, document).trace
+        trace = _Reader(source, document).trace
+        if damage is not None:
+            note(trace.warnings, cut_warning("gecko", source.name, damage))
+        return trace
     except TraceError as error:
         raise error.within(format="gecko", path=source.name) from error
     except RecursionError:

@@ -11,7 +11,6 @@ Without ``--documents`` all files of the first kind are compared, ``--only NAME`
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from functools import partial
@@ -106,40 +105,7 @@ def compared_drawn(seed: int, folder: Path, grammar: Grammar = GRAMMAR) -> Diffe
     found = differences(grammar, seed, folder)
     if found is None:
         return None
-    found |= by_way_of_ftrace(grammar.document(seed), folder)
-    if fxt_shapes.name_of(seed) != "clocks":
-        return found
-    return {what: rows for what, rows in found.items() if not _is_rounded(*rows)}
-
-
-def _is_rounded(missing: list[str], more: list[str]) -> bool:
-    """Tell whether rows differ by a nanosecond alone: some importers round times down, and others to the nearest.
-
-    The importer of FXT is early by one more for each 2^32 ticks of a rate that does not divide, such as a common one.
-    """
-    ones, others = (list(map(json.loads, rows)) for rows in (missing, more))
-    for one in ones:
-        near = next((other for other in others if _is_near(one, other)), None)
-        if near is None:
-            return False
-        others.remove(near)
-    return not others
-
-
-#: The ticks of a nanosecond at the highest common rate of the drawn clocks.
-_TICKS = 320
-
-
-def _is_near(one: list[Any], other: list[Any]) -> bool:
-    return all(
-        a == b
-        or (
-            isinstance(a, int)
-            and isinstance(b, int)
-            and abs(a - b) <= 1 + (_TICKS * max(a, b) >> 32)
-        )
-        for a, b in zip(one, other, strict=True)
-    )
+    return found | by_way_of_ftrace(grammar.document(seed), folder)
 
 
 def by_way_of_ftrace(data: bytes, folder: Path) -> Differences:

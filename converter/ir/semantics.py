@@ -93,6 +93,7 @@ class Semantics:
         unseen: what viewers do not show.
         old_states: viewers take a kernel of unknown release for one before 4.8, whose task states have other bits.
         zero_is_main: viewers take thread 0 of a process other than 0 for its main thread.
+        rounded_rate: viewers multiply times by a rounded length of the clock's ticks: they show some nanoseconds early.
         kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
             kind are skipped.
 
@@ -110,6 +111,7 @@ class Semantics:
     unseen: frozenset[Unseen] = frozenset()
     old_states: bool = False
     zero_is_main: bool = False
+    rounded_rate: bool = False
 
     def may_have(self, *kinds: Kind) -> bool:
         """Return True if events of one of these kinds may occur."""
@@ -118,7 +120,7 @@ class Semantics:
 
 _FLAGS = (
     *("lone_ends", "complete_first", "counter_series", "flows_at_begins", "old_states"),
-    "zero_is_main",
+    *("zero_is_main", "rounded_rate"),
 )
 #: The rules of a source that states none.
 DEFAULT = Semantics()
@@ -162,18 +164,14 @@ def semantics_of(form: dict[str, Any]) -> Semantics:
     group = form.get("json_arguments", "")
     unseen = form.get("unseen", ())
     matching = {one.value: one for one in FlowMatching}.get(form.get("flow_matching", ""))
-    return Semantics(
+    rules = Semantics(
         ends,
         flows,
-        form.get("lone_ends") is True,
-        form.get("complete_first") is True,
-        form.get("counter_series") is True,
-        group if isinstance(group, str) else "",
+        json_arguments=group if isinstance(group, str) else "",
         flow_matching=DEFAULT.flow_matching if matching is None else matching,
-        flows_at_begins=form.get("flows_at_begins") is True,
         unseen=frozenset(one for one in Unseen if one.value in unseen)
         if isinstance(unseen, list)
         else frozenset(),
-        old_states=form.get("old_states") is True,
-        zero_is_main=form.get("zero_is_main") is True,
     )
+    flags: dict[str, Any] = {name: form.get(name) is True for name in _FLAGS}
+    return replace(rules, **flags)

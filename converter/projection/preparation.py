@@ -102,7 +102,7 @@ def _of_tasks(trace: Trace, capabilities: Capabilities, report: LossReport) -> T
     if as_tasks and trace.semantics.may_have(Kind.SCHED_SWITCH, Kind.SCHED_WAKEUP):
         from converter.projection.domain.scheduling.weighted_tasks import as_priorities
 
-        trace = as_priorities(trace, report)
+        trace = as_priorities(trace, report, by_cpu=not capabilities.cpuless)
     source = trace.semantics
     if capabilities.exits_by_switch and source.may_have(Kind.TASK_EXIT):
         from converter.projection.domain.scheduling.exiting_tasks import leaving_at_exit

@@ -111,6 +111,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     # The importer of FXT ends what a thread does that is woken while it runs.
     "wakeup-again": (*_WAIT, "sched.dur"),
     # The importer of FXT ends what a thread does on whichever CPU.
+    "thread-moved-at-once": (*_WAIT, "sched.dur", "sched.end_state"),
     "switch-of-other-thread": (*_WAIT, "sched.dur", "sched.end_state"),
     "idle-thread-renamed": ("slices.tid", "slices.pid", "threads.name"),
     "switch-task-guessed": _SWITCH,
@@ -176,6 +177,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     # The whole trace
     "clock-rate-unknown": _EVENTS,
     "times-rounded": _EVENTS,
+    "times-rounded-by-viewers": _EVENTS,
     "times-moved": _EVENTS,
     "time-beyond-63-bits": _EVENTS,
     "time-before-zero": _EVENTS,

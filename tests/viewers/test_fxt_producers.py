@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import fxt_producers
+import fxt_shapes
 import pytest
+from support.fxt.writer import Writer
 from support.viewers.trace_processor import needs_trace_processor, printed
 
 import converter
@@ -51,3 +53,52 @@ def test_idle_threads_and_wakers(target: str, tmp_path: Path) -> None:
     ]
     (shown,) = {loss.code: loss.count for loss in losses if loss.loss_class == "shown"}.items()
     assert shown == ("waiting-shown-runnable", 2)
+
+
+@pytest.mark.parametrize(
+    ("rate", "rows", "is_reported"),
+    [
+        (32_768, [["30517578", "91552"], ["31127929", "122071"]], False),
+        # The importer's nanosecond of a later tick is another.
+        (24_000_000, [["41666", "125"], ["42500", "166"]], True),
+        (1_024_000_000, [["976", "3"], ["996", "4"]], True),
+    ],
+)
+def test_ticks_that_are_no_nanoseconds_are_shown_as_the_same_in_json(
+    rate: int, rows: list[list[str]], is_reported: bool, tmp_path: Path
+) -> None:
+    writer = Writer()
+    writer.provider(1, b"p", rate)
+    writer.thread(1, 10, 11)
+    for start, end in ((1000, 1003), (1020, 1024)):
+        writer.slice(start, end, 1, b"s")
+    source, output = tmp_path / "a.fxt", tmp_path / "b.json"
+    source.write_bytes(writer.bytes())
+    codes = {loss.code for loss in converter.convert(source, output)}
+    assert ("times-rounded-by-viewers" in codes) is is_reported
+    assert printed(source, "select ts, dur from slice order by ts")[1:] == rows
+    shown = printed(output, "select ts, dur from slice order by ts")[1:]
+    assert (shown == rows) is (rate < 500_000_000)
+    (batch,) = converter.read(output).batches()
+    assert batch.ts.tolist() == [1000, 1020]
+    assert batch.tables[0].column(2).tolist() == [3, 4]
+
+
+#: Drawn files in which events of one time, or ends among others, are shown otherwise.
+@pytest.mark.parametrize(
+    ("seed", "target", "code"),
+    [
+        (650316, "json", "slice-end-cut"),
+        (651336, "json", "slice-end-cut"),
+        (651409, "json", "depth-at-shared-time"),
+        (650574, "pftrace", "thread-moved-at-once"),
+    ],
+)
+def test_what_is_shown_otherwise_at_one_time_is_reported(
+    seed: int, target: str, code: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "a.fxt"
+    source.write_bytes(fxt_shapes.document(seed))
+    losses = converter.convert(source, tmp_path / f"b.{target}")
+    assert [loss.count for loss in losses if loss.loss_class == "shown"] == [1]
+    assert [loss.count for loss in losses if loss.code == code] == [1]

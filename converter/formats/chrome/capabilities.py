@@ -21,6 +21,7 @@ from converter.formats.chrome.mapping import (
 )
 from converter.formats.chrome.phases import PHASES
 from converter.formats.chrome.splitting import by_bind_point, by_phase, by_series, by_waker
+from converter.formats.chrome.times import Scale
 from converter.formats.json_values.narrowing import narrowed
 from converter.ir.columns import string_ids
 from converter.ir.distinct_values import map_distinct
@@ -34,11 +35,14 @@ from converter.ir.field_classes import (
 from converter.ir.kinds import Kind, Role
 from converter.ir.semantics import EndMatching, FlowMatching
 from converter.ir.tables import ComputedColumn
+from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities, KindSupport, Projection
 from converter.projection.domain.scheduling.sched_conventions import argument_role, with_linux_state
 from converter.projection.domain.scheduling.state_bits import report_unknown_kernel
 from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.engine.partitions import Partition
+from converter.projection.losses import LossReport
+from converter.projection.passes.clock_rates import rate_text
 from converter.projection.timeline_fields import DURATION, JSON_TEXT
 
 #: Perfetto's importer ends at a line of a switch on a higher CPU.
@@ -125,6 +129,14 @@ def _kinds() -> Mapping[Kind, KindSupport]:
     return kinds
 
 
+def _with_rounded_times(trace: Trace, report: LossReport) -> Trace:
+    """Report a clock whose times viewers round otherwise than those of the source."""
+    rate = trace.clock.ticks_per_second
+    if rate is not None and (trace.semantics.rounded_rate or not Scale.of_rate(rate).is_shown):
+        report.add("times-rounded-by-viewers", rate=rate_text(rate))
+    return trace
+
+
 _KINDS = _kinds()
 
 CAPABILITIES = Capabilities(
@@ -149,6 +161,7 @@ CAPABILITIES = Capabilities(
     shows_epoch=False,
     environment=True,
     shows_environment=False,
+    rewrite=_with_rounded_times,
     adapters={
         **dict.fromkeys(_KINDS, narrowed),
         Kind.SCHED_SWITCH: _as_switch,

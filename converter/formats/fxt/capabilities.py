@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -23,6 +22,7 @@ from converter.formats.fxt.mapping import (
     SCHEDULING,
     SHAPES,
     Shape,
+    is_exact_rate,
 )
 from converter.formats.fxt.record_types import MAX_ARGUMENTS, MAX_PROFILER_LENGTH, MAX_STRING_BYTES
 from converter.ir.columns import Column, ListColumn, string_ids, take
@@ -168,14 +168,6 @@ def _lower_new_task(partition: Partition, projection: Projection) -> list[Partit
     return lower_to_instant(partition, projection)
 
 
-def _is_exact_rate(rate: Fraction) -> bool:
-    """Return True if Perfetto's importer computes exact nanoseconds.
-
-    It multiplies the upper and the lower half of a time by (10^9 << 32) / rate, rounded down.
-    """
-    return rate.denominator == 1 and (10**9 << 32) % rate.numerator == 0
-
-
 def _support(shape: Shape) -> KindSupport:
     return KindSupport(
         fields=tuple(field for field, _ in shape.fields),
@@ -217,7 +209,7 @@ def capabilities(variant: str) -> Capabilities:
         max_string_bytes=MAX_STRING_BYTES,
         max_blob_bytes=MAX_STRING_BYTES,
         utf8_only=True,
-        exact_rate=_is_exact_rate,
+        exact_rate=is_exact_rate,
         negative_times=False,
         duration_unit=1,
         ends=EndMatching.INNERMOST,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import IntEnum, unique
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from converter.formats.fxt.record_types import (
@@ -47,6 +48,15 @@ SEMANTICS: Final = Semantics(
         }
     ),
 )
+
+
+def is_exact_rate(rate: Fraction | int) -> bool:
+    """Return True if Perfetto's importer computes exact nanoseconds.
+
+    It multiplies the upper and the lower half of a time by (10^9 << 32) / rate, rounded down.
+    """
+    return rate.denominator == 1 and (10**9 << 32) % max(rate.numerator, 1) == 0
+
 
 #: The provider of files that were converted from other formats.
 PROVIDER_ID: Final = 1

@@ -63,6 +63,11 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         "{count} {switch takes|switches take} a thread from a CPU that it was not on: the state before, or its time "
         "on another CPU, is shown without an end",
     ),
+    "thread-moved-at-once": LossCode(
+        LossKind.CHANGED,
+        "{count} {thread leaves|threads leave} a CPU and {runs|run} on another at one time: viewers take the switches "
+        "in the order of CPUs, and show {it|them} as waiting",
+    ),
     "idle-thread-as-task-0": LossCode(
         LossKind.CHANGED,
         "{count} {switch names|switches name} the idle thread as task 0, not by its own id",

@@ -31,6 +31,11 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "Times are rounded down from ticks of {rate} to nanoseconds",
         keeps="clock_rates",
     ),
+    "times-rounded-by-viewers": LossCode(
+        LossKind.CHANGED,
+        "Viewers round ticks of {rate} to nanoseconds otherwise than those of the input: times may be a nanosecond "
+        "apart, or more the later they are",
+    ),
     "times-in-nanoseconds": LossCode(
         LossKind.RETYPED,
         "Times are nanoseconds, not ticks of {rate}",

@@ -110,7 +110,7 @@ def _rescaled(batch: Batch, id: int, ticking: dict[int, Role], factor: Fraction)
     def column(index: int) -> Any:
         def load() -> Column:
             held = table.column(index)
-            starts = _starts(batch, id) if ticking[index] is Role.DURATION else None
+            starts = starts_of(batch, id) if ticking[index] is Role.DURATION else None
             if isinstance(held, OptionalColumn) and isinstance(held.values, np.ndarray):
                 if starts is not None:
                     starts = starts[held.valid]
@@ -125,7 +125,7 @@ def _rescaled(batch: Batch, id: int, ticking: dict[int, Role], factor: Fraction)
     return Table(len(table), [column(i) for i in range(table.width)])
 
 
-def _starts(batch: Batch, id: int) -> NDArray[np.int64]:
+def starts_of(batch: Batch, id: int) -> NDArray[np.int64]:
     """Return the times of the events of a class, by row."""
     starts = np.zeros(len(batch.tables[id]), np.int64)
     at = batch.positions(id)

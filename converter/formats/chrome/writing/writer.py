@@ -37,6 +37,8 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.kernels.batches.union import mark
 from converter.projection.losses import LossReport
+from converter.projection.passes.clock_rates import starts_of
+from converter.projection.timeline_fields import DURATION
 from converter.storage.sink import Sink
 from converter.streaming.block_emission import (
     MOST_HELD,
@@ -345,10 +347,15 @@ class _Writer:
         columns = table.columns()
         if event_class.kind is Kind.NATIVE:
             columns = [wrapped(columns[0])]
-        for is_time, column in zip(outline.times, columns, strict=True):
+        for field, is_time, column in zip(event_class.fields, outline.times, columns, strict=True):
             if is_time:
                 assert isinstance(column, np.ndarray)
-                bound.append(self._scale.to_file(np.ascontiguousarray(column)))
+                ticks = np.ascontiguousarray(column)
+                if field == DURATION and self._scale.rounds_down:
+                    starts = starts_of(batch, class_id)
+                    bound.append(self._scale.durations_to_file(ticks, starts))
+                else:
+                    bound.append(self._scale.to_file(ticks))
             elif isinstance(column, np.ndarray):
                 bound.append(column)
             else:

@@ -11,7 +11,7 @@ from construct import ConstructError
 
 from converter.errors import TraceError, TraceWarning, note
 from converter.formats.fxt.layout import Layout, layout
-from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME
+from converter.formats.fxt.mapping import PROVIDER_ID, PROVIDER_NAME, is_exact_rate
 from converter.formats.fxt.reading.resync import Search
 from converter.formats.fxt.reading.scan import Survey
 from converter.formats.fxt.record_types import (
@@ -37,6 +37,8 @@ class Prescan:
     clock: ClockDomain
     sidecar: dict[str, Any]
     warnings: list[TraceWarning]
+    #: Perfetto's importer does not compute exact nanoseconds of all its times.
+    has_rounded_rate: bool
 
 
 def prescan(source: Source) -> Prescan:
@@ -93,7 +95,8 @@ def prescan(source: Source) -> Prescan:
         if base_ticks or more or epoch_ns is None:
             sidecar["initialization"] = [base_ticks, *more]
     clock = ClockDomain("ns", Fraction(rate), epoch_ns)
-    return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings)
+    rounded = any(latest is not None and not is_exact_rate(own) for own, latest in found.rates)
+    return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings, rounded)
 
 
 def _ignored_epoch(source: Source, offset: int, nanoseconds: int) -> TraceWarning:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ class _Tables:
         self.big_endian = found.order == "big"
         self.trace = Trace(
             format="fxt",
-            semantics=SEMANTICS,
+            semantics=replace(SEMANTICS, rounded_rate=found.has_rounded_rate),
             variant="be" if self.big_endian else "",
             clock=found.clock,
             sidecar=found.sidecar,

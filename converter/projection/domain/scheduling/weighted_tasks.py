@@ -33,6 +33,7 @@ from converter.projection.domain.scheduling.sched_conventions import (
 )
 from converter.projection.domain.scheduling.thread_states import ThreadState
 from converter.projection.losses import LossReport
+from converter.projection.passes.time_order import at_shared_times
 
 _IDLE_TID: Final = 0
 #: Linux's priority of idle tasks.
@@ -50,14 +51,17 @@ _TASKS: Final = (
 _Column = Callable[[], Any]
 
 
-def as_priorities(trace: Trace, report: LossReport) -> Trace:
-    """Return the trace whose idle tasks are number 0, with priorities for weights, and wakeups by their wakers."""
+def as_priorities(trace: Trace, report: LossReport, *, by_cpu: bool) -> Trace:
+    """Return the trace whose idle tasks are number 0, with priorities for weights, and wakeups by their wakers.
+
+    Viewers of formats that are `by_cpu` take the switches of one time in the order of their CPUs.
+    """
     kinds = trace.semantics.kinds
     semantics = trace.semantics
     if kinds is not None and Kind.SCHED_WAKEUP in kinds:
         semantics = replace(semantics, kinds=kinds | {Kind.SCHED_WAKING})
     result = dataclasses.replace(trace, event_classes=[], semantics=semantics)
-    result.make_batches = _Rewriter(trace, result, report).batches
+    result.make_batches = _Rewriter(trace, result, report, by_cpu=by_cpu).batches
     return result
 
 
@@ -83,10 +87,11 @@ def _index(event_class: EventClass, field: Field) -> int | None:
 
 
 class _Rewriter:
-    def __init__(self, source: Trace, result: Trace, report: LossReport) -> None:
+    def __init__(self, source: Trace, result: Trace, report: LossReport, *, by_cpu: bool) -> None:
         self._source = source
         self._result = result
         self._report = report
+        self._by_cpu = by_cpu
         self._thread_of_tid: dict[int, int] = {}
         self._threads = 0
         self._ready = ReadyThreads()
@@ -188,6 +193,27 @@ class _Rewriter:
             self._report.add("wakeup-again", again, int(batch.ts[first]))
         if elsewhere:
             self._report.add("switch-of-other-thread", elsewhere, int(batch.ts[first_elsewhere]))
+        if self._by_cpu:
+            self._report_moved(batch, [number for number in of_tasks if steps[number] == _SWITCH])
+
+    def _report_moved(self, batch: Batch, switches: list[int]) -> None:
+        """Report threads that at one time leave a CPU and run on one before it."""
+        at = at_shared_times(batch.ts)
+        at = at[np.isin(batch.class_id[at], switches)]
+        if not len(at):
+            return
+        tids = np.zeros((2, len(batch)), np.uint64)
+        for number in switches:
+            positions = batch.positions(number)
+            for which, (role, *_) in enumerate(_TASKS):
+                column = self._threads_of(number, batch.tables[number], role)
+                tids[which, positions] = column[batch.row[positions]].astype(np.uint64)
+        tid, both = tids[:, at].ravel(), np.tile(at, 2)
+        order = np.lexsort((both, tid, batch.ts[both]))
+        tid, both = tid[order], both[order]
+        same = (tid[1:] == tid[:-1]) & (batch.ts[both[1:]] == batch.ts[both[:-1]]) & (tid[1:] != 0)
+        moved = both[1:][same & (batch.cpu[both[1:]] < batch.cpu[both[:-1]])]
+        self._report.add_at("thread-moved-at-once", self._source, batch, moved)
 
     def _threads_of(self, number: int, table: Table, role: Role) -> NDArray[Any]:
         """Return a column of a record; idle tasks are thread 0."""

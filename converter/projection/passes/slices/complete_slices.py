@@ -354,8 +354,8 @@ class _Splitter:
                 turn = 2 * (np.cumsum(points) + begins) - points
                 self._split_after(begins[np.argsort(order)] > 0, complete.values())
                 if self._keeps_order:
-                    split = np.concatenate([~one.stays for one in complete.values()])
-                    self._crossing.count(batch, at[split], durations[split])
+                    stays = np.concatenate([one.stays for one in complete.values()])
+                    self._crossing.count(batch, at, durations, stays)
             if not self._keeps_order:
                 new_position = longest_first(batch, at[order], durations[order], turn)
         if self._overlapping is not None:

@@ -68,7 +68,9 @@ cdef void decide(
     cdef bint later_end = False
     cdef bint later_lasting = False
     cdef bint later_point = False
+    cdef int64_t begin
     cdef int64_t first_slice = last
+    cdef int64_t first_point = last
     # Complete slices after a begin become begins.
     cdef int64_t first_begin = last
     for i in range(first, last):
@@ -76,13 +78,17 @@ cdef void decide(
             first_slice = i
         if step[i] == BEGIN and first_begin == last:
             first_begin = i
-        if step[i] == BEGIN:
+        if step[i] == POINT and first_point == last:
+            first_point = i
+        elif step[i] == BEGIN:
             open[first + depth] = i
             depth += 1
         elif step[i] == END and depth:
             depth -= 1
             if joins[i]:
-                fate[open[first + depth]] = COMPLETES
+                begin = open[first + depth]
+                # It would be inside of what takes no time before it.
+                fate[begin] = COMPLETES | (OTHER_DEPTH if first_point < begin else 0)
                 fate[i] = GOES
     for i in range(last - 1, first - 1, -1):
         if fate[i] == GOES:

@@ -356,9 +356,12 @@ cdef class NestedSlices:
     cdef int64_t _holding
     # Complete slices that end when one inside does: their numbers, and the positions of these ends.
     cdef list _around
+    # Those that need an event for their end are counted if that of any slice around comes first.
+    cdef bint _counts_outlasting
 
-    def __cinit__(self):
+    def __cinit__(self, *, bint counts_outlasting=False):
         start(&self._open, int.from_bytes(os.urandom(8), "little"))
+        self._counts_outlasting = counts_outlasting
 
     def __dealloc__(self):
         free_lanes(&self._open)
@@ -425,6 +428,8 @@ cdef class NestedSlices:
                         line[i] = NOWHERE
                     continue
                 self._holding += step[i] == BEGIN and is_innermost(held, lane, SPLIT)
+                if self._counts_outlasting and step[i] == SPLIT:
+                    crossed[0] += outlasts_any(held, lane, end[i])
                 if step[i] != BEGIN and not fits(held, lane, end[i]):
                     line[i] = 1
                 elif not push_until(held, lane, step[i], end[i], self._count + i):
@@ -520,6 +525,17 @@ cdef inline bint is_innermost(const Lanes* held, int32_t lane, int32_t step) noe
 
 cdef inline bint fits(const Lanes* held, int32_t lane, int64_t end) noexcept nogil:
     return innermost(held, lane) < 0 or end <= held.entries[innermost(held, lane)].inside
+
+
+cdef bint outlasts_any(const Lanes* held, int32_t lane, int64_t end) noexcept nogil:
+    cdef int32_t entry = innermost(held, lane)
+    for _ in range(DEEPEST):
+        if entry < 0:
+            break
+        if held.entries[entry].inside < end:
+            return True
+        entry = held.entries[entry].below
+    return False
 
 
 cdef inline bint push_until(Lanes* held, int32_t lane, int32_t step, int64_t end, int64_t number) noexcept nogil:

@@ -134,11 +134,17 @@ class CrossingSlices:
     def __init__(self, source: Trace, report: LossReport) -> None:
         self._source = source
         self._report = report
-        self._nested = NestedSlices()
+        self._nested = NestedSlices(counts_outlasting=True)
         self._any = False
 
-    def count(self, batch: Batch, at: NDArray[np.intp], durations: NDArray[np.int64]) -> None:
-        """Count those at some positions that end with the slice around them."""
+    def count(
+        self,
+        batch: Batch,
+        at: NDArray[np.intp],
+        durations: NDArray[np.int64],
+        stays: NDArray[np.bool_],
+    ) -> None:
+        """Count those at some positions that end with a slice around them, of which some stay complete."""
         self._any = self._any or len(at) > 0
         if not self._any:
             return
@@ -146,7 +152,7 @@ class CrossingSlices:
         for number in batch.tables:
             steps[number] = _STEPS.get(self._source.event_classes[number].kind, 0)
         step = looked_up(steps, batch.class_id)
-        step[at] = _SPLIT
+        step[at] = np.where(stays, _STAYS, _SPLIT)
         end = np.zeros(len(batch), np.int64)
         end[at] = batch.ts[at] + durations
         order = time_and_position(batch.ts, None)

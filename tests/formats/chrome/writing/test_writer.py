@@ -366,20 +366,39 @@ def test_lists_that_readers_find_to_be_mixed_tell_themselves(own: bytes) -> None
 
 
 @pytest.mark.parametrize(
-    ("rate", "decimals"),
+    ("rate", "decimals", "units", "is_shown"),
     [
-        (10**6, 0),
-        (10**8, 2),
-        (24_000_000, 3),
-        (19_200_000, 3),
-        (32_768, 3),
-        (10**9, 3),
-        (2_400_000_000, 4),
-        (1, 0),
+        (10**6, 0, [1, 7, 10**9], True),
+        (10**8, 2, [1, 7, 10**9], True),
+        # Rounded down, as viewers of ticks do; nearest to its own tick from two nanoseconds a tick on.
+        (24_000_000, 3, [41, 291, 41_666_666_666], True),
+        (19_200_000, 3, [52, 364, 52_083_333_333], True),
+        (32_768, 3, [30_517, 213_623, 30_517_578_125_000], True),
+        (499_999_999, 3, [2, 14, 2_000_000_004], True),
+        (10**9, 3, [1, 7, 10**9], True),
+        (512_000_000, 3, [2, 14, 1_953_125_000], False),
+        (2_400_000_000, 4, [4, 29, 4_166_666_667], False),
+        (10**12, 6, [1, 7, 10**9], False),
+        (1, 0, [10**6, 7 * 10**6, 10**15], True),
     ],
 )
-def test_times_are_those_of_ticks_to_the_nanosecond(rate: int, decimals: int) -> None:
+def test_times_are_those_of_ticks_to_the_nanosecond(
+    rate: int, decimals: int, units: list[int], is_shown: bool
+) -> None:
     scale = Scale.of_rate(Fraction(rate))
     assert scale.decimals == decimals
-    ticks = np.array([0, 1, 7, 10**9])
+    ticks = np.array([1, 7, 10**9])
+    assert scale.to_file(ticks).tolist() == units
     assert scale.from_file(scale.to_file(ticks)).tolist() == ticks.tolist()
+    assert scale.is_shown is is_shown
+
+
+def test_ends_of_slices_are_rounded_not_their_lengths() -> None:
+    scale = Scale.of_rate(Fraction(24_000_000))
+    starts, lengths = np.array([1, 2, 1, 1]), np.array([1, 1, -1, (1 << 63) - 1])
+    units = scale.durations_to_file(lengths[:3], starts[:3])
+    # From 41 to 83 and from 83 to 125.
+    assert units.tolist() == [42, 42, -42]
+    assert scale.from_file(units).tolist() == [1, 1, -1]
+    with pytest.raises(UnsupportedError):
+        scale.durations_to_file(lengths, starts)

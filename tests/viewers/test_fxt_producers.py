@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import fxt_producers
-import fxt_shapes
 import pytest
+from support.fxt.shapes import document
 from support.fxt.writer import Writer
 from support.viewers.trace_processor import needs_trace_processor, printed
 
@@ -98,7 +98,7 @@ def test_what_is_shown_otherwise_at_one_time_is_reported(
     seed: int, target: str, code: str, tmp_path: Path
 ) -> None:
     source = tmp_path / "a.fxt"
-    source.write_bytes(fxt_shapes.document(seed))
+    source.write_bytes(document(seed))
     losses = converter.convert(source, tmp_path / f"b.{target}")
     assert [loss.count for loss in losses if loss.loss_class == "shown"] == [1]
     assert [loss.count for loss in losses if loss.code == code] == [1]

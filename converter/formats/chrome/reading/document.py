@@ -6,7 +6,6 @@ It is read window by window; only a single event, or the value of a member other
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Any
@@ -24,10 +23,6 @@ WINDOW = 1 << 22
 _MORE, _CLOSED, _FULL = 0, 1, 2
 #: How much errors show of a value.
 _SHOWN = 40
-
-
-#: The rest of a string, up to its end or that of the window; a backslash at the end of a window stays.
-_STRING_END = re.compile(rb'(?:[^"\\]++|\\[\s\S])*+("?)')
 
 
 class Step(Enum):
@@ -137,12 +132,15 @@ class Document:
         """Skip a string, with only one window of it in memory at a time."""
         self._at += 1
         while True:
-            found = _STRING_END.match(self._data, self._at)
-            assert found is not None
-            self._at = found.end()
-            if found[1]:
+            quote = self._memory.find(b'"', self._at, len(self._data))
+            end = quote if quote >= 0 else len(self._data)
+            text = self._memory[self._at : end]
+            is_escaped = (len(text) - len(text.rstrip(b"\\"))) % 2 == 1
+            # A backslash at the end of a window stays.
+            self._at = end + 1 if quote >= 0 else end - is_escaped
+            if quote >= 0 and not is_escaped:
                 return
-            if not self._more():
+            if quote < 0 and not self._more():
                 raise self._truncated("the end of a string")
 
     def _name(self) -> str | None:

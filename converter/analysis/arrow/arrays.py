@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from converter.ir.columns import (
     OptionalColumn,
     StructColumn,
     UnionColumn,
+    constant_column,
     renumbered,
 )
 from converter.ir.display.text import column_name, label_of, unique_names, utf8_text
@@ -36,6 +37,7 @@ from converter.ir.field_classes import (
     StructureClass,
     VariantClass,
 )
+from converter.kernels.batches.union import number_values
 from converter.kernels.tables.strings import StringTable
 
 #: Texts repeat: they are dictionary-encoded.
@@ -128,7 +130,7 @@ def arrow_array(
         case (IntegerClass() | FloatClass() | BooleanClass(), np.ndarray()):
             return array_of(column)
         case (StringClass(), np.ndarray()):
-            array = text_array(column, strings, as_text)
+            array = text_array(column, strings, exact=exact)
             return array if text == TEXT else array.dictionary_decode()
         case (StringClass(), ListColumn(offsets, values)):
             plain = text_array_of([as_text(one) for one in _spans(offsets, values).to_pylist()])
@@ -192,29 +194,29 @@ def text_bytes(text: str) -> bytes:
 
 
 def text_array(
-    ids: NDArray[np.int32], strings: StringTable, as_text: Callable[[bytes], str] = utf8_text
+    ids: NDArray[np.int32], strings: StringTable, *, exact: bool = False
 ) -> pa.DictionaryArray:
     """Return texts by their ids in `strings` (shape (n,), -1: none), with a dictionary of those that occur.
 
     The dictionary has them in the order of their first rows: ids follow the order in which threads decoded columns.
     """
-    used, indices = distinct(ids)
-    if len(used) > 1:
-        used, indices = _in_order_of_rows(used, indices)
-    texts = [None if i < 0 else as_text(strings[i]) for i in used.tolist()]
-    return _looked_up(indices, texts)
+    as_text = exact_text if exact else utf8_text
+    used, indices = _in_order_of_rows(ids)
+    return _looked_up(indices, [None if i < 0 else as_text(strings[i]) for i in used.tolist()])
 
 
-def _in_order_of_rows(
-    used: NDArray[np.int32], indices: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Sort distinct values by the first row that has each."""
-    first = np.empty(len(used), np.intp)
-    first[indices[::-1]] = np.arange(len(indices))[::-1]
-    order = np.argsort(first)
-    position = np.empty(len(used), np.int32)
-    position[order] = np.arange(len(used), dtype=np.int32)
-    return used[order], position[indices]
+def texts_of(ids: NDArray[np.int32], strings: StringTable, *, exact: bool = False) -> list[str]:
+    """Return the dictionary of a `text_array`."""
+    as_text = exact_text if exact else utf8_text
+    return [as_text(strings[i]) for i in _in_order_of_rows(ids)[0].tolist() if i >= 0]
+
+
+def _in_order_of_rows(ids: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the distinct values by the first row that has each, and the index of each row's value among them."""
+    if ids.strides == (0,):
+        return ids[:1].astype(np.int64), constant_column(np.int32(0), len(ids))
+    used, indices = number_values(ids.astype(np.int64).view(np.uint64))
+    return used.view(np.int64), indices
 
 
 def named_array(

@@ -18,17 +18,19 @@ def array_of(
     values: NDArray[Any],
     kind: pa.DataType | None = None,
     *,
-    valid: NDArray[np.bool_] | None = None,
+    valid: NDArray[np.bool_] | pa.Buffer | None = None,
 ) -> pa.Array:
     """Return an array of numbers or truth values (shape (n,)), sharing their memory if they are contiguous.
 
     Args:
         values: the values.
         kind: a type of values of that width; by default NumPy's.
-        valid: the mask of values that are not null (shape (n,)); by default all.
+        valid: the mask of values that are not null (shape (n,)), or its `bits`; by default all.
     """
-    known = None if valid is None or valid.all() else _bits(valid)
-    held = _bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
+    known = valid
+    if isinstance(valid, np.ndarray):
+        known = None if valid.all() else bits(valid)
+    held = bits(values) if values.dtype == np.bool_ else pa.py_buffer(np.ascontiguousarray(values))
     kind = kind or pa.from_numpy_dtype(values.dtype)
     return pa.Array.from_buffers(kind, len(values), [known, held])
 
@@ -38,7 +40,12 @@ def text_array_of(texts: Sequence[str]) -> pa.StringArray:
     encoded = [text.encode() for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(one) for one in encoded], out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    data = pa.py_buffer(b"".join(encoded))
+    if len(data) <= np.iinfo(np.int32).max:
+        # Without a cast, which imports `pyarrow.compute`: that takes 50 ms.
+        buffers = [None, pa.py_buffer(offsets.astype(np.int32)), data]
+        return pa.Array.from_buffers(pa.string(), len(encoded), buffers)
+    buffers = [None, pa.py_buffer(offsets), data]
     return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers).cast(pa.string())
 
 
@@ -57,5 +64,6 @@ def numbers(array: pa.Array, null: int | None = None) -> NDArray[Any]:
     return found.view(np.bool_) if is_truth else found
 
 
-def _bits(values: NDArray[np.bool_]) -> pa.Buffer:
+def bits(values: NDArray[np.bool_]) -> pa.Buffer:
+    """Return truth values as the bits of a buffer."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -18,7 +18,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,8 @@ from converter.analysis.arrow.arrays import (
     arrow_type,
     label_array,
     named_array,
+    text_array,
+    texts_of,
 )
 from converter.analysis.arrow.buffers import array_of
 from converter.analysis.arrow.tasks import TASK_COLUMNS, task_arrays
@@ -155,19 +157,25 @@ class EventTables:
         for id, columns in columns_of.items():
             for column in columns:
                 if column.type == TEXT:
-                    yield column.name, self._array(batch, id, column).dictionary.to_pylist()
+                    yield column.name, self._texts(batch, id, column)
+
+    def _texts(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> list[str]:
+        ids = self._flat(batch, id, column)
+        if ids is None:
+            found: list[str] = self._array(batch, id, column).dictionary.to_pylist()
+            return found
+        return texts_of(ids, self._trace.strings, exact=self._exact)
 
     def piece(self, batch: Batch) -> Piece:
         """Return the columns of a batch."""
-        parts: dict[str, list[tuple[int, pa.Array]]] = {}
+        parts: dict[str, list[tuple[int, FieldColumn[pa.DataType]]]] = {}
         for id, columns in self.look_at(batch).items():
             for column in columns:
-                values = id, self._array(batch, id, column)
-                parts.setdefault(column.name, []).append(values)
+                parts.setdefault(column.name, []).append((id, column))
         arrays = self._common_arrays(batch)
         scattering = Scattering(batch)
         for name, held_by in parts.items():
-            arrays[name] = scattering.scattered(held_by)
+            arrays[name] = self._scattered(batch, scattering, held_by)
         return Piece(arrays, batch.thread, batch.track)
 
     def finished(self, piece: Piece, schema: pa.Schema | None = None) -> pa.Table:
@@ -217,17 +225,44 @@ class EventTables:
         beyond = ts > _LATEST - epoch if epoch >= 0 else ts < -_LATEST - epoch
         return array_of(np.where(beyond, 0, ts) + epoch, self._common["time"], valid=~beyond)
 
+    def _scattered(
+        self,
+        batch: Batch,
+        scattering: Scattering,
+        parts: Sequence[tuple[int, FieldColumn[pa.DataType]]],
+    ) -> pa.Array:
+        """Return a column of the table, whose values are in columns of one or more classes."""
+        classes = tuple(id for id, _ in parts)
+        flat = [self._flat(batch, id, column) for id, column in parts]
+        columns = [values for values in flat if values is not None]
+        if len(columns) < len(flat):
+            arrays = [self._array(batch, id, column) for id, column in parts]
+            return scattering.scattered(classes, arrays)
+        kind = parts[0][1].type
+        if kind == TEXT:
+            ids, _ = scattering.placed(classes, columns, absent=-1)
+            return text_array(ids, self._trace.strings, exact=self._exact)
+        values, valid = scattering.placed(classes, columns)
+        return array_of(values, kind, valid=valid)
+
+    def _flat(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> NDArray[Any] | None:
+        """Return the numbers, or the ids of texts, in a column; None if it has others."""
+        values = batch.tables[id].column(column.field)
+        if column.is_label or not isinstance(values, np.ndarray):
+            return None
+        if column.type != _DURATION:
+            return values
+        # More than 63 bits of nanoseconds are not a time; in a file they are only restored.
+        fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
+        return fitting.astype(np.int64, copy=False)
+
     def _array(self, batch: Batch, id: int, column: FieldColumn[pa.DataType]) -> pa.Array:
+        """Return a column of one class."""
         values = batch.tables[id].column(column.field)
         field_class = self._trace.event_classes[id].fields[column.field].type
         if column.is_label:
             assert isinstance(field_class, IntegerClass) and isinstance(values, np.ndarray)
             return label_array(field_class, values)
-        if column.type == _DURATION:
-            assert isinstance(values, np.ndarray)
-            # More than 63 bits of nanoseconds are not a time; in a file they are only restored.
-            fitting = values if self._exact else np.minimum(values, values.dtype.type(_LATEST))
-            return array_of(fitting.astype(np.int64), _DURATION)
         return arrow_array(field_class, values, self._trace.strings, exact=self._exact)
 
 
@@ -245,23 +280,42 @@ class Scattering:
         self._batch = batch
         # Columns of the same classes have their values at the same positions.
         self._rows: dict[tuple[int, ...], pa.Array | None] = {}
+        self._positions: dict[int, NDArray[np.intp]] = {}
 
-    def scattered(self, parts: Sequence[tuple[int, pa.Array]]) -> pa.Array:
+    def scattered(self, classes: tuple[int, ...], arrays: Sequence[pa.Array]) -> pa.Array:
         """Return one array of the values of several classes; null for events of others.
 
         Args:
-            parts: by the numbers of the classes, the values of each (one for each row of its table).
+            classes: the numbers of the classes.
+            arrays: the values of each, one for each row of its table.
         """
-        classes = tuple(number for number, _ in parts)
-        if classes not in self._rows:
-            self._rows[classes] = self._rows_of(classes)
-        rows = self._rows[classes]
-        arrays = [array for _, array in parts]
+        rows = self._rows_of(classes)
         array = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
         return array if rows is None else array.take(rows)
 
-    def _rows_of(self, classes: Sequence[int]) -> pa.Array | None:
+    def placed(
+        self, classes: tuple[int, ...], columns: Sequence[NDArray[Any]], *, absent: int = 0
+    ) -> tuple[NDArray[Any], pa.Buffer | None]:
+        """Do the same with columns of one type; return the values, `absent` for events of other classes, and the bits
+        of those that are not (None: all).
+        """
+        rows = self._rows_of(classes)
+        if rows is None:
+            return columns[0], None
+        dtype = columns[0].dtype
+        # Memory of zeros costs nothing where no value is put.
+        values = np.full(len(rows), absent, dtype) if absent else np.zeros(len(rows), dtype)
+        for number, column in zip(classes, columns, strict=True):
+            values[self._positions[number]] = column
+        return values, rows.buffers()[0]
+
+    def _rows_of(self, classes: tuple[int, ...]) -> pa.Array | None:
         """Return the index of each event's value; None if they are in order."""
+        if classes not in self._rows:
+            self._rows[classes] = self._new_rows(classes)
+        return self._rows[classes]
+
+    def _new_rows(self, classes: tuple[int, ...]) -> pa.Array | None:
         length = len(self._batch)
         positions_by_class = [self._batch.positions(number) for number in classes]
         first = positions_by_class[0]
@@ -273,7 +327,9 @@ class Scattering:
             return None
         rows = np.full(length, -1, np.int32)
         start = 0
-        for positions in positions_by_class:
+        for number, positions in zip(classes, positions_by_class, strict=True):
             put(rows, positions, np.arange(start, start + len(positions), dtype=np.int32))
             start += len(positions)
+            if number not in self._positions:
+                self._positions[number] = positions.astype(np.intp)
         return array_of(rows, valid=rows >= 0)

@@ -52,4 +52,4 @@ def _numbers(rows: NDArray[np.integer[Any]], numbers: list[int | None]) -> pa.Ar
     # Negative ones, which only some formats have, by their 64 bits.
     unsigned = np.array([0 if number is None else number & _BITS for number in numbers], np.uint64)
     valid = np.array([number is not None for number in numbers], np.bool_)
-    return array_of(unsigned, valid=valid).take(array_of(rows))
+    return array_of(unsigned[rows], valid=valid[rows])

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from converter.analysis.arrow.arrays import arrow_array, arrow_type
+from converter.analysis.arrow.arrays import arrow_type
 from converter.analysis.arrow.buffers import array_of
 from converter.analysis.arrow.tables import EventTables, Scattering
 from converter.analysis.columns.field_columns import FieldColumn
@@ -236,10 +236,11 @@ class Rows:
             rows = batch.tables.get(number)
             if rows is None or not len(rows):
                 continue
-            fields = self._trace.event_classes[number].fields
             for index, name in names.items():
-                values = arrow_array(fields[index].type, rows.column(index), self._trace.strings)
-                arrays[name] = scattering.scattered([(number, values)])
+                column = rows.column(index)
+                assert isinstance(column, np.ndarray)
+                values, valid = scattering.placed((number,), [column])
+                arrays[name] = array_of(values, valid=valid)
         return self._tables.finished(piece, schema)
 
 

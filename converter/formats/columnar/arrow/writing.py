@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 
 from converter.analysis.arrow.buffers import array_of, text_array_of
+from converter.analysis.arrow.buffers import numbers as numbers_of
 from converter.analysis.arrow.tasks import TASK_COLUMNS, task_arrays
 from converter.formats.columnar.files import SinkFile
 from converter.formats.columnar.layout import ABOUT, SPANS, TABLES, encoded_tables
 from converter.formats.columnar.rows import Rows
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
+from converter.kernels.batches.union import looked_up
 from converter.storage.sink import Sink
 
 #: Rows of a batch of a file, the unit that readers skip.
@@ -107,5 +109,7 @@ class Dictionaries:
         if name not in self._arrays:
             self._arrays[name] = text_array_of(list(numbers))
         own = [numbers[text] for text in array.dictionary.to_pylist()]
-        indices = array_of(np.array(own, np.int32)).take(array.indices)
-        return pa.DictionaryArray.from_arrays(indices, self._arrays[name])
+        indices = numbers_of(array.indices, null=-1).astype(np.int32)
+        found = looked_up(np.array([*own, -1], np.int32), indices)
+        known = array_of(found, valid=found >= 0)
+        return pa.DictionaryArray.from_arrays(known, self._arrays[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Final
 from urllib.parse import quote
 
@@ -42,6 +43,13 @@ _GROWING: Final = frozenset({"ts", "time", TICKS, EVENT})
 _COMPRESSION: Final = "zstd"
 #: Rows that are encoded at once.
 _ENCODED_ROWS: Final = 1 << 16
+#: The pages of a column have all rows of a group (PyArrow 22 and later, which otherwise cut them smaller): that saves a
+#: tenth of the time, and a fifth of the size.
+_PAGES: Final = (
+    {"max_rows_per_page": GROUP_ROWS}
+    if "max_rows_per_page" in signature(pq.ParquetWriter.__init__).parameters
+    else {}
+)
 #: Values of a column that decide its encoding. Compressing fewer takes longer than writing them, and hardly makes them
 #: smaller.
 _LOOKED_AT: Final = 1 << 12
@@ -136,6 +144,7 @@ class _File:
                     held.name for held in self.schema if not pa.types.is_dictionary(held.type)
                 ],
                 write_batch_size=_ENCODED_ROWS,
+                **_PAGES,
             )
         return self._writer
 

@@ -92,6 +92,10 @@ class Source:
         size = self._available(offset, view.nbytes)
         return self._fill(offset, view[:size]) if size else 0
 
+    def offset_in_file(self, offset: int) -> int:
+        """Return where the byte at an offset is in the file, for messages."""
+        return offset
+
     def listdir(self, relative: str = "") -> list[str]:
         """Return the sorted names in a directory, or in a folder of it."""
         raise TraceError("not a directory", path=self.name)

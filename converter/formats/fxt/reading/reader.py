@@ -36,8 +36,10 @@ from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass, NativeRecords, Table
 from converter.ir.trace import Process, Thread, Trace
 from converter.kernels.batches.event_arrays import OutputArrays
+from converter.kernels.tables.kept import Kept
 from converter.limits import allowed, limit
 from converter.storage.source import Source
+from converter.streaming.skimming import Skimming, windows
 
 #: Bytes of the file per batch: usually 50,000 to 250,000 events.
 WINDOW = 4 << 20
@@ -61,7 +63,7 @@ def read(source: Source) -> Trace:
 class _Tables:
     """State shared by passes over the file: the trace, whose tables are filled by the pass that gets furthest.
 
-    Lists are indexed by the scanner's numbers, which are the same in every pass.
+    Lists are indexed by the numbers of scanners, which are the same in every pass.
     """
 
     def __init__(self, source: Source) -> None:
@@ -76,8 +78,11 @@ class _Tables:
             sidecar=found.sidecar,
             warnings=found.warnings,
             make_batches=lambda: _Pass(self).batches(),
-            progress=lambda: (self.offset, source.size),
+            progress=lambda: (self.offset, self.source.size),
         )
+        self.trace.source_batches = self.trace.make_batches
+        self.trace.seeking = Skimming(source, self._skim, self._read_from)
+        self._scanner: Scanner | None = None
         self.offset = 0
         self.class_ids: list[int] = []
         self.codecs: list[list[Codec]] = []
@@ -86,6 +91,32 @@ class _Tables:
         self.processes: list[int] = []
         self.names_given = 0
         self._process_of_pid: dict[int, int] = {}
+
+    def scanner(self) -> Scanner:
+        """Return the scanner of a pass."""
+        rate = self.trace.clock.ticks_per_second
+        assert rate is not None
+        scanner = Scanner(
+            self.trace.strings, big_endian=self.big_endian, ticks_per_second=int(rate)
+        )
+        if self._scanner is not None:
+            scanner.number_as(self._scanner)
+        self._scanner = scanner
+        return scanner
+
+    def _skim(self, kept: Kept) -> bool:
+        scanner = self.scanner()
+        status = INCOMPLETE
+        source = self.source
+        for window, offset in windows(source, lambda: scanner.consumed):
+            status = scanner.skim(window, offset, kept)
+            if status not in (DONE, INCOMPLETE):
+                return False
+        self.extend(scanner)
+        return status == DONE
+
+    def _read_from(self, source: Source) -> None:
+        self.source = source
 
     def extend(self, scanner: Scanner) -> None:
         """Add the classes, processes and threads that the scanner has found first in this pass."""
@@ -136,12 +167,8 @@ class _Pass:
     """One pass over the file."""
 
     def __init__(self, tables: _Tables) -> None:
-        rate = tables.trace.clock.ticks_per_second
-        assert rate is not None
         self._tables = tables
-        self._scanner = Scanner(
-            tables.trace.strings, big_endian=tables.big_endian, ticks_per_second=int(rate)
-        )
+        self._scanner = tables.scanner()
         self._names = 0
         #: The offset of the first oddity of each kind.
         self._first: dict[str, int] = {}
@@ -292,10 +319,11 @@ class _Pass:
         return ((header >> 4) & (0xFFFF_FFFF if is_large else 0xFFF)) * 8
 
     def _warning(self, offset: int | None, *, is_damage: bool = True, **parts: str) -> TraceWarning:
+        source = self._tables.source
         return TraceWarning(
             format="fxt",
-            path=self._tables.source.name,
-            offset=offset,
+            path=source.name,
+            offset=None if offset is None else source.offset_in_file(offset),
             is_damage=is_damage,
             **parts,
         )

@@ -2,15 +2,17 @@ from numpy import int32, uint8, uint64
 from numpy.typing import NDArray
 
 from converter.kernels.batches.event_arrays import OutputArrays
+from converter.kernels.tables.kept import Kept
 from converter.kernels.tables.strings import StringTable
 
-#: Results of `Scanner.scan` about the end of a window.
+#: Results of `Scanner.scan` and `Scanner.skim` about the end of a window.
 DONE: int
 INCOMPLETE: int
 ZERO_SIZE: int
 TOO_MANY_PROVIDERS: int
 FULL: int
 SUSPECT: int
+NOT_SURE: int
 
 class Scanner:
     #: The number of bytes of the last window that were passed: whole records.
@@ -20,6 +22,7 @@ class Scanner:
     def __init__(
         self, strings: StringTable, *, big_endian: bool, ticks_per_second: int
     ) -> None: ...
+    def number_as(self, other: Scanner) -> None: ...
     @property
     def unresolved_strings(self) -> tuple[int, int]: ...
     @property
@@ -36,6 +39,7 @@ class Scanner:
         events: OutputArrays,
         values: NDArray[uint64],
     ) -> tuple[int, int, int]: ...
+    def skim(self, data: memoryview | bytes | NDArray[uint8], offset: int, kept: Kept) -> int: ...
     def signatures(self, known: int) -> list[tuple[int, list[tuple[int, int]]]]: ...
     def row_counts(self) -> NDArray[int32]: ...
     def threads(self, known: int) -> list[tuple[int, int]]: ...

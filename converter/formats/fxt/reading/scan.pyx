@@ -13,21 +13,23 @@ The prescan of an FXT file: its providers and the rates of their clocks.
 
 # Stub:
 # from converter.kernels.batches.event_arrays import OutputArrays
+# from converter.kernels.tables.kept import Kept
 # from converter.kernels.tables.strings import StringTable
 #
-# #: Results of `Scanner.scan` about the end of a window.
+# #: Results of `Scanner.scan` and `Scanner.skim` about the end of a window.
 # DONE: int
 # INCOMPLETE: int
 # ZERO_SIZE: int
 # TOO_MANY_PROVIDERS: int
 # FULL: int
 # SUSPECT: int
+# NOT_SURE: int
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t, uint8_t
 import numpy as np
 import os
 
-from converter.formats.fxt.reading.scan_classes cimport classes_free, Signature
+from converter.formats.fxt.reading.scan_classes cimport classes_find, classes_free, Signature
 from converter.formats.fxt.reading.scan_providers cimport (
     NO_PROVIDER, providers_enter, providers_free, TOO_MANY,
 )
@@ -35,14 +37,18 @@ from converter.formats.fxt.reading.scan_records cimport (
     scan_blob, scan_event, scan_initialization, scan_kernel_object, scan_large, scan_log, scan_metadata,
     scan_native, scan_profiler, scan_scheduling, scan_string, scan_thread, scan_userspace_object,
 )
-from converter.formats.fxt.reading.scan_threads cimport Namings, threads_free, threads_init
+from converter.formats.fxt.reading.scan_skim cimport (
+    KnownClasses, Passed, UNSURE, skim_event, skim_plain, skim_scheduling,
+)
+from converter.formats.fxt.reading.scan_threads cimport Namings, threads_find, threads_free, threads_init
 from converter.formats.fxt.reading.scan_window cimport ABSENT, MALFORMED, MAX_VALUES, note, TOO_LATE, Window
 from converter.formats.fxt.words cimport (
-    BLOB, EVENT, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
+    BLOB, EVENT, FACTOR, INITIALIZATION, KERNEL_OBJECT, LARGE, load, LOG, MAX_PROVIDERS, METADATA,
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
-from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, free_numbers
+from converter.kernels.tables.kept cimport Kept
+from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, find_or_add_pair, free_numbers
 from converter.kernels.tables.strings cimport StringTable
 
 
@@ -53,6 +59,7 @@ cpdef enum:
     TOO_MANY_PROVIDERS = 4
     FULL = 5
     SUSPECT = 6
+    NOT_SURE = 7
 
 cdef enum:
     NO_MEMORY = 3
@@ -71,6 +78,7 @@ cdef class Scanner:
 
     cdef StringTable _strings
     cdef Window _window
+    cdef KnownClasses _known
     cdef readonly int64_t consumed
     # Up to here a window's records are what they are, even where they are not what their headers say.
     cdef public int64_t trusted
@@ -86,6 +94,27 @@ cdef class Scanner:
         window.providers.rate = ticks_per_second
         if providers_enter(&window.providers, NO_PROVIDER) != 0:
             raise MemoryError
+
+    def number_as(self, Scanner other not None) -> None:
+        """Give classes, processes and threads the numbers that another scanner has given them. Before the first scan."""
+        cdef Window* window = &self._window
+        cdef Window* known = &other._window
+        cdef const uint64_t* keys = known.threads.processes.keys
+        cdef Signature* entry
+        cdef int64_t i, j
+        for i in range(known.classes.count):
+            entry = &known.classes.entries[i]
+            for j in range(entry.length):
+                window.classes.signature[j] = known.classes.words[entry.start + j]
+            if classes_find(&window.classes, entry.length) < 0:
+                raise MemoryError
+        for i in range(known.threads.processes.count):
+            if find_or_add_pair(&window.threads.processes, keys[2 * i], 0) == FAILED:
+                raise MemoryError
+        keys = known.threads.threads.keys
+        for i in range(known.threads.threads.count):
+            if threads_find(&window.threads, keys[2 * i], keys[2 * i + 1]) == FAILED:
+                raise MemoryError
 
     def __dealloc__(self):
         providers_free(&self._window.providers)
@@ -159,6 +188,40 @@ cdef class Scanner:
         if status == NO_MEMORY:
             raise MemoryError("no room for more strings, threads or event classes")
         return status, window.events, window.value_count
+
+    def skim(self, const uint8_t[::1] data, int64_t offset, Kept kept not None) -> int:
+        """Pass over a window, which is at `offset` of the file and starts with a record, and keep what a part needs.
+
+        The status is NOT_SURE where only reading everything tells what that is. `consumed` is as after `scan`. Raises
+        MemoryError. Releases the GIL.
+        """
+        cdef Window* window = &self._window
+        cdef int64_t size = data.shape[0]
+        cdef int64_t ts[1]
+        cdef int64_t first[1]
+        cdef int64_t starts[1]
+        cdef int64_t sizes[1]
+        cdef int32_t numbers[4]
+        cdef uint64_t values[MAX_VALUES]
+        cdef int status
+        self.consumed = 0
+        if size == 0:
+            return DONE
+        window.data = &data[0]
+        # For the one event that a kernel object may be.
+        window.ts, window.first, window.starts, window.sizes = ts, first, starts, sizes
+        window.class_id, window.row, window.thread, window.cpu = numbers, numbers + 1, numbers + 2, numbers + 3
+        window.values = values
+        with nogil:
+            self._strings.lock()
+            status = self._pass_over(size, offset, kept)
+            self._strings.unlock()
+        if status == NO_MEMORY or not kept.tidy():
+            raise MemoryError("no room for more strings, threads or open slices")
+        if window.malformed.count or window.unresolved_strings.count or window.unresolved_threads.count:
+            # Warnings are about all records.
+            return NOT_SURE
+        return status
 
     def signatures(self, int64_t known) -> list[tuple[int, list[tuple[int, int]]]]:
         """Shape and arguments (type, string id of the name) of each class from number `known` on."""
@@ -255,6 +318,59 @@ cdef class Scanner:
             at += words * 8
             self.consumed = at
         return DONE
+
+    cdef int _pass_over(self, int64_t size, int64_t offset, Kept kept) noexcept nogil:
+        cdef Window* window = &self._window
+        cdef const uint8_t* record
+        cdef bint swap = window.swap
+        cdef uint64_t header
+        cdef int64_t at = 0
+        cdef int64_t words
+        cdef uint32_t kind
+        cdef int result
+        while at < size:
+            if size - at < 8:
+                return INCOMPLETE
+            record = window.data + at
+            header = load(record, swap)
+            kind = header & 15
+            words = <uint32_t>(header >> 4) if kind == LARGE else <int64_t>((header >> 4) & 0xfff)
+            if words == 0:
+                return ZERO_SIZE
+            if words > (size - at) >> 3:
+                return INCOMPLETE
+            window.at = at
+            result = self._skim(kind, record + 8, record + words * 8, header, Passed(offset + at, words * 8), kept)
+            if result < 0:
+                return NO_MEMORY if result == FAILED else NOT_SURE
+            at += words * 8
+            self.consumed = at
+        return DONE
+
+    cdef inline int _skim(
+        self, uint32_t kind, const uint8_t* at, const uint8_t* end, uint64_t header, Passed record, Kept kept
+    ) noexcept nogil:
+        cdef Window* window = &self._window
+        cdef int result
+        # A record that is scanned is an event, with its time, or an entry of the tables.
+        window.events = window.value_count = window.threads.namings.count = 0
+        if kind == EVENT:
+            return skim_event(window, self._strings, &self._known, kept, record, at, end, header)
+        if kind == SCHEDULING:
+            return skim_scheduling(window, self._strings, &self._known, kept, record, at, end, header)
+        if kind == STRING:
+            self._known.generation += FACTOR
+        result = self._record(kind, at, end, header)
+        if result == ABSENT and record.size < SUSPECT_WORDS * 8:
+            result = scan_native(window, end, kind)
+        if result < 0:
+            return FAILED if result == FAILED else UNSURE
+        if window.events and kind != KERNEL_OBJECT:
+            return skim_plain(window, kept, record)
+        if window.events and kept.opened and not kept.first <= window.last_ts <= kept.last:
+            # It is kept for the name that it gives, and would have the time of another record.
+            return UNSURE
+        return 0 if kept.keep(record.offset, record.size) else FAILED
 
     cdef inline int _record(
         self, uint32_t kind, const uint8_t* at, const uint8_t* end, uint64_t header

@@ -147,7 +147,7 @@ class Consecutive:
     def _events_until_check(self, part: Part) -> int:
         """Return how many events to write before checking the size again: about half of those that may still fit."""
         written = part.written()
-        if not written or not part.events:
+        if not written:
             return _FIRST_EVENTS
         return max((self._most_bytes - written) * part.events // (2 * written), _LEAST_EVENTS)
 

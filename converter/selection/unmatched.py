@@ -98,8 +98,11 @@ def unmatched_tasks(trace: Trace, selection: Selection) -> Iterator[str]:
 def unmatched_fields(names: Iterable[str], trace: Trace) -> Iterator[str]:
     """Return a sentence for each name in a condition that no event has."""
     for name in names:
-        fields = (one.name for event in trace.event_classes for one in event.fields)
-        yield f"no event has a field {name}{_nearest(name, fields)}"
+        fields = [one.name for event in trace.event_classes for one in event.fields]
+        if name in fields:
+            yield f"none of the events that are asked has a field {name}"
+        else:
+            yield f"no event has a field {name}{_nearest(name, fields)}"
 
 
 def _unmatched_ids(

@@ -10,8 +10,9 @@ from test_words import WORDS
 
 from converter.ir.kinds import Kind
 from converter.projection.loss_codes import LOSS_CODES
-from converter.projection.loss_codes.entry import LossClass
+from converter.projection.loss_codes.entry import LossClass, LossCode, LossKind
 from converter.projection.loss_codes.remedies import kept_by, remedy_of
+from converter.projection.loss_codes.sentences import items_of, sentence_of
 from converter.projection.loss_groups import grouped
 from converter.projection.losses import LossReport
 from converter.registry import FORMATS
@@ -130,6 +131,32 @@ def test_several_losses_of_a_code_are_one_sentence_that_counts_each_event_once()
     assert group.sentence() == (
         "8 events lack a field: 'a' of sched:x (5), 'b' of sched:x (5), 'a' of sched:y (3), 1 more"
     )
+
+
+def entry(sentence, item="{event}"):
+    return LossCode(LossKind.DROPPED, sentence, item)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"a": 1}, "1 event of 1 name lacks m, which is a"),
+        ({"a": 2}, "2 events of 1 name lack m, which is a"),
+        ({"b": 1, "a": 1}, "2 events of 2 names lack m, which is a (1), b (1)"),
+        ({"b": 1, "a": 2000}, "2,001 events of 2 names lack m, which is a (2,000), b (1)"),
+        ({"c": 1, "b": 1, "a": 1}, "3 events of 3 names lack m, which is a (1), b (1), 1 more"),
+    ],
+)
+def test_words_go_with_the_numbers_of_events_and_of_items(counts, said):
+    losses = [({"event": event, "field": "m"}, count) for event, count in counts.items()]
+    words = entry(
+        "{count} {event|events} of {n} {n:name|names} {lacks|lack} {field}, which is {items}"
+    )
+    assert sentence_of(words, losses, 2) == said
+
+
+def test_a_loss_without_items_has_none():
+    assert items_of(entry("{count} lost", ""), [({"event": "a"}, 5)]) == []
 
 
 def test_begin_and_end_are_one_event():

@@ -26,7 +26,7 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 from converter.ir.kinds import Kind, Role
-from converter.selection.conditions import Conditions
+from converter.selection.conditions import Conditions, classes_wanted
 from converter.selection.expressions import parse_clause
 from converter.selection.selection import Selection
 
@@ -72,7 +72,13 @@ OTHER = event_class(
     on=BooleanClass(),
     maybe=OptionalClass(U8),
     either=VariantClass((Member("number", U8), Member("text", TEXT))),
-    inner=StructureClass((Member("depth", U8), Member("of.all", OptionalClass(TEXT)))),
+    inner=StructureClass(
+        (
+            Member("depth", U8),
+            Member("of.all", OptionalClass(TEXT)),
+            Member("far", StructureClass((Member("x", U8),))),
+        )
+    ),
     data=BytesClass(),
     several=ArrayClass(U8),
 )
@@ -80,7 +86,7 @@ SLICE = event_class(Kind.SLICE_BEGIN, name=(TEXT, Role.NAME), category=(TEXT, Ro
 
 
 def inner(depth, name):
-    return [("depth", depth), ("of.all", name)]
+    return [("depth", depth), ("of.all", name), ("far", [("x", depth)])]
 
 
 TRACE = trace_of(
@@ -117,6 +123,7 @@ TRACE = trace_of(
         ("comm == 't11'", [1]),
         ("cpu == 0", [0, 2]),
         ("cpu >= 0", [0, 1, 2]),
+        ("cpu > -1", [0, 1, 2]),
         ("ts <= 200ns", [0, 1]),
         ("ts > 0.0000003", [3, 4, 5]),
         ("300ns < ts && ts < 600ns", [3, 4]),
@@ -136,6 +143,7 @@ TRACE = trace_of(
         ("inner.depth == 2", [3]),
         ("inner.of.all == 'a'", [2]),
         ("inner.depth.x == 2", []),
+        ("inner.far.x == 2", [3]),
         ("pid.x == 2", []),
         ("big == 18446744073709551615", [2]),
         ("big == low", [3]),
@@ -161,11 +169,37 @@ def test_one_of_several_conditions_is_enough():
     assert chosen(TRACE, where=("prev_pid == 10", "mine:other: on")) == [0, 2]
 
 
-def test_names_that_no_event_has_are_told():
-    conditions = Conditions(TRACE, Selection(where=("prev_pidd == 1 || cpu == 5",)))
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("prev_pidd == 1 || cpu == 5", "no event has a field prev_pidd; the nearest is prev_pid"),
+        # Fields of events that are not there are not told as well.
+        (
+            "sched_switsh: nothing == 1",
+            "no event is called sched_switsh; the nearest is sched_switch",
+        ),
+        ("sched_switch: share > 1", "none of the events that are asked has a field share"),
+    ],
+)
+def test_names_that_no_event_has_are_told(where, told):
+    conditions = Conditions(TRACE, Selection(where=(where,)))
     for batch in TRACE.batches():
         conditions.mask(batch)
-    assert conditions.unmatched() == ["no event has a field prev_pidd; the nearest is prev_pid"]
+    assert conditions.unmatched() == [told]
+
+
+@pytest.mark.parametrize(
+    ("selection", "left_out"),
+    [
+        (Selection(events=("other",), cpus=frozenset({0})), [0]),
+        (Selection(events=("other",), tids=("10",)), None),
+        (Selection(where=("other: on",)), None),
+    ],
+)
+def test_classes_that_a_reader_may_leave_out(selection, left_out):
+    classes = [SWITCH, OTHER, SLICE]
+    wanted = classes_wanted(selection, classes)
+    assert left_out == (wanted and [n for n, one in enumerate(classes) if not wanted(one)])
 
 
 @pytest.mark.parametrize(

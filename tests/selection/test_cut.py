@@ -10,6 +10,7 @@ from support.traces.small_traces import event_class, events_of, trace_of
 from support.traces.strategies import traces
 
 import converter
+from converter.errors import SelectionError
 from converter.fixtures import synthetic_trace
 from converter.ir.collect import collect, with_batches
 from converter.ir.events import Batch
@@ -203,8 +204,9 @@ def test_durations_may_be_optional_more_than_once():
     assert [fields["took"] for *_, fields in events_of(found)] == [30, None, 5]
 
 
-def test_the_first_slice_to_begin_stands_first():
-    batches = [[at(10, COMPLETE, b"inner", 15), at(5, COMPLETE, b"outer", 95), at(30, END)]]
+@pytest.mark.parametrize("begins", [5, 10])
+def test_the_outer_slice_stands_first(begins):
+    batches = [[at(10, COMPLETE, b"inner", 15), at(begins, COMPLETE, b"outer", 95), at(30, END)]]
     assert [event[3] for event in part(batches, 20)] == ["outer", "inner"]
 
 
@@ -366,11 +368,60 @@ def test_tracks_of_wanted_threads():
     assert [event[0] for event in found] == [1]
 
 
-def test_counts():
-    trace = trace_of(CLASSES, [at(10, BEGIN, b"a"), at(30, END), at(31, BEGIN, b"b"), at(90, END)])
+@pytest.mark.parametrize(("ordered", "read"), [(False, 5), (True, 4)])
+def test_counts(ordered, read):
+    batches = [
+        [at(10, BEGIN, b"a"), at(30, END), at(31, BEGIN, b"b")],
+        [at(90, END)],
+        [at(95, END)],
+    ]
+    trace = trace_of(CLASSES, *batches)
+    trace.in_time_order, trace.source_batches = ordered, trace.make_batches
     result = selected(trace, Selection(since="20ns", until="50ns"))
     collect(result.trace)
-    assert (result.counts.read, result.counts.kept, result.counts.added) == (4, 2, 2)
+    counts = result.counts
+    assert (counts.read, counts.kept, counts.added, counts.all_read) == (read, 2, 2, not ordered)
+
+
+@pytest.mark.parametrize(("name", "open"), [(b"a", []), (b"b", ["a"])])
+def test_a_named_end_closes_the_slice_of_its_name_and_what_is_in_it(name, open):
+    batches = [[at(10, BEGIN, b"a"), at(11, BEGIN, b"b"), at(12, NAMED_END, name), at(30, END)]]
+    assert [event[3] for event in part(batches, 20, 50) if event[0] == 20] == open
+
+
+@pytest.mark.parametrize(
+    "waking",
+    [
+        event_class(Kind.SCHED_WAKING, "waking", "sched"),
+        event_class(Kind.SCHED_WAKING, "waking", "sched", tid=(OptionalClass(I64), Role.TID)),
+    ],
+)
+def test_a_wakeup_that_names_no_thread_leaves_none_waiting(waking):
+    values = (1,) * len(waking.fields)
+    trace = trace_of([waking, COUNTER], [(0, 5, 0, 1, values), (1, 30, 0, 1, (b"c", 1))])
+    assert [event[0] for event in events_of(select(trace, Selection(since="20ns")))] == [30]
+
+
+@pytest.mark.parametrize("tid", [(1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_ids_of_threads_may_have_64_bits(tid):
+    """Columns have them as signed numbers."""
+    held = tid - (1 << 64) if tid >> 63 else tid
+    tables = {"processes": [Process(1)], "threads": [Thread(1, 0), Thread(tid, 0)]}
+    events = [[at(1, BEGIN, b"x", thread=0), at(2, SWITCH, 1, held, thread=0)]]
+    found = part(events, tables=tables, tids=(str(tid),))
+    assert [event[0] for event in found] == [2]
+
+
+@pytest.mark.parametrize(("until", "found"), [(119, []), (120, [120]), (118, None)])
+def test_times_of_two_origins_may_not_be_reversed(until, found):
+    """One tick apart is a part without events."""
+    trace = trace_of(CLASSES, [at(ts, MARK, b"m") for ts in (100, 120, 140)])
+    selection = Selection(since="+20ns", until=f"{until}ns")
+    if found is None:
+        with pytest.raises(SelectionError, match="is after"):
+            events_of(select(trace, selection))
+    else:
+        assert [event[0] for event in events_of(select(trace, selection))] == found
 
 
 def test_times_from_the_start_and_the_end():

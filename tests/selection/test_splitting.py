@@ -4,13 +4,16 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from support.traces.small_traces import event_class, events_of, trace_of
 
 import converter
 from converter.errors import SelectionError
 from converter.fixtures import synthetic_trace
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
+from converter.ir.field_classes import StringClass
 from converter.ir.invariants import check
+from converter.ir.kinds import Kind, Role
 from converter.selection.consecutive import Consecutive
 from converter.selection.parts import Division, TimeLength, parse_division
 from converter.selection.select import select
@@ -74,6 +77,43 @@ def test_a_part_is_what_is_between_its_times(number, ordered):
         )
         wanted = select(trace, Selection(since=since, until=until))
         assert difference(part.trace, wanted) is None, (part.first, part.last)
+
+
+TICK = event_class(Kind.COUNTER, name=(StringClass(), Role.NAME))
+
+
+def ticking(*batches):
+    """Events at these times."""
+    return trace_of([TICK], *([(0, ts, 0, 1, (b"c",)) for ts in times] for times in batches))
+
+
+def test_an_event_at_the_end_of_a_part_is_in_it_though_it_is_read_late():
+    parts = list(in_parts(ticking([0, 9], [9, 10]), TimeLength(Fraction(10, 10**9))))
+    assert [[ts for ts, *_ in events_of(part.trace)][-part.events :] for part in parts] == [
+        [0, 9, 9],
+        [10],
+    ]
+
+
+def test_the_shortest_part_is_a_tick():
+    parts = in_parts(ticking([0, 1, 2]), TimeLength(Fraction(1, 10**12)))
+    assert [part.events for part in parts] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("written", [lambda events: 10 * events, lambda events: 100 + 10 * events])
+def test_parts_of_a_size_are_at_most_512_events_larger(written):
+    most, sizes = 60_000, []
+    for part in Consecutive(ticking(range(30_000)), most).parts():
+        part.written = lambda part=part: written(part.events)
+        collect(part.trace)
+        sizes.append(part.written())
+    assert len(sizes) == 5
+    assert all(most <= size <= most + 5120 for size in sizes[:-1])
+
+
+def test_a_writer_that_keeps_all_until_its_end_makes_one_part():
+    (part,) = in_parts(ticking(range(5000), range(5000, 10_000)), 1000)
+    assert part.events == 10_000
 
 
 @pytest.mark.parametrize("number", [0, 1])

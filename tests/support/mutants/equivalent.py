@@ -71,3 +71,24 @@ _note(
         "'and' -> 'or'",
     ),
 )
+_note(
+    "converter/selection/clipping.py",
+    "a shortcut: a column that is equal is not made again",
+    ("if np.array_equal(cut, known):", "'np.array_equal(cut, known)' -> 'False'"),
+)
+_note(
+    "converter/selection/consecutive.py",
+    _SIZE,
+    ("_FIRST_EVENTS: Final = 1 << 12", "'1' -> '2'"),
+    ("_FIRST_EVENTS: Final = 1 << 12", "'12' -> '13'"),
+)
+_note(
+    "converter/selection/evaluation.py",
+    "all numbers of CPUs are less than either",
+    ("return Values(cpu, IntegerClass(32, True), strings, cpu >= 0)", "'32' -> '33'"),
+)
+_note(
+    "converter/selection/unmatched.py",
+    "the nearest of several comes first",
+    ("close = get_close_matches(word, known, 1, _CLOSE)", "'1' -> '2'"),
+)

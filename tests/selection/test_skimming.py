@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import fxt_files as fxt
-from support.fxt_strategies import files as fxt_documents
+from support.fxt import files as fxt
+from support.fxt.strategies import files as fxt_documents
 
 import converter
 from converter.errors import SelectionWarning

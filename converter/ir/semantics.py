@@ -93,6 +93,7 @@ class Semantics:
         unseen: what viewers do not show.
         old_states: viewers take a kernel of unknown release for one before 4.8, whose task states have other bits.
         zero_is_main: viewers take thread 0 of a process other than 0 for its main thread.
+        thread_time_counters: viewers show the CPU times of threads as counters, too.
         rounded_rate: viewers multiply times by a rounded length of the clock's ticks: they show some nanoseconds early.
         kinds: the kinds that events may have; None where any may occur. Passes over the events that concern no such
             kind are skipped.
@@ -111,6 +112,7 @@ class Semantics:
     unseen: frozenset[Unseen] = frozenset()
     old_states: bool = False
     zero_is_main: bool = False
+    thread_time_counters: bool = False
     rounded_rate: bool = False
 
     def may_have(self, *kinds: Kind) -> bool:
@@ -120,7 +122,7 @@ class Semantics:
 
 _FLAGS = (
     *("lone_ends", "complete_first", "counter_series", "flows_at_begins", "old_states"),
-    *("zero_is_main", "rounded_rate"),
+    *("zero_is_main", "thread_time_counters", "rounded_rate"),
 )
 #: The rules of a source that states none.
 DEFAULT = Semantics()

@@ -146,6 +146,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "flow-after-end": ("flows.*", "flows.to_ts", "flows.to_name"),
     "flow-begins-again": ("flows.*", "flows.to_ts", "flows.to_name"),
     "message-second-receiver": ("!flows.*",),
+    "thread-time-counter": ("!counters.*",),
     "counter-rounded": ("counters.value",),
     "counter-argument-dropped": ("ftrace.*", "ftrace.args", "counters.*"),
     "counter-arguments-in-instants": ("counters.*",),
@@ -156,7 +157,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     "async-id-scope": ("slices.dur", "slices.depth", "slices.*"),
     "phase-dropped": ("slices.args", "slices.depth"),
     "thread-time-rounded": ("slices.thread_ts", "slices.thread_dur"),
-    "thread-time-unshown": ("slices.thread_ts", "slices.thread_dur", "counters.*"),
+    "thread-time-unshown": ("slices.thread_ts", "slices.thread_dur", "!counters.*"),
     # Samples
     **dict.fromkeys(
         (

@@ -49,19 +49,9 @@ UNNAMED: dict[tuple[str, str], dict[str, str]] = {
     ("fxt/every-record-little.fxt", ""): {
         "threads.*": "a thread of the process that the importer makes for unknown ones",
     },
-    ("fxt/every-record-little.fxt", "chrome"): {
-        "slices.*": "times between two nanoseconds are rounded by one importer, and cut by the other",
-        "slices.dur": "the same",
-        "sched.*": "the same",
-    },
     ("generated/chrome.json", ""): {"slices.*": _KERNEL_EVENT},
     ("generated/fxt-large.fxt", ""): {"sched.end_state": _STATE_ARGUMENT},
     ("generated/fxt.fxt", ""): {"sched.end_state": _STATE_ARGUMENT},
-    ("perfetto/extra_counters.pftrace", ""): {
-        "counters.*": "CPU times are counters of threads, besides columns of slices",
-        "counters.unit": "the same",
-        "counters.value": "the same",
-    },
     ("perfetto/kernel_typed.pftrace", ""): {
         "slices.depth": "a system call -1 is around, which the importer leaves out",
     },

@@ -52,6 +52,7 @@ SEMANTICS: Final = Semantics(
     flows=FlowBinding.NEXT_UNLESS_STATED,
     unseen=frozenset({Unseen.EMPTY_ARGUMENTS, Unseen.BYTES}),
     old_states=True,
+    thread_time_counters=True,
 )
 
 # The timeline

@@ -65,7 +65,6 @@ _TASK: Final = 5
 _POSTED_FROM_IID: Final = 1
 #: What importers show of fields other than messages, which are no arguments there.
 _COLUMNS: Final = {
-    "thread_time_delta_us": "thread times that continue earlier ones",
     "thread_instruction_count_delta": "instruction counts of threads",
     "thread_instruction_count_absolute": "instruction counts of threads",
     "log_message": "log messages of track events",

@@ -153,9 +153,12 @@ class Fitter:
             wanted = source[index] if index is not None and index in optional else part
             fields.append(wanted)
             kept.append(self._part(index, wanted, event_class, plan))
+        counted = self._projection.source.semantics.thread_time_counters
         for index in optional:
             if index not in kept:
                 field = source[index]
+                if field.role is Role.THREAD_TIME and counted and not self._projection.is_own:
+                    plan.lose("thread-time-counter")
                 kept.append(index)
                 fields.append(field)
                 plan.steps.append(_Step(index, field.type, field.type, field.name))

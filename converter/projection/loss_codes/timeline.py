@@ -287,6 +287,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{items}",
         "'{field}' of {event}",
     ),
+    "thread-time-counter": LossCode(
+        LossKind.UNSHOWN,
+        "{count} CPU {time of a thread is|times of threads are} shown at {its event|their events} only: Perfetto draws "
+        "a counter of them, too, if it opens the input",
+    ),
     "clock-sync-dropped": LossCode(
         LossKind.DROPPED,
         "{count} clock {sync is|syncs are} missing, which viewers of the input do not show either",

@@ -330,6 +330,7 @@ class Metadata:
                 _int32(message.get("pid", 0)),
                 _int32(message.get("tid", 0)),
                 message.get("reference_timestamp_us", 0),
+                message.get("reference_thread_time_us", 0),
             )
             return
         for clock in message.get("clocks", ()):

@@ -316,15 +316,26 @@ def test_sequence_timestamps_of_old_chrome():
     file = File()
     descriptor = file.packet(sequence=4, sequence_flags=1).thread_descriptor
     descriptor.pid, descriptor.tid, descriptor.reference_timestamp_us = 1, 2, 1000
-    for delta in (5, 6):
+    descriptor.reference_thread_time_us = 50
+    # Absolute times are of their event alone, also for the importer.
+    for time, thread_time in (
+        ({"timestamp_delta_us": 5}, {"thread_time_delta_us": 3}),
+        ({"timestamp_absolute_us": 5000}, {"thread_time_absolute_us": 900}),
+        ({"timestamp_delta_us": 6}, {"thread_time_delta_us": 2}),
+    ):
         event = file.packet(sequence=4).track_event
-        event.timestamp_delta_us = delta
         event.type = INSTANT
+        for name, value in (time | thread_time).items():
+            setattr(event, name, value)
     snapshot = file.packet().clock_snapshot
     snapshot.clocks.add(clock_id=3, timestamp=0)
     snapshot.clocks.add(clock_id=6, timestamp=7)
     found = events(opened(file.bytes()))
-    assert [(ts, tid) for ts, _, tid, _ in found] == [(1_005_007, 2), (1_011_007, 2)]
+    assert [(ts, tid, fields.get("thread_time")) for ts, _, tid, fields in found] == [
+        (1_005_007, 2, 53_000),
+        (5_000_007, 2, 900_000),
+        (1_011_007, 2, 55_000),
+    ]
 
 
 def test_legacy_phases_have_their_kinds():

@@ -37,7 +37,9 @@ cdef struct Sequence:
     int64_t clock
     uint64_t track
     uint64_t thread
+    # What deltas add to: times, and times of the thread.
     int64_t time_us
+    int64_t thread_time_us
     int32_t extra_count
     int32_t extra_double_count
     uint64_t extra[MAX_EXTRA]

@@ -19,6 +19,7 @@ from converter.formats.perfetto.protobuf.fields cimport (
     INTERNED_KERNEL_SYMBOLS, INTERNED_LOG_MESSAGE_BODY, INTERNED_MAPPING_PATHS,
     INTERNED_SOURCE_PATHS, INTERNED_TEXT, PACKET_CLOCK_SNAPSHOT, PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS,
     PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS, THREAD_DESCRIPTOR_PID,
+    THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US,
     THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, THREAD_DESCRIPTOR_TID, TRACK_DESCRIPTOR_THREAD,
     TRACK_EVENT_DEFAULTS_EXTRA_COUNTER_TRACK_UUIDS,
     TRACK_EVENT_DEFAULTS_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, TRACK_EVENT_DEFAULTS_TRACK_UUID,
@@ -104,9 +105,9 @@ cdef class Sequences:
         state.multiplier = multiplier
         state.incremental = incremental
 
-    def set_thread(self, uint32_t sequence, int32_t pid, int32_t tid, int64_t reference_us) -> None:
+    def set_thread(self, uint32_t sequence, int32_t pid, int32_t tid, int64_t reference_us, int64_t thread_reference_us) -> None:
         """Set the values of a ThreadDescriptor: the thread of a sequence's events without a track, and when its times
-        start.
+        and those of the thread start.
         """
         cdef Sequence* state = self._sequence(sequence)
         if state is NULL:
@@ -114,6 +115,7 @@ cdef class Sequences:
         state.has_thread = 1
         state.thread = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
         state.time_us = reference_us
+        state.thread_time_us = thread_reference_us
 
     def set_counter(self, uint64_t uuid, int64_t multiplier, bint incremental, bint is_thread_time) -> None:
         """A counter track whose values are multiples of a unit, or increments, or times of events on another track."""
@@ -240,6 +242,7 @@ cdef class Sequences:
             sequence.scope = self._scopes
             sequence.valid = 1
             sequence.has_track = 0
+            sequence.thread_time_us = 0
             sequence.has_clock = 0
             sequence.extra_count = 0
             sequence.extra_double_count = 0
@@ -326,6 +329,7 @@ cdef class Sequences:
         cdef uint64_t pid = 0
         cdef uint64_t tid = 0
         cdef int64_t reference = 0
+        cdef int64_t thread_reference = 0
         cdef int found = 0
         if not sequence.valid:
             return
@@ -350,10 +354,13 @@ cdef class Sequences:
                         found |= 2
                     elif part.number == THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US:
                         reference = <int64_t>part.value
+                    elif part.number == THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US:
+                        thread_reference = <int64_t>part.value
         if found == 3:
             sequence.has_thread = 1
             sequence.thread = <uint64_t>(<uint32_t>pid) << 32 | <uint32_t>tid
             sequence.time_us = reference
+            sequence.thread_time_us = thread_reference
 
 
 cdef enum:

@@ -339,11 +339,10 @@ cdef class Timeline(Sequences):
         if event.type == TYPE_COUNTER and not event.has_counter:
             return 1
         if event.has_delta or event.has_absolute:
-            sequence.time_us = (
-                event.time_us if event.has_absolute
-                else <int64_t>(<uint64_t>sequence.time_us + <uint64_t>event.time_us)
-            )
-            ts[0] = <int64_t>(<uint64_t>sequence.time_us * <uint64_t>1000)
+            # An absolute time is of this event alone.
+            if event.has_delta:
+                event.time_us = sequence.time_us = <int64_t>(<uint64_t>sequence.time_us + <uint64_t>event.delta_us)
+            ts[0] = <int64_t>(<uint64_t>event.time_us * <uint64_t>1000)
             clock[0] = MONOTONIC
         place = event.track if event.has_track else sequence.track if sequence.has_track else 0
         if is_on_thread(&event, sequence, legacy, present, phase, place):
@@ -362,7 +361,11 @@ cdef class Timeline(Sequences):
             return -1
         if self._push_legacy(&event, legacy, present, phase) < 0:
             return -1
-        if event.has_thread_time:
+        if event.has_thread_delta:
+            event.thread_time_us = sequence.thread_time_us = <int64_t>(
+                <uint64_t>sequence.thread_time_us + <uint64_t>event.thread_delta_us
+            )
+        if event.has_thread_time or event.has_thread_delta:
             if self._push_value(ITEM_THREAD_TIME_US, 0, <uint64_t>event.thread_time_us) < 0:
                 return -1
         elif self._parts.values.size and event.type != TYPE_COUNTER:

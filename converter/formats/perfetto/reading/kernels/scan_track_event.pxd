@@ -13,7 +13,8 @@ from converter.formats.perfetto.protobuf.fields cimport (
     TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, TRACK_EVENT_FLOW_IDS, TRACK_EVENT_FLOW_IDS_OLD,
     TRACK_EVENT_LEGACY_EVENT, TRACK_EVENT_NAME, TRACK_EVENT_NAME_IID,
     TRACK_EVENT_TERMINATING_FLOW_IDS, TRACK_EVENT_TERMINATING_FLOW_IDS_OLD,
-    TRACK_EVENT_THREAD_TIME_ABSOLUTE_US, TRACK_EVENT_TIMESTAMP_ABSOLUTE_US,
+    TRACK_EVENT_THREAD_TIME_ABSOLUTE_US, TRACK_EVENT_THREAD_TIME_DELTA_US,
+    TRACK_EVENT_TIMESTAMP_ABSOLUTE_US,
     TRACK_EVENT_TIMESTAMP_DELTA_US, TRACK_EVENT_TRACK_UUID, TRACK_EVENT_TYPE,
 )
 from converter.formats.perfetto.protobuf.scan_vectors cimport Vector, push_bytes, push_repeated, push_word
@@ -91,6 +92,7 @@ cdef struct Parsed:
     uint64_t track
     uint64_t counter
     int64_t time_us
+    int64_t delta_us
     uint64_t correlation
     uint64_t weight
     uint64_t callstack
@@ -100,7 +102,9 @@ cdef struct Parsed:
     int64_t legacy_size
     uint8_t has_legacy
     uint8_t has_thread_time
+    uint8_t has_thread_delta
     int64_t thread_time_us
+    int64_t thread_delta_us
     # Members of JSON events, in a LegacyEvent.
     int64_t members_start
     int64_t members_size
@@ -270,13 +274,16 @@ cdef inline int parse_event(
             failed |= push_repeated(&parts.double_tracks, data, &field, False)
         elif field.number == TRACK_EVENT_TIMESTAMP_DELTA_US and field.wire == WIRE_VARINT:
             event.has_delta = 1
-            event.time_us = <int64_t>field.value
+            event.delta_us = <int64_t>field.value
         elif field.number == TRACK_EVENT_TIMESTAMP_ABSOLUTE_US and field.wire == WIRE_VARINT:
             event.has_absolute = 1
             event.time_us = <int64_t>field.value
         elif field.number == TRACK_EVENT_THREAD_TIME_ABSOLUTE_US and field.wire == WIRE_VARINT:
             event.has_thread_time = 1
             event.thread_time_us = <int64_t>field.value
+        elif field.number == TRACK_EVENT_THREAD_TIME_DELTA_US and field.wire == WIRE_VARINT:
+            event.has_thread_delta = 1
+            event.thread_delta_us = <int64_t>field.value
         else:
             state = read_rarer_field(strings, interned, data, scope, &field, event)
             failed |= push_bytes(&parts.rest, data + start, at - start) if state == 0 else -(state < 0)

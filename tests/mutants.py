@@ -37,10 +37,13 @@ from support.mutants.runs import Group, Reach, Recorded, Trial, import_libraries
 
 #: Tests of what must hold whatever a module does, as far as they are fast.
 LAWS = (
+    "tests/formats/test_conversions.py",
+    "tests/formats/test_matrix.py",
     "tests/ir",
     "tests/projection/test_project.py",
     "tests/selection",
     "tests/test_diff.py",
+    "tests/test_splitting.py",
 )
 #: The test files that are asked first; those that import a module, or are in its folder, may be very many.
 NEAREST = 8
@@ -175,11 +178,12 @@ class Runner:
         self, path: str, mutants: Sequence[Mutant]
     ) -> Iterator[tuple[Mutant, str | None, int]]:
         """Try mutants of a module; yield each, the test that notices it, and the number of those that reach it."""
-        files = list(dict.fromkeys((*self._tests.of(path), *sorted(self._laws))))
+        own = self._tests.of(path)
+        files = list(dict.fromkeys((*own, *sorted(self._laws))))
         source = (self._tree / path).read_text()
         trials: list[Trial] = []
         # More of them only where the nearest do not reach a line.
-        for some in dict.fromkeys((min(NEAREST, len(files)), len(files))):
+        for some in dict.fromkeys((min(NEAREST, len(own)), len(own), len(files))):
             reached = self._recorded.of(files[:some], path)
             trials = [self._trial(mutant, source, reached) for mutant in mutants]
             if all(trial.tests for trial in trials):

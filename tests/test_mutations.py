@@ -1,7 +1,9 @@
 """Mutations of sources, of which ``python -m tests.mutants`` makes mutants."""
 
 import ast
+import time
 
+from support.mutants import runs
 from support.mutants.mutations import kernel_mutations, mutations
 
 SOURCE = '''\
@@ -80,3 +82,21 @@ def test_kernels_are_changed_in_the_bodies_of_functions():
         (12, "1", "0"),
         (13, "0", "1"),
     }
+
+
+def test_a_run_that_waits_for_ever_is_ended(monkeypatch):
+    monkeypatch.setattr(runs, "_IDLE", 0.1)
+    assert runs.forked(lambda: time.sleep(60) or 0, 100) == 98
+
+
+def test_a_run_whose_children_work_is_not(monkeypatch):
+    monkeypatch.setattr(runs, "_IDLE", 0.1)
+    assert runs.forked(lambda: runs.forked(work, 100), 100) == 0
+
+
+def work():
+    """Take more processor time than two looks at it are apart."""
+    ends = time.monotonic() + 0.3
+    while time.monotonic() < ends:
+        pass
+    return 0

@@ -35,6 +35,8 @@ BUDGET: Final = 20.0
 FAILED: Final = 99
 #: Memory that a mutant may use.
 _MEMORY: Final = 6 << 30
+#: After these seconds without any processor time, a mutant waits for what does not come.
+_IDLE: Final = 20.0
 #: Modules that every run of tests imports, and no mutation changes.
 _IMPORTED: Final = ("numpy", "hypothesis", "hypothesis.extra.numpy", "construct", "pyarrow.parquet")
 
@@ -71,11 +73,14 @@ class Recorded:
             for name in files
             if name not in self._known or self._known[name].digests.get(module, digest) != digest
         ]
-        if stale:
-            if forked(lambda: self._record(stale), seconds=3600):
-                sys.exit(f"what these reach cannot be recorded: {' '.join(stale)}")
+        if stale and forked(lambda: self._record(stale), seconds=3600):
             for name in stale:
-                self._known[name] = pickle.loads(paths[name].read_bytes())
+                if forked(lambda name=name: self._record([name]), seconds=600):
+                    sys.stderr.write(f"{name} cannot be recorded\n")
+        for name in stale:
+            self._known[name] = (
+                pickle.loads(paths[name].read_bytes()) if paths[name].exists() else Reach()
+            )
         return {name: self._known[name] for name in files}
 
     def _path(self, name: str) -> Path:
@@ -345,7 +350,7 @@ def import_libraries() -> None:
 
 
 def forked(run: Callable[[], int], seconds: float) -> int:
-    """Run something in a fork, quietly; return its status, which is not 0 if it takes too long.
+    """Run something in a fork, quietly; return its status, which is not 0 if it takes too long or waits for ever.
 
     The seconds are of processor time; others may use the machine for most of ten times as long.
     """
@@ -371,11 +376,16 @@ def forked(run: Callable[[], int], seconds: float) -> int:
             sys.stderr.flush()
             os._exit(status)
     ends = time.monotonic() + 10 * seconds
-    wait = 0.002
+    wait, used, idle_until = 0.002, -1, time.monotonic() + _IDLE
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
-        if done or time.monotonic() > ends:
+        now = time.monotonic()
+        if done or now > ends:
             break
+        if now > idle_until:
+            before, used, idle_until = used, _ticks_of(child), now + _IDLE
+            if used == before:
+                break
         time.sleep(wait)
         wait = min(wait * 1.5, 0.1)
     # What the tests have started ends, too.
@@ -385,6 +395,22 @@ def forked(run: Callable[[], int], seconds: float) -> int:
         os.waitpid(child, 0)
         return 98
     return os.waitstatus_to_exitcode(status)
+
+
+def _ticks_of(process: int) -> int:
+    """Return the processor time of a process and of all that it has started."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # The name may have spaces and parentheses.
+            fields = path.read_text().rpartition(")")[2].split()
+            one = int(path.parent.name)
+            parents[one], ticks[one] = int(fields[1]), int(fields[11]) + int(fields[12])
+    family, new = set(), {process}
+    while new:
+        family |= new
+        new = {one for one, parent in parents.items() if parent in new} - family
+    return sum(ticks.get(one, 0) for one in family)
 
 
 def _digest(path: Path) -> str:

@@ -11,6 +11,18 @@ VALUE: int
 #: In place of the owner of what an end closes, which may be nothing.
 UNMATCHED: int
 
+def steps_of_classes(
+    class_id: NDArray[int32],
+    thread: NDArray[int32],
+    track: NDArray[int32],
+    cpu: NDArray[int32],
+    family: NDArray[int64],
+    step: NDArray[int8],
+    of_cpu: NDArray[int8],
+    at: NDArray[int32],
+    lane: NDArray[uint64],
+) -> int: ...
+
 class Closed(NamedTuple):
     owner: NDArray[int32]
     number: NDArray[int64]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 
 from converter.kernels.tables.open_slices cimport (
     Lanes,
@@ -36,6 +36,55 @@ END = 2
 VALUE = 3
 
 UNMATCHED = -1
+
+
+def steps_of_classes(
+    const int32_t[:] class_id: NDArray[int32],
+    const int32_t[:] thread: NDArray[int32],
+    const int32_t[:] track: NDArray[int32],
+    const int32_t[:] cpu: NDArray[int32],
+    const int64_t[::1] family,
+    const int8_t[::1] step,
+    const int8_t[::1] of_cpu,
+    int32_t[::1] at,
+    uint64_t[::1] lane,
+) -> int:
+    """Put the positions and the stacks of events into `at` and `lane`, for which there is room; return their number.
+
+    By class: its family of stacks, its action (0: its events are left out), and whether its stacks are those of CPUs
+    rather than of threads and tracks. Releases the GIL. Raises ValueError for columns that differ in length.
+    """
+    cdef int64_t count = class_id.shape[0]
+    cdef int64_t classes = family.shape[0]
+    cdef int64_t filled = 0
+    cdef int64_t i
+    cdef int32_t number
+    cdef uint64_t key, other
+    if not (count == thread.shape[0] == track.shape[0] == cpu.shape[0] == at.shape[0] == lane.shape[0]):
+        raise ValueError("columns differ in length")
+    if not (classes == step.shape[0] == of_cpu.shape[0]):
+        raise ValueError("classes differ in number")
+    with nogil:
+        for i in range(count):
+            number = class_id[i]
+            if not 0 <= number < classes or not step[number]:
+                continue
+            key = <uint64_t>(<uint32_t>(cpu[i] if of_cpu[number] else thread[i])) << 32 | <uint32_t>track[i]
+            # Events without a thread or a track are on their CPU.
+            other = <uint32_t>cpu[i] if not of_cpu[number] and thread[i] < 0 and track[i] < 0 else 0
+            key = mixed(key ^ mixed(<uint64_t>family[number] << 32 | other))
+            at[filled] = <int32_t>i
+            lane[filled] = key
+            filled += 1
+    return filled
+
+
+cdef inline uint64_t mixed(uint64_t value) noexcept nogil:
+    value = value * <uint64_t>0xBF58476D1CE4E5B9
+    value = value ^ value >> 29
+    value = value * <uint64_t>0x94D049BB133111EB
+    return value ^ value >> 32
+
 
 class Closed(NamedTuple):
     """For each event that is an end: the owner, the number and the name of the entry that it closes (-1, -1 and 0 for

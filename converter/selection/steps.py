@@ -20,7 +20,7 @@ from converter.ir.field_classes import StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.domain.markers import parse_marker_ids, parse_marker_texts
-from converter.selection.stacks import BEGIN, END, VALUE
+from converter.selection.stacks import BEGIN, END, VALUE, steps_of_classes
 
 _Numbers = NDArray[np.uint64]
 
@@ -62,12 +62,6 @@ _VALUES: Final[dict[Kind, tuple[Role, ...]]] = {
     Kind.CPU_FREQUENCY_LIMITS: (Role.TARGET_CPU,),
     Kind.CLOCK_RATE: (Role.NAME, Role.TARGET_CPU),
 }
-_OF_MACHINE: Final = (
-    Kind.CPU_FREQUENCY,
-    Kind.CPU_IDLE,
-    Kind.CPU_FREQUENCY_LIMITS,
-    Kind.CLOCK_RATE,
-)
 
 #: The actions of the letters of markers; the end of an asynchronous slice may leave its name to the begin.
 _LETTERS: Final = {
@@ -130,14 +124,21 @@ class StepsOf:
     def __call__(self, batch: Batch) -> Steps | None:
         """Return the steps of a batch, or None if there are none."""
         parts = []
+        classes = []
         for number, table in batch.tables.items():
             event_class = self._trace.event_classes[number]
-            if len(table) and (self._with_named or not event_class.name):
-                part = self._of_class(batch, number, event_class, table)
-                if part is not None and len(part):
-                    parts.append(part)
-        if not parts:
-            return None
+            if not len(table) or not (self._with_named or not event_class.name):
+                continue
+            if self._action(event_class.kind) and not _has_ids(event_class.kind):
+                classes.append(number)
+                continue
+            part = self._of_class(batch, number, event_class, table)
+            if part is not None and len(part):
+                parts.append(part)
+        if classes:
+            parts.append(self._of_plain_classes(batch, classes))
+        if len(parts) < 2:
+            return parts[0] if parts else None
         at = np.concatenate([part.at for part in parts])
         order = np.argsort(at, kind="stable")
         return Steps(
@@ -148,29 +149,71 @@ class StepsOf:
             np.concatenate([part.keeps for part in parts])[order],
         )
 
+    def _action(self, kind: Kind) -> int:
+        """Return what events of a kind do to a stack: 0 is nothing."""
+        if kind in PAIRS:
+            return BEGIN
+        if kind in _BEGIN_OF:
+            return END
+        return VALUE if self._with_values and kind in _VALUES else 0
+
+    def _of_plain_classes(self, batch: Batch, classes: Sequence[int]) -> Steps:
+        """Return the steps of classes whose stacks are those of threads, tracks and CPUs."""
+        count = len(self._trace.event_classes)
+        family = np.zeros(count, np.int64)
+        step, of_cpu = np.zeros((2, count), np.int8)
+        keeps = np.zeros(count, np.bool_)
+        names: NDArray[np.int64] | None = None
+        for number in classes:
+            event_class = self._trace.event_classes[number]
+            kind = event_class.kind
+            begin = _BEGIN_OF.get(kind, kind)
+            family[number] = self._family(number, event_class, begin)
+            step[number] = self._action(kind)
+            of_cpu[number] = begin in _OF_CPU or begin is Kind.SCHED_SWITCH
+            keeps[number] = self._keeps(kind)
+            role = _NAMED.get(begin)
+            ids = None if role is None else self._ids(event_class, batch.tables[number], role)
+            if ids is not None:
+                names = np.zeros(len(batch), np.int64) if names is None else names
+                names[batch.positions(number)] = ids
+        at, lane = np.empty(len(batch), np.int32), np.empty(len(batch), np.uint64)
+        columns = (batch.class_id, batch.thread, batch.track, batch.cpu)
+        filled = steps_of_classes(*columns, family, step, of_cpu, at, lane)
+        at = at[:filled]
+        of_step = batch.class_id[at]
+        return Steps(
+            at,
+            lane[:filled],
+            step[of_step],
+            np.zeros(filled, np.int64) if names is None else names[at],
+            keeps[of_step],
+        )
+
     def _of_class(
         self, batch: Batch, number: int, event_class: EventClass, table: Table
     ) -> Steps | None:
         kind = event_class.kind
         if kind is Kind.MARK:
             return self._marker_steps(batch, number, event_class, table)
+        step = self._action(kind)
+        if not step:
+            return None
         at = batch.positions(number)
         begin = _BEGIN_OF.get(kind, kind)
-        if begin in PAIRS:
-            step = BEGIN if kind is begin else END
-            role = _NAMED.get(begin)
-            names = None if role is None else self._ids(event_class, table, role)
-        elif self._with_values and kind in _VALUES:
-            step, names = VALUE, None
-        else:
-            return None
+        role = _NAMED.get(begin)
+        names = None if role is None else self._ids(event_class, table, role)
         return Steps(
             at,
             self._stacks_of(batch, number, event_class, table, begin),
             np.full(len(at), step, np.int8),
             np.zeros(len(at), np.int64) if names is None else names,
-            np.full(len(at), kind not in TIMELINE_ENDS or self._keeps_lone(kind)),
+            np.full(len(at), self._keeps(kind)),
         )
+
+    def _keeps(self, kind: Kind) -> bool:
+        """Return True if an end of this kind is kept without the begin of what it ends."""
+        return kind not in TIMELINE_ENDS or self._keeps_lone(kind)
 
     def _keeps_lone(self, kind: Kind) -> bool:
         """Return True if ends of this kind are shown even without the begin of what they end."""
@@ -187,19 +230,12 @@ class StepsOf:
             ]
             # An id may be local to a process, or to the track that the event is on.
             parts += [self._processes(batch.thread[at]), batch.track[at]]
-        elif begin in _OF_MACHINE or begin in _VALUES:
-            parts += [self._ids(event_class, table, role) for role in _VALUES[begin]]
-            if begin is Kind.SCHED_SWITCH:
-                parts += [batch.cpu[at], batch.track[at]]
-            elif begin in _OF_MACHINE:
-                if event_class.index_of(Role.TARGET_CPU) is None:
-                    parts.append(batch.cpu[at])
-            else:
-                parts += _default_stack(batch, at)
-        elif begin in _OF_CPU:
-            parts += [batch.cpu[at], batch.track[at]]
         else:
-            parts += _default_stack(batch, at)
+            parts += [self._ids(event_class, table, role) for role in _VALUES[begin]]
+            if begin is Kind.COUNTER:
+                parts += _default_stack(batch, at)
+            elif event_class.index_of(Role.TARGET_CPU) is None:
+                parts.append(batch.cpu[at])
         return mixed(len(at), parts)
 
     def _family(self, number: int, event_class: EventClass, begin: Kind) -> int:
@@ -285,6 +321,11 @@ class StepsOf:
         assert isinstance(column, np.ndarray)
         messages, inverse = distinct(column)
         return [part[inverse] for part in parse_marker_ids(strings, messages)]
+
+
+def _has_ids(kind: Kind) -> bool:
+    """Return True if fields of the events of a kind say which stack they use."""
+    return _BEGIN_OF.get(kind, kind) in _BY_ID or bool(_VALUES.get(kind))
 
 
 def _default_stack(batch: Batch, at: NDArray[np.int32]) -> list[NDArray[Any]]:

@@ -20,7 +20,7 @@ def steps_of_classes(
     step: NDArray[int8],
     of_cpu: NDArray[int8],
     at: NDArray[int32],
-    lane: NDArray[uint64],
+    stack: NDArray[uint64],
 ) -> int: ...
 
 class Closed(NamedTuple):

@@ -47,9 +47,9 @@ def steps_of_classes(
     const int8_t[::1] step,
     const int8_t[::1] of_cpu,
     int32_t[::1] at,
-    uint64_t[::1] lane,
+    uint64_t[::1] stack,
 ) -> int:
-    """Put the positions and the stacks of events into `at` and `lane`, for which there is room; return their number.
+    """Put the positions and the stacks of events into `at` and `stack`, for which there is room; return their number.
 
     By class: its family of stacks, its action (0: its events are left out), and whether its stacks are those of CPUs
     rather than of threads and tracks. Releases the GIL. Raises ValueError for columns that differ in length.
@@ -60,7 +60,7 @@ def steps_of_classes(
     cdef int64_t i
     cdef int32_t number
     cdef uint64_t key, other
-    if not (count == thread.shape[0] == track.shape[0] == cpu.shape[0] == at.shape[0] == lane.shape[0]):
+    if not (count == thread.shape[0] == track.shape[0] == cpu.shape[0] == at.shape[0] == stack.shape[0]):
         raise ValueError("columns differ in length")
     if not (classes == step.shape[0] == of_cpu.shape[0]):
         raise ValueError("classes differ in number")
@@ -74,7 +74,7 @@ def steps_of_classes(
             other = <uint32_t>cpu[i] if not of_cpu[number] and thread[i] < 0 and track[i] < 0 else 0
             key = mixed(key ^ mixed(<uint64_t>family[number] << 32 | other))
             at[filled] = <int32_t>i
-            lane[filled] = key
+            stack[filled] = key
             filled += 1
     return filled
 

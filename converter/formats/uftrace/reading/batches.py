@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 #: The number of events in a batch, and of words of values for each of them.
 BATCH_SIZE = 1 << 17
+#: The number in the first one: a part by time may need few events, and the time of the first event only one.
+_FIRST_BATCH = 1 << 14
 _VALUES = 4
 #: Bytes of a file that are searched at once, and the size of records there.
 _SEARCHED = 1 << 16
@@ -290,13 +292,14 @@ class Pass:
     def next(self) -> Batch | None:
         """Return the next batch, None after the last."""
         scanner = self._scanner
-        ts = np.empty(self._room, np.int64)
-        class_id, row, thread, cpu = (np.empty(self._room, np.int32) for _ in range(4))
-        name, category, first, size = self._unsorted
-        values = np.empty(_VALUES * self._room + _LEAST_VALUES, np.uint64)
+        room = min(self._room, max(self.delivered, _FIRST_BATCH))
+        ts = np.empty(room, np.int64)
+        class_id, row, thread, cpu = (np.empty(room, np.int32) for _ in range(4))
+        name, category, first, size = (column[:room] for column in self._unsorted)
+        values = np.empty(_VALUES * room + _LEAST_VALUES, np.uint64)
         kept: dict[str, Any] = {}
         if self._records is not None:
-            kept["record"], kept["length"] = self._records
+            kept["record"], kept["length"] = (column[:room] for column in self._records)
         events = OutputArrays(
             ts=ts,
             class_id=class_id,

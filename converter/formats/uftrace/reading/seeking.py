@@ -10,8 +10,9 @@ from converter.errors import TraceError
 from converter.formats.uftrace.directory import DataDirectory
 from converter.formats.uftrace.layout import RECORD_SIZE
 from converter.formats.uftrace.reading.kernels.scan_skip import OpenEntries
-from converter.formats.uftrace.reading.windows import Windows, window_size
+from converter.formats.uftrace.reading.windows import Windows
 from converter.ir.trace import Narrowed
+from converter.streaming.skimming import WINDOW
 
 _MOST_TIME: Final = (1 << 63) - 1
 
@@ -69,7 +70,7 @@ class TaskSeeking:
         entries = OpenEntries(big_endian=self._directory.header.big_endian)
         try:
             with self._directory.open(name) as source:
-                windows = Windows(source, name, window_size(1))
+                windows = Windows(source, name, WINDOW)
                 consumed, final = 0, False
                 while not final:
                     window, final = windows.next(consumed)

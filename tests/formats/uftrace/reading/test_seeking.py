@@ -56,7 +56,7 @@ def part(path, start, end, *, narrow):
 @pytest.fixture
 def directory(monkeypatch):
     """Two tasks, whose files are passed over by windows that are no multiple of a record."""
-    monkeypatch.setattr(seeking, "window_size", lambda _: 1000)
+    monkeypatch.setattr(seeking, "WINDOW", 1000)
     made = Directory()
     made.task_txt += f"TASK timestamp=0.000000003 tid={OTHER} pid={TID}\n"
     return made

@@ -86,6 +86,44 @@ class TakenColumn(StructColumn):
         return tuple(take(member, self.rows) for member in self.table.members)
 
 
+class TakenListColumn(ListColumn):
+    """The lists `rows` of `table`; their values are gathered when they are asked for.
+
+    Equal rows of columns of one `origin` are equal lists, as they are in `TakenColumn`.
+    """
+
+    __slots__ = ("_lists", "origin", "rows", "table")
+    rows: NDArray[np.int32]
+    table: ListColumn
+    origin: object
+    _lists: ListColumn | None
+
+    def __init__(self, rows: NDArray[np.int32], table: ListColumn, origin: object) -> None:
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "origin", origin)
+        object.__setattr__(self, "_lists", None)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """The start of each gathered list, and the end."""
+        return self._gathered().offsets
+
+    @property
+    def values(self) -> Column:
+        """The values of the gathered lists."""
+        return self._gathered().values
+
+    def _gathered(self) -> ListColumn:
+        if self._lists is None:
+            object.__setattr__(self, "_lists", take(self.table, self.rows))
+        assert self._lists is not None
+        return self._lists
+
+
 @dataclass(frozen=True, slots=True)
 class UnionColumn:
     """Value i is value ``rows[i]`` of ``options[tags[i]]`` (Arrow's dense union); tags int16, rows int32."""
@@ -134,6 +172,8 @@ def bytes_held(column: Column) -> int:
             return column.itemsize if column.strides == (0,) else column.nbytes
         case NullColumn():
             return 0
+        case TakenListColumn():
+            return column.rows.nbytes
         case ListColumn(offsets, values):
             return offsets.nbytes + bytes_held(values)
         case TakenColumn():
@@ -154,6 +194,8 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
             return selected
         case NullColumn():
             return NullColumn(len(rows))
+        case TakenListColumn():
+            return TakenListColumn(column.rows[rows], column.table, column.origin)
         case ListColumn(offsets, np.ndarray() as values):
             indices = np.ascontiguousarray(rows, np.int64)
             return ListColumn(*taken_lists(values, offsets, indices))

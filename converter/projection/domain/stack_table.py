@@ -7,7 +7,15 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, ListColumn, StructColumn, TakenColumn, string_ids, take
+from converter.ir.columns import (
+    Column,
+    ListColumn,
+    StructColumn,
+    TakenColumn,
+    TakenListColumn,
+    string_ids,
+    take,
+)
 from converter.ir.field_classes import FieldClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.call_stacks import members_of
@@ -26,6 +34,10 @@ _FRAME_BYTES: Final = np.dtype(
 )
 #: A stack as bytes: the stack around it, and its innermost frame.
 _STACK_BYTES: Final = np.dtype([("outer", np.int32), ("frame", np.int32)])
+#: A row of a table of stacks as bytes: the kind of the table, and the row.
+_ROW_BYTES: Final = np.dtype([("kind", np.int64), ("row", np.int64)])
+#: Tables whose rows have numbers; those of older ones are looked up again.
+_KEPT_ORIGINS: Final = 8
 
 
 class DistinctStacks:
@@ -41,12 +53,16 @@ class DistinctStacks:
         self._parts: dict[tuple[int, int], StringTable] = {}
         #: Where columns of frames that are rows of tables are from; kinds of their own.
         self._origins: dict[object, int] = {}
+        #: By origin, of columns of stacks that are rows of tables: the number of each row so far, 0 for none.
+        self._taken: dict[object, NDArray[np.int32]] = {}
         self._stacks = StringTable()
 
     def number(
         self, column: ListColumn, element: FieldClass
     ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Return the number of each row's stack, and a row of each new stack, in the order of their numbers."""
+        if isinstance(column, TakenListColumn):
+            return self._number_rows(column)
         kind, parts = self._parts_of(column.values, element)
         offsets = np.asarray(column.offsets, np.int64)
         sizes = np.diff(offsets)
@@ -68,6 +84,28 @@ class DistinctStacks:
         known = len(self._stacks)
         rows = _interned(self._stacks, keys.view([("", keys.dtype, keys.shape[1])]).reshape(-1))
         return rows, _first_rows(rows, known)
+
+    def _number_rows(self, column: TakenListColumn) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Do what `number` does, with one look at each row of the table; new ones are in the order of their rows."""
+        numbers = self._taken.get(column.origin, np.zeros(0, np.int32))
+        missing = len(column.table) - len(numbers)
+        if missing > 0:
+            numbers = self._taken[column.origin] = np.append(numbers, np.zeros(missing, np.int32))
+            for origin in [*self._taken][:-_KEPT_ORIGINS]:
+                del self._taken[origin]
+        at = np.flatnonzero(numbers[column.rows] == 0)
+        if not len(at):
+            return numbers[column.rows], at
+        first = np.full(len(numbers), -1)
+        # Of several with a row the first is assigned last.
+        first[column.rows[at[::-1]]] = at[::-1]
+        rows = np.flatnonzero(first >= 0)
+        keys = np.empty(len(rows), _ROW_BYTES)
+        keys["kind"] = self._origins.setdefault(column.origin, 3 + len(self._origins))
+        keys["row"] = rows
+        known = len(self._stacks)
+        numbers[rows] = found = _interned(self._stacks, keys)
+        return numbers[column.rows], first[rows][_first_rows(found, known)]
 
     def _parts_of(self, values: Column, element: FieldClass) -> tuple[int, list[NDArray[Any]]]:
         if isinstance(values, TakenColumn):

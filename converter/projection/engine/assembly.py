@@ -99,7 +99,9 @@ def stored_alike(columns: Sequence[Column], strings: StringTable) -> list[Column
     """Return columns of one field class; if strings are lists of bytes in any of them, they are in all."""
     first = columns[0]
     match first:
-        case np.ndarray() | ListColumn() if len({type(column) for column in columns}) > 1:
+        case np.ndarray() | ListColumn() if (
+            len({isinstance(one, ListColumn) for one in columns}) > 1
+        ):
             return [
                 _as_bytes(column, strings) if isinstance(column, np.ndarray) else column
                 for column in columns

@@ -101,7 +101,8 @@ def _by_cpu(
     last: dict[int, np.uint64],
 ) -> NDArray[np.uint64]:
     """Apply `convert` to the last total of each CPU followed by the CPU's values; totals have 64 bits and wrap."""
-    order = np.argsort(cpus, kind="stable")
+    is_one = len(cpus) and (cpus == cpus[0]).all()
+    order = np.arange(len(cpus)) if is_one else np.argsort(cpus, kind="stable")
     starts = np.flatnonzero(np.diff(cpus[order], prepend=np.int32(-2)))
     result = np.empty(len(values), np.uint64)
     for rows in np.split(order, starts[1:]):

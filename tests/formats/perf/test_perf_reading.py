@@ -229,8 +229,17 @@ def test_frames_are_those_of_the_mappings_at_their_time():
     records += mapped(7, 1, 0x1000, 0x800, 0, b"/late")
     records += make.sample(8, 1, 1, chain=[USER_MARK, 0x1010])
     records += make.sample(9, 2, 2, chain=[USER_MARK, 0x1010])
+    # The kernel's mappings changed; a chain without frames has the address of the sample.
+    module = make.pack("ii", -1, 0) + make.words(0xFFFF_FFFF_8100_0000, 0x1000, 0)
+    records += make.record(MMAP, module + make.text(b"[module]") + end(10), KERNEL)
+    records += make.sample(11, chain=chain) + make.sample(12, chain=[USER_MARK])
+    records += make.sample(13, chain=[]) + make.sample(14, chain=chain)
     _, found = rows(simple("<", records, sample_type=sample_type, flags=flags))
     stacks = {row[0]: frames(row[3]) for row in found if row[2] == NAME}
+    assert stacks[11] == [("[module]", 0x10), ("/late", 0x10), ("", 0x9999)]
+    assert len(stacks[12]) == 1
+    assert stacks[12] == stacks[13]
+    assert stacks[14] == stacks[11]
     assert stacks[2] == [("[kernel.kallsyms]", 0x10), ("/lib", 0x310), ("", 0x9999)]
     assert stacks[5] == [
         ("/lib", 0xAFF),

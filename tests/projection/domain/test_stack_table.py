@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from converter.ir.columns import ListColumn, StructColumn, TakenColumn, column_from_values, value
+from converter.ir.columns import (
+    ListColumn,
+    StructColumn,
+    TakenColumn,
+    TakenListColumn,
+    column_from_values,
+    take,
+    value,
+)
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.kernels.tables.strings import StringTable
 from converter.projection.domain.stack_table import DistinctStacks, StackTable
@@ -74,6 +82,32 @@ def test_frames_of_tables_are_told_apart_by_row_and_origin():
         assert len({*stacks}) == 3
         plain = ListColumn(taken.offsets, StructColumn(5, taken.values.members))
         assert table.add(plain, FRAME).tolist() == stacks
+
+
+def test_rows_of_tables_of_stacks_have_a_number_each():
+    strings = StringTable()
+    distinct, table = DistinctStacks(strings), StackTable(strings)
+    whole = column_from_values(FUNCTIONS.type, [[], [b"a"], [b"b", b"a"], [b"c"]], strings)
+    expected = {("here", 0): 1, ("here", 2): 2, ("here", 3): 3, ("there", 2): 4}
+    known = 0
+    for origin, size, rows in (
+        ("here", 3, [2, 0, 2]),
+        ("here", 4, [3, 2]),
+        ("there", 4, [2]),
+        # So many others that the first is looked up again.
+        *((n, 4, [1]) for n in range(9)),
+        ("here", 4, [0, 3]),
+    ):
+        part = take(whole, np.arange(size))
+        column = TakenListColumn(np.array(rows, np.int32), part, origin)
+        numbers, new = distinct.number(column, StringClass())
+        found = dict(zip([(origin, row) for row in rows], numbers.tolist(), strict=True))
+        assert all(expected.setdefault(key, number) == number for key, number in found.items())
+        assert numbers[new].tolist() == sorted({n for n in numbers.tolist() if n > known})
+        known = max(known, *numbers.tolist())
+        plain = ListColumn(column.offsets, column.values)
+        stacks = table.add(plain, StringClass()).tolist()
+        assert table.add(column, StringClass()).tolist() == stacks
 
 
 def test_a_column_of_a_part_of_its_frames():

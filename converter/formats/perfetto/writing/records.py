@@ -269,8 +269,8 @@ class RecordOutput:
 
     def _on_thread(self, number: int) -> Steps:
         """Return instructions for the fields pid and, with the next number, tid, if the event is on a thread."""
-        inner = self._number(number, lambda _: self._positions.ids[:, 0], _U32)
-        inner.extend(self._number(number + 1, lambda _: self._positions.ids[:, 1], _U32))
+        inner = self._number(number, lambda _: self._positions.ids(0), _U32)
+        inner.extend(self._number(number + 1, lambda _: self._positions.ids(1), _U32))
         steps = Steps()
         steps.enclosing(
             kernel.OPTIONAL, inner, lambda _: (self._positions.thread >= 0).view(np.uint8)

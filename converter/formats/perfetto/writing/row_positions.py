@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from converter.ir.events import Batch
 from converter.ir.trace import Trace
+from converter.kernels.batches.union import looked_up
 
 _NOWHERE: NDArray[np.int32] = np.zeros(0, np.int32)
 
@@ -18,8 +19,8 @@ class RowPositions:
         self._trace = trace
         self._batch: Batch | None = None
         self._class_id = -1
-        #: pid and tid of each thread, after the entry for no thread.
-        self._ids: NDArray[np.uint32] = np.zeros((1, 2), np.uint32)
+        #: pids and tids of all threads, each before the entry for no thread.
+        self._ids: NDArray[np.int32] = np.zeros((2, 1), np.int32)
 
     def select(self, batch: Batch, class_id: int) -> None:
         """Select the events of a class in a batch."""
@@ -48,16 +49,15 @@ class RowPositions:
         """The CPUs of the events, -1 where there is none."""
         return self._rows("cpu")
 
-    @property
-    def ids(self) -> NDArray[np.uint32]:
-        """The pids and tids of the events as in messages; zeros where there is none."""
-        known = len(self._ids) - 1
+    def ids(self, index: int) -> NDArray[np.uint32]:
+        """Return the pids (0) or tids (1) of the events as in messages; 0 where there is none."""
+        known = self._ids.shape[1] - 1
         if known < len(self._trace.threads):
             processes = self._trace.processes
             added = [
                 (processes[thread.process].pid & 0x7FFF_FFFF, thread.tid & 0x7FFF_FFFF)
                 for thread in self._trace.threads[known:]
             ]
-            self._ids = np.concatenate((self._ids, np.array(added, np.uint32)))
-        ids: NDArray[np.uint32] = self._ids[self.thread + 1]
-        return ids
+            columns = np.ascontiguousarray(np.array([*added, (0, 0)], np.int32).T)
+            self._ids = np.concatenate((self._ids[:, :-1], columns), axis=1)
+        return looked_up(self._ids[index], self.thread).view(np.uint32)

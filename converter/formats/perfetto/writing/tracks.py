@@ -390,7 +390,7 @@ class _Builder:
 
 
 def _id_getter(positions: RowPositions, column: int) -> Getter:
-    return lambda _: positions.ids[:, column]
+    return lambda _: positions.ids(column)
 
 
 def _unsigned(getter: Getter) -> Any:

@@ -8,9 +8,12 @@ from converter.kernels.tables.strings import StringTable
 class AddressSpaces:
     #: Mappings for which there was no room.
     refused: int
-    def __init__(self, events: SampledEvents, strings: StringTable, most: int) -> None: ...
-    @property
-    def frame_count(self) -> int: ...
+    #: The number of stacks since the last `forget`, and that of their frames together.
+    stack_count: int
+    filled: int
+    def __init__(
+        self, events: SampledEvents, strings: StringTable, most: int, *, zero_is_none: bool = False
+    ) -> None: ...
     def frames(self, known: int) -> tuple[NDArray[int32], NDArray[uint64]]: ...
     def forget(self) -> bool: ...
     def resolve(
@@ -19,6 +22,7 @@ class AddressSpaces:
         segments: Segments,
         location: NDArray[int64],
         size: NDArray[uint32],
-        offsets: NDArray[int64],
+        stacks: NDArray[int32],
+        ends: NDArray[int64],
         frames: NDArray[int32],
-    ) -> int: ...
+    ) -> None: ...

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The mappings of processes, which records change in the order of time, and the frames of call stacks in them."""
+"""The mappings of processes, which records change in the order of time, and the call stacks of samples in them."""
 
 # Stub:
 # from converter.formats.perf.data.reading.samples import SampledEvents
@@ -13,12 +13,15 @@ from libc.stdio cimport snprintf
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
+from converter.formats.perf.data.reading.chains cimport Chains, Key, clear_chains, find_or_add_chain
 from converter.formats.perf.data.reading.samples cimport (
     CALLCHAIN, HEADER, PARTS, SampledEvents, Shape, find_parts,
 )
 from converter.kernels.batches.gather cimport Segments
 from converter.kernels.io.byte_order cimport load16, load32, load64
-from converter.kernels.tables.numbers cimport Numbers, find_key, find_or_add_key, find_or_add_pair, free_numbers
+from converter.kernels.tables.numbers cimport (
+    FAILED, Numbers, find_key, find_or_add_key, find_or_add_pair, free_numbers,
+)
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -39,10 +42,15 @@ cdef enum:
     USER_MODE = 2
     MISC_EXEC = 1 << 13
     MISC_DATA = 1 << 13
+    # The size of a chain made of a sample's address and mode.
+    SINGLE = 9
     # The space of the kernel.
     KERNEL = 0
-    # More frames than this are forgotten at the end of a batch.
+    # The stack without frames.
+    EMPTY = 0
+    # More frames than this, and more of all stacks together, are forgotten at the end of a batch.
     KEPT_FRAMES = 1 << 20
+    KEPT_IN_STACKS = 1 << 22
     # Addresses whose frames are remembered: 2 to the power of this.
     RECENT_BITS = 14
 
@@ -77,6 +85,13 @@ cdef struct Recent:
     int32_t frame
 
 
+# Where stacks are put: see `AddressSpaces.resolve`.
+cdef struct Filling:
+    int64_t* ends
+    int32_t* frames
+    int64_t room
+
+
 cdef inline bint has_start(const uint8_t* text, int64_t size, const char* start, int64_t length) noexcept nogil:
     return size >= length and memcmp(text, start, length) == 0
 
@@ -102,11 +117,15 @@ cdef class AddressSpaces:
         events: the sampled events.
         strings: of the trace; names of mappings are added.
         most: the most ranges of all processes together.
+        zero_is_none: a frame at offset 0 is left out of stacks.
     """
 
     # Stub:
     # #: Mappings for which there was no room.
     # refused: int
+    # #: The number of stacks since the last `forget`, and that of their frames together.
+    # stack_count: int
+    # filled: int
 
     cdef SampledEvents _events
     cdef StringTable _strings
@@ -123,16 +142,31 @@ cdef class AddressSpaces:
     # Those that were looked up last: as many lookups as there are distinct addresses, not frames.
     cdef Recent[1 << RECENT_BITS] _recent
     cdef uint64_t _stamps
+    cdef bint _zero_is_none
+    cdef Chains _chains
+    cdef readonly int64_t stack_count
+    cdef readonly int64_t filled
 
-    def __cinit__(self, SampledEvents events not None, StringTable strings not None, int64_t most):
+    def __cinit__(
+        self,
+        SampledEvents events not None,
+        StringTable strings not None,
+        int64_t most,
+        *,
+        bint zero_is_none=False,
+    ):
         self._events = events
         self._strings = strings
         self._most = most
+        self._zero_is_none = zero_is_none
         memset(&self._of_pid, 0, sizeof(self._of_pid))
         memset(&self._frames, 0, sizeof(self._frames))
+        memset(&self._chains, 0, sizeof(self._chains))
         self._of_pid.item_size = sizeof(int32_t)
         self._of_pid.seed = <uint64_t>np.random.default_rng().integers(1 << 62)
         self._frames.seed = <uint64_t>np.random.default_rng().integers(1 << 62)
+        self._chains.seed = <uint64_t>np.random.default_rng().integers(1 << 62)
+        self.stack_count = EMPTY + 1
         if self._new_space() != KERNEL:
             raise MemoryError
 
@@ -143,11 +177,7 @@ cdef class AddressSpaces:
         free(self._spaces)
         free_numbers(&self._of_pid)
         free_numbers(&self._frames)
-
-    @property
-    def frame_count(self) -> int:
-        """The number of distinct frames since the last `forget`."""
-        return self._frames.count
+        clear_chains(&self._chains)
 
     def frames(self, int64_t known) -> tuple[NDArray[int32], NDArray[uint64]]:
         """Return the mapping's name and the offset in it of frames, from the number `known` on."""
@@ -163,16 +193,19 @@ cdef class AddressSpaces:
         return names, offsets
 
     def forget(self) -> bool:
-        """Forget the frames if there are very many; True if so: their numbers start at 0 again."""
+        """Forget the frames and stacks if there are very many; True if so: their numbers start again."""
         cdef int64_t item_size = self._frames.item_size
         cdef uint64_t seed = self._frames.seed
-        if self._frames.count <= KEPT_FRAMES:
+        if self._frames.count <= KEPT_FRAMES and self.filled <= KEPT_IN_STACKS:
             return False
         free_numbers(&self._frames)
         memset(self._recent, 0, sizeof(self._recent))
         memset(&self._frames, 0, sizeof(self._frames))
         self._frames.item_size = item_size
         self._frames.seed = seed
+        clear_chains(&self._chains)
+        self.stack_count = EMPTY + 1
+        self.filled = 0
         return True
 
     def resolve(
@@ -181,38 +214,45 @@ cdef class AddressSpaces:
         Segments segments not None,
         const int64_t[::1] location,
         const uint32_t[::1] size,
-        int64_t[::1] offsets,
+        int32_t[::1] stacks,
+        int64_t[::1] ends,
         int32_t[::1] frames,
-    ) -> int:
-        """Follow records in the order of time, and number the frames of samples; the number of those.
+    ) -> None:
+        """Follow records in the order of time, and number the call stacks of samples. Each distinct one is looked at once.
 
         Args:
             code: of each record, as the scanner has it.
             segments: what the records are in.
             location: of each record.
             size: of each record.
-            offsets: filled with where the frames of each record begin, and where the last ones end.
-            frames: filled with the numbers of frames, innermost first; it has room for one per 8 bytes of records.
+            stacks: filled with the number of each record's stack; 0 is the empty one.
+            ends: where the frames of stack i end is at i + 1. Has room for two more stacks per record.
+            frames: the numbers of the frames of all stacks, innermost first. Has room for one more per 8 bytes of records.
 
         """
         cdef int64_t count = code.shape[0]
         cdef int64_t i
-        cdef int64_t filled = 0
-        cdef int64_t room = frames.shape[0]
         cdef const uint8_t* record
+        cdef Filling filling
         cdef bint done = True
-        if location.shape[0] != count or size.shape[0] != count or offsets.shape[0] != count + 1:
+        if location.shape[0] != count or size.shape[0] != count or stacks.shape[0] != count:
             raise ValueError("columns differ in length")
+        if ends.shape[0] <= self.stack_count + 2 * count or frames.shape[0] < self.filled:
+            raise ValueError("there is no room for the stacks")
+        ends[0] = ends[EMPTY + 1] = 0
+        filling.ends = &ends[0]
+        filling.frames = NULL if not frames.shape[0] else &frames[0]
+        filling.room = frames.shape[0]
         with nogil:
             self._strings.lock()
             for i in range(count):
-                offsets[i] = filled
+                stacks[i] = EMPTY
                 record = segments._at(location[i], size[i])
                 if record is NULL or NATIVES <= code[i] < SAMPLES:
                     continue
                 if code[i] >= SAMPLES:
-                    filled = self._sample((code[i] - SAMPLES) // 2, record, size[i], frames, filled, room)
-                    done = filled >= 0
+                    stacks[i] = self._sample((code[i] - SAMPLES) // 2, record, size[i], &filling)
+                    done = stacks[i] >= 0
                 elif code[i] // 4 == R_MMAP or code[i] // 4 == R_MMAP2:
                     done = self._map(code[i] // 4, record, size[i])
                 elif code[i] // 4 == R_FORK:
@@ -222,8 +262,6 @@ cdef class AddressSpaces:
             self._strings.unlock()
         if not done:
             raise MemoryError
-        offsets[count] = filled
-        return filled
 
     # A new space's number, with one user; -1 without memory.
     cdef int64_t _new_space(self) noexcept nogil:
@@ -407,44 +445,73 @@ cdef class AddressSpaces:
             self._spaces[shared - 1].users += 1
         return True
 
-    # The frames of a sample are added to those that are there: how many there are then, -1 without memory.
-    cdef int64_t _sample(
-        self, int64_t event, const uint8_t* record, int64_t size, int32_t[::1] frames, int64_t filled, int64_t room
+    # The stack of a sample; below 0 without memory.
+    cdef int32_t _sample(
+        self, int64_t event, const uint8_t* record, int64_t size, const Filling* filling
     ) noexcept nogil:
         cdef bint swap = self._events.swap
         cdef const Shape* shape = &self._events.shapes[event]
         cdef uint32_t[PARTS] parts
-        cdef int mode = load16(record + 4, swap) & MISC_MODE
-        cdef int64_t first = filled
-        cdef const uint8_t* entry
-        cdef const uint8_t* end
-        cdef uint64_t address
-        cdef const Space* space
+        cdef uint8_t[SINGLE] single
+        cdef int64_t stack = EMPTY
+        cdef const uint8_t* chain
         cdef const Space* user
         if event >= self._events.count or not find_parts(shape, record, size, swap, &parts[0]):
-            return filled
+            return EMPTY
         user = self._user_space(0xffffffff if shape.tid < 0 else load32(record + shape.tid, swap))
         if parts[CALLCHAIN]:
-            space = user
-            entry = record + parts[CALLCHAIN] + 8
-            end = entry + 8 * load64(entry - 8, swap)
-            while entry < end and filled < room:
-                address = load64(entry, swap)
-                entry += 8
-                if address >= FIRST_MARK:
-                    space = &self._spaces[KERNEL] if address == KERNEL_MARK else user if address == USER_MARK else NULL
-                    continue
-                frames[filled] = self._frame(space, address)
-                if frames[filled] < 0:
-                    return -1
-                filled += 1
-        if filled == first and shape.ip >= 0 and filled < room:
-            space = &self._spaces[KERNEL] if mode == KERNEL_MODE else user if mode == USER_MODE else NULL
-            frames[filled] = self._frame(space, load64(record + shape.ip, swap))
-            if frames[filled] < 0:
-                return -1
-            filled += 1
-        return filled
+            chain = record + parts[CALLCHAIN] + 8
+            stack = self._stack(chain, 8 * load64(chain - 8, swap), user, filling)
+        if stack >= 0 and shape.ip >= 0 and filling.ends[stack] == filling.ends[stack + 1]:
+            # Its own address, and the mode, which no chain ends with: the sizes of chains are multiples of 8.
+            memcpy(single, record + shape.ip, 8)
+            single[8] = load16(record + 4, swap) & MISC_MODE
+            stack = self._stack(single, SINGLE, user, filling)
+        return <int32_t>stack
+
+    # The stack of a chain of a process; below 0 without memory.
+    cdef int64_t _stack(
+        self, const uint8_t* chain, int64_t size, const Space* user, const Filling* filling
+    ) noexcept nogil:
+        cdef bint swap = self._events.swap
+        cdef const Space* kernel = &self._spaces[KERNEL]
+        cdef const Space* space = user
+        cdef const uint8_t* end = chain + size
+        cdef uint64_t address
+        cdef Key key
+        cdef int32_t stack
+        key.process = 0 if user is NULL else user.stamp
+        key.kernel = kernel.stamp
+        key.size = <uint32_t>size
+        key.stack = <int32_t>self.stack_count
+        stack = find_or_add_chain(&self._chains, &key, chain)
+        if stack < self.stack_count:
+            return stack
+        if size == SINGLE:
+            space = kernel if chain[8] == KERNEL_MODE else user if chain[8] == USER_MODE else NULL
+            if not self._add_frame(space, load64(chain, swap), filling):
+                return FAILED
+            chain = end
+        while chain < end:
+            address = load64(chain, swap)
+            chain += 8
+            if address >= FIRST_MARK:
+                space = kernel if address == KERNEL_MARK else user if address == USER_MARK else NULL
+            elif not self._add_frame(space, address, filling):
+                return FAILED
+        self.stack_count += 1
+        filling.ends[self.stack_count] = self.filled
+        return stack
+
+    # Add a frame to the stack being made; false without memory.
+    cdef bint _add_frame(self, const Space* space, uint64_t address, const Filling* filling) noexcept nogil:
+        cdef int32_t frame = self._frame(space, address)
+        if frame < 0 or self.filled >= filling.room:
+            return False
+        if not self._zero_is_none or self._frames.keys[2 * frame + 1]:
+            filling.frames[self.filled] = frame
+            self.filled += 1
+        return True
 
     cdef const Space* _user_space(self, uint32_t pid) noexcept nogil:
         cdef int32_t number = find_key(&self._of_pid, pid)

@@ -1,90 +1,84 @@
-"""Call stacks as columns: numbers of frames, and what each is."""
+"""Call stacks as a column: rows of the distinct ones, which are numbers of frames, and what each frame is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
-from converter.formats.perf.data.reading.own import OwnFrames
-from converter.ir.columns import Column, ListColumn, StructColumn, TakenColumn, constant_column
-from converter.kernels.tables.strings import taken_lists
+from converter.ir.columns import ListColumn, StructColumn, TakenColumn, TakenListColumn
+from converter.kernels.batches.gather import Segments
 
+#: Returns the members of frames (`timeline_fields.FRAME`), texts as ids: of names of mappings (ids), and offsets.
+Describe = Callable[[NDArray[np.int32], NDArray[np.uint64]], tuple[NDArray[Any], ...]]
 #: Returns the functions (ids of strings) of frames: names of mappings (ids of strings), and offsets.
 Symbolise = Callable[[NDArray[np.int32], NDArray[np.uint64]], NDArray[np.int32]]
-_EMPTY: Final = np.int32(0)
+
+
+def described_by(symbolise: Symbolise | None) -> Describe:
+    """Return what describes frames as what `perf script` prints: the mapping, the offset, and the function if known."""
+
+    def describe(
+        mapping: NDArray[np.int32], offset: NDArray[np.uint64]
+    ) -> tuple[NDArray[Any], ...]:
+        none = np.zeros(len(mapping), np.int32)
+        function = none if symbolise is None else symbolise(mapping, offset)
+        return function, mapping, offset, none, none.astype(np.uint32)
+
+    return describe
 
 
 class Frames:
-    """The frames of a pass so far, by the numbers that the address spaces give them."""
+    """The frames and call stacks of a pass so far, by the numbers that the address spaces give them."""
 
-    def __init__(
-        self, spaces: AddressSpaces, symbolise: Symbolise | None, own: OwnFrames | None = None
-    ) -> None:
+    def __init__(self, spaces: AddressSpaces, describe: Describe) -> None:
         self._spaces = spaces
-        self._own = own
-        self._symbolise = symbolise
-        self._mapping = np.zeros(0, np.int32)
-        self._function = np.zeros(0, np.int32)
-        self._offset = np.zeros(0, np.uint64)
-        #: Of the numbers since frames were forgotten.
+        self._describe = describe
+        self._forget()
+
+    def _forget(self) -> None:
+        none = np.zeros(0, np.int32)
+        self._members = self._describe(none, none.astype(np.uint64))
+        # Stacks are added after those that columns have, so columns stay as they are.
+        self._ends, self._numbers = np.zeros(2, np.int64), none
+        #: Of the numbers since they were forgotten.
         self._origin = object()
 
-    def extend(self) -> FrameTable:
-        """Return what all frames so far are; later ones do not change it."""
-        mapping, offset = self._spaces.frames(len(self._mapping))
-        if len(mapping):
-            self._mapping = np.concatenate([self._mapping, mapping])
-            self._offset = np.concatenate([self._offset, offset])
-            if self._symbolise is not None:
-                function = self._symbolise(mapping, offset)
-                self._function = np.concatenate([self._function, function])
-        table = FrameTable(
-            self._mapping,
-            self._offset,
-            None if self._symbolise is None else self._function,
-            self._own,
-            self._origin,
-        )
-        if self._spaces.forget():
-            self._origin = object()
-            self._mapping, self._function = np.zeros(0, np.int32), np.zeros(0, np.int32)
-            self._offset = np.zeros(0, np.uint64)
-        return table
-
-
-class FrameTable:
-    """Frames by number: the mapping's name, the offset in it, and the function's name, if any is known."""
-
-    def __init__(
+    def resolve(
         self,
-        mapping: NDArray[np.int32],
-        offset: NDArray[np.uint64],
-        function: NDArray[np.int32] | None,
-        own: OwnFrames | None,
-        origin: object,
-    ) -> None:
-        self._own = own
-        self._offset = offset
-        self._origin = origin
-        count = len(mapping)
-        members = (
-            constant_column(_EMPTY, count) if function is None else function,
-            mapping,
-            offset,
-            constant_column(_EMPTY, count),
-            constant_column(np.uint32(0), count),
-        )
-        self._frames = StructColumn(count, members)
+        code: NDArray[np.int32],
+        segments: Segments,
+        location: NDArray[np.int64],
+        size: NDArray[np.uint32],
+    ) -> TakenListColumn:
+        """Follow records in the order of time; return the call stack of each, as `timeline_fields.FRAMES` has them."""
+        spaces, count = self._spaces, len(code)
+        stacks = np.empty(count, np.int32)
+        words = int(size.sum(dtype=np.int64)) // 8
+        self._ends = _with_room(self._ends, spaces.stack_count + 1, 2 * count)
+        self._numbers = _with_room(self._numbers, spaces.filled, words)
+        spaces.resolve(code, segments, location, size, stacks, self._ends, self._numbers)
+        found = spaces.frames(len(self._members[0]))
+        if len(found[0]):
+            pairs = zip(self._members, self._describe(*found), strict=True)
+            self._members = tuple(np.concatenate(pair) for pair in pairs)
+        frames = StructColumn(len(self._members[0]), self._members)
+        numbers = self._numbers[: spaces.filled]
+        values = TakenColumn(numbers, frames, self._origin)
+        table = ListColumn(self._ends[: spaces.stack_count + 1], values)
+        column = TakenListColumn(stacks, table, self._origin)
+        if spaces.forget():
+            self._forget()
+        return column
 
-    def column(
-        self, frames: NDArray[np.int32], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> Column:
-        """Return the call stacks of some rows, as `timeline_fields.FRAMES` has them."""
-        if self._own is not None:
-            return self._own.column(self._offset, frames, offsets, rows)
-        ends, numbers = taken_lists(frames, offsets, rows)
-        return ListColumn(ends, TakenColumn(numbers, self._frames, self._origin))
+
+def _with_room(column: NDArray[Any], used: int, more: int) -> NDArray[Any]:
+    """Return a column with room for more values after those that are used: itself, or a copy."""
+    if used + more <= len(column):
+        return column
+    wider = np.empty(2 * used + more, column.dtype)
+    wider[:used] = column[:used]
+    return wider

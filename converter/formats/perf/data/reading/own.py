@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from converter.formats.perf.data.reading.opening import PerfFile, SampledEvent
 from converter.formats.perf.data.reading.records import Rows
 from converter.formats.perf.data.reading.scan import HAS_NO_TIME, SAMPLE
 from converter.formats.perf.data.side_table import OWN_FEATURE, OwnTables, parse_own_feature
-from converter.ir.columns import Column, ListColumn, StructColumn
 from converter.ir.events import EventClass
 from converter.ir.kinds import Kind
-from converter.kernels.tables.strings import StringTable, taken_lists
+from converter.kernels.tables.strings import StringTable
 from converter.projection.timeline_fields import FRAMES, weight
 
 _LOST: Final = 4 * RecordType.LOST
@@ -84,63 +83,34 @@ def sample_class(tables: OwnTables, event: SampledEvent) -> EventClass | None:
 
 
 class OwnFrames:
-    """Makes the columns of call stacks of addresses."""
+    """Describes frames by their addresses."""
 
     def __init__(self, tables: OwnTables, strings: StringTable) -> None:
-        self._addresses = np.ascontiguousarray(tables.frames["address"], np.uint64)
         ids = [strings.intern(text) for text in tables.texts] or [0]
         texts = np.array(ids, np.int32)
         frames = tables.frames
-        self._texts = [texts[frames[name]] for name in ("function", "mapping", "source")]
-        self._rel_pc = frames["rel_pc"].astype(np.uint64)
-        self._line = frames["line"].astype(np.uint32)
-
-    def column(
-        self,
-        addresses: NDArray[np.uint64],
-        frames: NDArray[np.int32],
-        offsets: NDArray[np.int64],
-        rows: NDArray[np.int64],
-    ) -> Column:
-        """Return the call stacks of some rows, as `timeline_fields.FRAMES` has them.
-
-        Args:
-            addresses: by the number of a frame.
-            frames: the numbers of the frames of all stacks; one of address 0 is none.
-            offsets: where the stack of each row starts.
-            rows: those that are wanted.
-
-        """
-        ends, numbers = taken_lists(frames, offsets, rows)
-        found = addresses[numbers]
-        known = found != 0
-        if not known.all():
-            counts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known)])
-            ends, found = counts[ends], found[known]
-        at = np.searchsorted(self._addresses, found)
-        at[at == len(self._addresses)] = 0
-        named = np.zeros(len(found), np.bool_)
-        if len(self._addresses):
-            named = self._addresses[at] == found
-        none = np.zeros(len(found), np.int32)
-        function, mapping, source = (_chosen(texts, at, named, none) for texts in self._texts)
-        members = (
-            function,
-            mapping,
-            _chosen(self._rel_pc, at, named, found),
-            source,
-            _chosen(self._line, at, named, none.astype(np.uint32)),
+        self._addresses = np.ascontiguousarray(frames["address"], np.uint64)
+        self._members: tuple[NDArray[Any], ...] = (
+            texts[frames["function"]],
+            texts[frames["mapping"]],
+            frames["rel_pc"].astype(np.uint64),
+            texts[frames["source"]],
+            frames["line"].astype(np.uint32),
         )
-        return ListColumn(ends, StructColumn(len(found), members))
 
-
-def _chosen(
-    values: NDArray[np.generic],
-    at: NDArray[np.int64],
-    named: NDArray[np.bool_],
-    others: NDArray[np.generic],
-) -> NDArray[np.generic]:
-    """Return the values at some positions where they are named, and the others."""
-    if not len(values):
-        return others
-    return np.where(named, values[at], others).astype(values.dtype)
+    def __call__(
+        self, mapping: NDArray[np.int32], address: NDArray[np.uint64]
+    ) -> tuple[NDArray[Any], ...]:
+        """Return the members of frames (`timeline_fields.FRAME`) at some addresses."""
+        none = np.zeros(len(mapping), np.int32)
+        others: tuple[NDArray[Any], ...]
+        others = (none, none, address, none, none.astype(np.uint32))
+        if not len(self._addresses):
+            return others
+        at = np.searchsorted(self._addresses, address)
+        at[at == len(self._addresses)] = 0
+        named = self._addresses[at] == address
+        return tuple(
+            np.where(named, values[at], other)
+            for values, other in zip(self._members, others, strict=True)
+        )

@@ -26,7 +26,7 @@ from converter.formats.perf.data.layout import (
 from converter.formats.perf.data.mapping import CONTEXT_RECORDS, KINDS
 from converter.formats.perf.data.reading.address_spaces import AddressSpaces
 from converter.formats.perf.data.reading.classes import Classes
-from converter.formats.perf.data.reading.frames import Frames
+from converter.formats.perf.data.reading.frames import Frames, described_by
 from converter.formats.perf.data.reading.opening import (
     PerfFile,
     SampledEvent,
@@ -43,6 +43,7 @@ from converter.formats.perf.data.reading.symbols import Symboliser, kernel_symbo
 from converter.formats.perf.data.reading.tasks import Tasks
 from converter.formats.perf.data.reading.tracing_data import parse_tracing_data
 from converter.formats.perf.fields import CATEGORY
+from converter.ir.columns import take
 from converter.ir.events import Batch, NativeRecords, Table
 from converter.ir.locations import Locations
 from converter.ir.semantics import Semantics
@@ -283,9 +284,12 @@ class _Reader:
     def _batches(self) -> Iterator[Batch]:
         classes = self._prepared()
         trace = self.trace
-        spaces = AddressSpaces(self._events, trace.strings, limit("perf.mappings"))
         own = None if self._own is None else OwnFrames(self._own, trace.strings)
-        frames = Frames(spaces, self._symboliser(), own)
+        # Recordings of this converter have address 0 for a sample without a stack.
+        spaces = AddressSpaces(
+            self._events, trace.strings, limit("perf.mappings"), zero_is_none=own is not None
+        )
+        frames = Frames(spaces, own or described_by(self._symboliser()))
         most = trace.events_of_a_batch(BATCH_SIZE)
         last = 0
         self._passes = 1
@@ -297,7 +301,7 @@ class _Reader:
         if own is not None:
             rows = events_of(rows)
         for ordered in in_order(rows, most, self._out_of_order):
-            batch = self._batch(ordered, classes, spaces, frames, last)
+            batch = self._batch(ordered, classes, frames, last)
             if len(batch):
                 last = int(batch.ts[-1])
             yield batch
@@ -319,17 +323,10 @@ class _Reader:
             return None
         return Symboliser(self._file, self.trace.strings, symbols, self._symfs)
 
-    def _batch(
-        self, found: Ordered, classes: Classes, spaces: AddressSpaces, frames: Frames, last: int
-    ) -> Batch:
+    def _batch(self, found: Ordered, classes: Classes, frames: Frames, last: int) -> Batch:
         count = len(found.ts)
         segments = Segments(found.segments)
-        offsets = np.empty(count + 1, np.int64)
-        room = int(found.size.sum(dtype=np.int64)) // 8 + count
-        stack = np.empty(room, np.int32)
-        filled = spaces.resolve(found.code, segments, found.location, found.size, offsets, stack)
-        stack = stack[:filled].copy()
-        table_of_frames = frames.extend()
+        stack = frames.resolve(found.code, segments, found.location, found.size)
         class_id = classes.of_code[found.code]
         row = np.empty(count, np.int32)
         counts = np.zeros(len(self.trace.event_classes), np.int32)
@@ -338,8 +335,7 @@ class _Reader:
         tables: dict[int, Table] = {}
 
         def stacks(id: int) -> Any:
-            rows = np.flatnonzero(class_id == id)
-            return table_of_frames.column(stack, offsets, rows)
+            return take(stack, np.flatnonzero(class_id == id))
 
         for id in np.flatnonzero(counts).tolist():
             tables[id] = classes.table(

@@ -302,7 +302,7 @@ def _parts(events: MergedEvents[_Window], number: int) -> Iterator[_Part]:
     for index, where in enumerate(origins.tolist()):
         window, class_id = events.segments[where >> 32], where & 0xFFFF_FFFF
         places = np.flatnonzero(origin == index)
-        picked = rows[places] if len(origins) > 1 else rows
+        picked = rows[places]
         is_whole = len(picked) == len(window.batch.tables[class_id]) and bool(
             np.all(picked == np.arange(len(picked)))
         )

@@ -11,7 +11,8 @@ from converter.errors import UnsupportedError
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
 from converter.ir.symbols import SymbolTable
-from converter.ir.trace import ClockDomain, Process, Thread, Track, TrackScope
+from converter.ir.trace import ClockDomain, Process, Thread, Trace, Track, TrackScope
+from converter.merging.machines import HOST_TRACE_ID, TRACE_ID, host_recordings
 from converter.merging.merge import merge
 from converter.projection.losses import LossClass
 
@@ -243,3 +244,26 @@ def test_symbols_are_those_of_all():
     merged = merge([one, other])
     addresses, names = merged.symbols.entries()
     assert (addresses.tolist(), list(names)) == ([1, 3, 5], [b"a", b"c", b"b"])
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([(7, None), (8, 7), (9, 7)], [7, 7, 7]),
+        ([(8, 7), (9, 7)], [7, 7]),
+        # A guest alone has the times of nobody else.
+        ([(8, 7), (None, None)], [None, None]),
+        ([(0, None), (1, 0), (None, None)], [0, 0, None]),
+    ],
+)
+def test_guests_are_of_their_hosts_recording(ids, expected):
+    environments = [
+        {
+            key: value
+            for key, value in zip((TRACE_ID, HOST_TRACE_ID), pair, strict=True)
+            if value is not None
+        }
+        for pair in ids
+    ]
+    traces = [Trace(format="none", environment=one) for one in environments]
+    assert host_recordings(traces) == expected

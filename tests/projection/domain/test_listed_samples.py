@@ -7,6 +7,8 @@ from support.traces.losses import line_of
 from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
+from converter.projection.domain.listed_samples import with_listed_samples
+from converter.projection.losses import LossReport
 from converter.selection.selection import Selection
 
 SLICES = [
@@ -70,3 +72,15 @@ def test_frames_around_themselves_end(source, tmp_path):
     content["samples"] = [{"tid": 7, "ts": 21, "sf": 9}]
     source.write_text(json.dumps(content))
     converter.convert(source, tmp_path / "b.pftrace")
+
+
+@pytest.mark.parametrize(("cpu", "held"), [(0, 0), ((1 << 31) - 1, (1 << 31) - 1), (1 << 31, -1)])
+def test_numbers_that_no_cpu_has_are_none(tmp_path, cpu, held):
+    content = {
+        "traceEvents": SLICES,
+        "stackFrames": FRAMES,
+        "samples": [{**SAMPLES[0], "cpu": cpu}],
+    }
+    with converter.open_trace(json.dumps(content).encode()) as trace:
+        *_, samples = with_listed_samples(trace, LossReport()).batches()
+    assert samples.cpu.tolist() == [held]

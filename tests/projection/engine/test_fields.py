@@ -59,6 +59,18 @@ def test_structures_and_arrays_are_taken_apart():
     assert "nested-fields event=e (1)" in losses
 
 
+@pytest.mark.parametrize(
+    ("element", "length", "parts"),
+    [(U8, 0, 0), (U8, 1, 1), (U8, 15, 15), (U8, 16, 16), (U8, 17, 1), (ArrayClass(U8), 2, 1)],
+)
+def test_short_arrays_of_scalars_are_taken_apart(element, length, parts):
+    """All others are one text."""
+    item = [[] if isinstance(element, ArrayClass) else 1] * length
+    unbounded = replace(PROFILER, max_arguments=None)
+    held, _, _ = fields_of({"a": ArrayClass(element, length)}, (item,), unbounded)
+    assert len(held) - 2 == parts
+
+
 def test_a_structure_of_one_member_is_lost_too():
     _, _, losses = fields_of({"a": StructureClass((Member("b", U32),))}, ([("b", 1)],), PROFILER)
     assert "nested-fields event=e (1)" in losses

@@ -92,3 +92,8 @@ _note(
     "the nearest of several comes first",
     ("close = get_close_matches(word, known, 1, _CLOSE)", "'1' -> '2'"),
 )
+_note(
+    "converter/merging/batches.py",
+    "a shortcut: any columns are joined as columns that are no arrays",
+    ("if len(arrays) == len(held):", "'len(arrays) == len(held)' -> 'False'"),
+)

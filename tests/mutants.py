@@ -6,10 +6,11 @@
     python -m tests.mutants --kernels --sample 20
 
 Works on a copy of the tree. A mutant is run against the tests that reach its line: those in the folder of the same
-name and those that import its module, then those of the laws, the fastest first and `--seconds` of them at most. The
-first failure ends a run. A mutant that no test notices survives, and is printed with its line. A run that takes ten
-times as long as without the change counts as noticed. What tests reach is recorded once and kept in `build/reached`.
-Kernels are compiled again for each change, which takes Cython and setuptools.
+name and those that import its module, then those of the laws, the fastest first and `--seconds` of them at most, and
+three times as many of the slower ones if none has failed. The first failure ends a run. A mutant that no test notices
+survives, and is printed with its line. A run that takes ten times as long as without the change, or waits for ever,
+counts as noticed. What tests reach is recorded once and kept in `build/reached`. Kernels are compiled again for each
+change, which takes Cython and setuptools.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
@@ -135,11 +136,13 @@ class Tests:
             (name for name in shared if shared[name] or name.count("/") == 1),
             key=lambda name: -shared[name],
         )
-        folders = ("/".join(("tests", *parts[:depth])) for depth in range(len(parts) - 1, 0, -1))
-        folder = next((name for name in folders if (ROOT / name).is_dir()), None)
+        # Up to the folder of its package.
+        least = 2 if parts[0] == "formats" else 1
+        folders = (
+            "/".join(("tests", *parts[:depth])) for depth in range(len(parts) - 1, least - 1, -1)
+        )
         near = [name for name in (own, *importing) if name in self._files]
-        beside = self.below(folder) if folder else []
-        return list(dict.fromkeys((*near, *beside)))
+        return list(dict.fromkeys((*near, *(file for one in folders for file in self.below(one)))))
 
     def below(self, *names: str) -> list[str]:
         """Return the files that are named, or in a folder that is named."""
@@ -190,11 +193,26 @@ class Runner:
             if all(trial.tests for trial in trials):
                 break
         group = Group(self._tree, path)
-        for mutant, trial, test in zip(mutants, trials, group.noticed(trials), strict=True):
-            yield mutant, test, len(trial.tests)
+        noticed = group.noticed(trials)
+        # Those that nobody has noticed are tried with all tests of the package, the slower ones, too.
+        late = [n for n, test in enumerate(noticed) if test is None and trials[n].tests]
+        reached = self._recorded.of(own, path) if late else {}
+        slower = [self._trial(mutants[n], source, reached, after=trials[n].tests) for n in late]
+        for n, test in zip(late, group.noticed(slower), strict=True):
+            noticed[n] = test
+        count = Counter({n: len(trial.tests) for n, trial in enumerate(trials)})
+        count.update({n: len(trial.tests) for n, trial in zip(late, slower, strict=True)})
+        for n, mutant in enumerate(mutants):
+            yield mutant, noticed[n], count[n]
 
-    def _trial(self, mutant: Mutant, source: str, reached: dict[str, Reach]) -> Trial:
-        """Return a mutant with the tests that reach its line, nearest and fastest first."""
+    def _trial(
+        self,
+        mutant: Mutant,
+        source: str,
+        reached: dict[str, Reach],
+        after: Collection[str] = (),
+    ) -> Trial:
+        """Return a mutant with the tests that reach its line, nearest and fastest first, or those after some."""
         mutation = mutant.mutation
         found: list[tuple[bool, bool, float, str]] = []
         imported = False
@@ -217,13 +235,12 @@ class Runner:
                 (file in self._laws, test not in near, reach.seconds[test], test)
                 for test in tests - {""}
             ]
-        found.sort()
+        most = self._seconds * (3 if after else 1)
         chosen, seconds = [], 0.0
-        for _, _, needs, test in found:
-            if chosen and seconds + needs > self._seconds:
-                break
-            chosen.append(test)
-            seconds += needs
+        for _, _, needs, test in sorted(found):
+            if test not in after and (seconds + needs <= most or not (chosen or after)):
+                chosen.append(test)
+                seconds += needs
         return Trial(mutation.applied(source), tuple(chosen), 30 + 10 * seconds, imported)
 
     @cache  # noqa: B019 - there is one runner

@@ -19,7 +19,7 @@ EVENTS = [
     MEMBERS | {"ph": "b", "ts": 26, "name": "async", "cat": "c", "id": 1},
     MEMBERS | {"ph": "n", "ts": 27, "name": "async", "cat": "c", "id": 1},
     MEMBERS | {"ph": "e", "ts": 28, "name": "async", "cat": "c", "id": 1},
-    MEMBERS | {"ph": "C", "ts": 30, "name": "counter", "args": {"v": 2}},
+    MEMBERS | {"ph": "C", "ts": 30, "name": "counter", "tts": 4, "args": {"v": 2}},
     MEMBERS | {"ph": "X", "ts": 40, "name": "x", "dur": 3, "tdur": 2},
 ]
 LENGTHS = {Role.DURATION, Role.THREAD_DURATION}
@@ -47,8 +47,10 @@ def test_fxt_has_lengths_of_complete_slices_alone(source, tmp_path):
     own = {("SLICE_COMPLETE", "duration"), ("SLICE_COMPLETE", "thread_duration")}
     assert lengths(converter.read(tmp_path / "b.fxt")) == own
     lost = [loss for loss in report if loss.code == "duration-without-length"]
-    assert sum(loss.count for loss in lost) == 9
+    assert sum(loss.count for loss in lost) == 10
     assert {str(loss.loss_class) for loss in lost} == {"detail"}
+    # The CPU time of the counter is on no instant, which viewers would show.
+    assert [one.name for one in converter.read(tmp_path / "b.fxt").event_classes if one.name] == []
 
 
 def test_perfetto_keeps_them_where_viewers_do_not_look(source, tmp_path):

@@ -134,22 +134,44 @@ def test_an_end_of_what_a_complete_slice_has_closed_closes_nothing(tmp_path: Pat
 
 
 @needs_trace_processor
-def test_what_begins_at_the_end_of_an_outer_slice_is_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("around", "later", "code", "depth"),
+    [
+        (
+            [
+                {"ph": "B", "name": "outer", "ts": 0},
+                {"ph": "B", "name": "open", "ts": 10},
+                {"ph": "E", "name": "outer", "ts": 20},
+            ],
+            30,
+            "slice-tied",
+            "0",
+        ),
+        # The importer of JSON ends it with the complete slice.
+        (
+            [
+                {"ph": "X", "name": "outer", "ts": 0, "dur": 20},
+                {"ph": "B", "name": "open", "ts": 10},
+            ],
+            24,
+            "slice-outlasting",
+            "2",
+        ),
+    ],
+)
+def test_what_begins_at_the_end_of_an_outer_slice_is_reported(
+    around: list[dict[str, object]], later: int, code: str, depth: str, tmp_path: Path
+) -> None:
     """Viewers of JSON have it inside of what that end leaves open."""
     events = [
-        {"ph": "B", "name": "outer", "ts": 0},
-        {"ph": "B", "name": "open", "ts": 10},
-        {"ph": "E", "name": "outer", "ts": 20},
+        *around,
         {"ph": "X", "name": "tied", "ts": 20, "dur": 5},
-        {"ph": "X", "name": "later", "ts": 30, "dur": 5},
+        {"ph": "X", "name": "later", "ts": later, "dur": 1},
     ]
     source, target = tmp_path / "source.json", tmp_path / "out.fxt"
     source.write_text(json.dumps({"traceEvents": [{**one, "pid": 1, "tid": 1} for one in events]}))
     losses = converter.convert(source, target)
-    assert answer(target, SLICES)[2:] == [
-        ["20000", "5000", "0", "tied"],
-        ["30000", "5000", "0", "later"],
-    ]
-    (shown,) = [loss for loss in losses if loss.code == "slice-tied"]
+    assert answer(target, SLICES)[2] == ["20000", "5000", depth, "tied"]
+    (shown,) = [loss for loss in losses if loss.code == code]
     assert (shown.count, shown.loss_class.name) == (1, "SHOWN")
     assert answer(source, SLICES)[2:] != answer(target, SLICES)[2:]

@@ -196,7 +196,10 @@ class Fitter:
         if is_native and not self._projection.is_own:
             plan.lose("trailing-data")
             return True
-        if field.role in _LENGTHS and event_class.kind in _MOMENTS and not support.roles:
+        is_length = field.role in _LENGTHS and event_class.kind in _MOMENTS
+        # It would be on an instant beside the counter.
+        is_beside = field.role is Role.THREAD_TIME and support.values_only
+        if (is_length or is_beside) and not support.roles:
             plan.lose("duration-without-length", field=field.name)
             return True
         return False

@@ -154,7 +154,7 @@ FIELDS: Final[Mapping[str, LossCode]] = {
     ),
     "duration-without-length": LossCode(
         LossKind.DROPPED,
-        "{count} {event lacks|events lack} a duration that viewers of the input do not show either: "
+        "{count} {event lacks|events lack} a duration or CPU time that viewers of the input do not show either: "
         "{items}",
         "'{field}' of {event}",
         LossClass.DETAIL,

@@ -15,5 +15,5 @@ class InnerEnds:
         ts: NDArray[int64],
         until: NDArray[int64],
     ) -> tuple[
-        NDArray[int64], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp], int
+        NDArray[int64], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp], int, int
     ]: ...

@@ -46,6 +46,8 @@ cdef struct InnerEndList:
     InnerEnd* items
     int64_t count
     int64_t room
+    # Complete slices that an outer one ends, though they last longer.
+    int64_t outlasting
 
 
 cdef inline bint append(InnerEndList* to, InnerEnd item) noexcept nogil:
@@ -84,7 +86,7 @@ cdef class InnerEnds:
         bint or_unnamed,
         const int64_t[::1] ts,
         const int64_t[::1] until,
-    ) -> tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp], int]:
+    ) -> tuple[NDArray[int64], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[np.intp], int, int]:
         """Continue with the events of a batch, in order of time.
 
         Args:
@@ -101,7 +103,8 @@ cdef class InnerEnds:
             Of each slice that the end of an outer one closes, innermost first: the position of that end, its time, and
             the slice's name and category; then the positions of ends that close nothing though slices are open. Of
             slices that are open when a complete one around them ends, the position is that of the next event. Last, the
-            number of slices that begin when an outer one ends, which viewers of the source show inside of what is open.
+            number of slices that begin when an outer one ends, which viewers of the source show inside of what is open,
+            and that of complete slices that last longer than one around, with which these viewers end them.
 
         """
         cdef int64_t count = step.shape[0]
@@ -162,7 +165,7 @@ cdef class InnerEnds:
                         break
             if failed:
                 raise MemoryError("too many slices are open")
-            return (*columns_of(&inner), np.flatnonzero(unmatched), tied)
+            return (*columns_of(&inner), np.flatnonzero(unmatched), tied, inner.outlasting)
         finally:
             free(inner.items)
 
@@ -184,9 +187,10 @@ cdef bint close_ended(Lanes* held, int32_t stack, int64_t at, int64_t ts, InnerE
             continue
         elif is_around and until < ts:
             while innermost(held, stack) != entry:
-                if held.entries[innermost(held, stack)].name != OF_COMPLETE:
-                    if not append(inner, inner_end(held, stack, at, until)):
-                        return False
+                if held.entries[innermost(held, stack)].name == OF_COMPLETE:
+                    inner.outlasting += held.entries[innermost(held, stack)].inside > until
+                elif not append(inner, inner_end(held, stack, at, until)):
+                    return False
                 pop(held, stack)
             pop(held, stack)
             is_around = False

@@ -115,13 +115,14 @@ class _StatedEnds:
                 step, until = self._with_complete(batch, step, order)
             if order is not None:
                 times = times[order]
-            at, ts, names, categories, unmatched, tied = slices.find(
+            at, ts, names, categories, unmatched, tied, outlasting = slices.find(
                 step, *columns[1:], self._or_unnamed, times, until
             )
             if order is not None:
                 at, unmatched = order[at], order[unmatched]
             first = int(batch.ts.min())
             self._report.add("slice-tied", tied, first, event_kinds=_KINDS)
+            self._report.add("slice-outlasting", outlasting, first, event_kinds=_KINDS)
             self._report.add_at("slice-end-added", self._source, batch, at)
             self._report.add_at("slice-end-unmatched", self._source, batch, unmatched)
             yield self._rewritten(renumbered, _Added(at, ts, names, categories), unmatched)

@@ -212,6 +212,16 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "Threads that packets name are in the fields vtid and procname of events",
         loss_class=LossClass.KEPT,
     ),
+    "ctf-told-thread": LossCode(
+        LossKind.CHANGED,
+        "Threads that other events name are contexts of all events: their process, ID and name",
+        loss_class=LossClass.KEPT,
+    ),
+    "ctf-key-field": LossCode(
+        LossKind.CHANGED,
+        "{count} {array or variant has|arrays or variants have} a further field before {it|them}, with the length or "
+        "the selected option",
+    ),
     "ctf-flag-names": LossCode(
         LossKind.CHANGED,
         "{count} {field of flags is a number|fields of flags are numbers}, as CTF 1.8 has no names of "

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from converter.formats.ctf.mapping import CPU_FIELD
+from converter.formats.ctf.mapping import (
+    CPU_FIELD,
+    NAME_CONTEXTS,
+    PROCESS_CONTEXTS,
+    THREAD_CONTEXTS,
+)
 from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
@@ -125,3 +130,14 @@ def integer_member(structure: Structure | None, *names: str) -> str | None:
         if is_integer(found.get(name)):
             return name
     return None
+
+
+def thread_contexts(context: Structure | None) -> dict[str, str]:
+    """Return the members of a common context that identify the thread, and the register of each."""
+    thread = integer_member(context, *THREAD_CONTEXTS)
+    if thread is None:
+        return {}
+    process = integer_member(context, *PROCESS_CONTEXTS)
+    name = text_member(context, *NAME_CONTEXTS)
+    found = {thread: "tid", process: "pid", name: "name"}
+    return {member: register for member, register in found.items() if member is not None}

@@ -13,12 +13,9 @@ from converter.formats.ctf import qt
 from converter.formats.ctf.lttng_events import PRIORITY_OFFSET
 from converter.formats.ctf.mapping import (
     CPU_FIELD,
-    NAME_CONTEXTS,
     PERF_CPU,
     PERF_PROCESS,
     PERF_THREAD,
-    PROCESS_CONTEXTS,
-    THREAD_CONTEXTS,
     TRACK_CONTEXT,
     event_class,
     shifted_priorities,
@@ -52,7 +49,7 @@ from converter.formats.ctf.streams.special_fields import (
     integer_member,
     nothing_special,
     packet_special,
-    text_member,
+    thread_contexts,
 )
 from converter.formats.ctf.streams.tasks import PERF_COMM, STATEDUMP_NAME
 from converter.formats.ctf.zephyr import (
@@ -128,7 +125,9 @@ class StreamType:
         self.has_only_ends = not has_times and FieldRole.PACKET_END_TIMESTAMP in self.packet_roles
         self.is_timed = has_times or self.has_only_ends
         self._registers = Registers(FIRST_FREE)
-        self._thread = self._thread_contexts()
+        self._thread = thread_contexts(stream.common_context)
+        if self._thread and side_table and integer_member(stream.common_context, TRACK_CONTEXT):
+            self._thread[TRACK_CONTEXT] = "track"
         self._reserve_registers()
         thread = packet_thread(trace, stream) if not self._thread else None
         #: The fields that packets have for their records; None if there are none.
@@ -205,23 +204,6 @@ class StreamType:
     def _alignments(self) -> list[int]:
         structures = [self.trace.packet_header, self.stream.packet_context, *self._structures()]
         return [alignment_of(item) for structure in structures for item in fields_in(structure)]
-
-    def _thread_contexts(self) -> dict[str, str]:
-        """Return the members of the common context that identify the thread, and the register of each."""
-        context = self.stream.common_context
-        process = integer_member(context, *PROCESS_CONTEXTS)
-        thread = integer_member(context, *THREAD_CONTEXTS)
-        if context is None or thread is None:
-            return {}
-        found = {thread: "tid"}
-        if process is not None:
-            found[process] = "pid"
-        name = text_member(context, *NAME_CONTEXTS)
-        if name is not None:
-            found[name] = "name"
-        if self._side_table is not None and integer_member(context, TRACK_CONTEXT):
-            found[TRACK_CONTEXT] = "track"
-        return found
 
     def _header_special(
         self, declared: FieldDeclaration, scope: Scope, path: tuple[str, ...]
@@ -391,10 +373,11 @@ class StreamType:
 
     def _cpu_field(self, delivered: EventClass) -> int | None:
         """Return the field with the CPU of each record: a context `cpu_id`, or perf's `perf_cpu`."""
-        if self._side_table is not None or self.has_cpu:
+        if self.has_cpu:
             return None
+        payload = None if self._side_table is not None else PERF_CPU
         for number, field in enumerate(delivered.fields):
-            name = CPU_FIELD if field.role is Role.CONTEXT else PERF_CPU
+            name = CPU_FIELD if field.role is Role.CONTEXT else payload
             if field.name == name and isinstance(field.type, IntegerClass):
                 return number
         return None

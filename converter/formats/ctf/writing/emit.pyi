@@ -13,6 +13,7 @@ OP_ARRAY: int
 OP_UNION: int
 OP_OPTIONAL: int
 OP_GROUP: int
+OP_THREAD: int
 DISCARDS_EVENTS: int
 DISCARDS_PACKETS: int
 DONE: int
@@ -26,10 +27,10 @@ class Emitter(ProgramSet):
     def __init__(self, strings: StringTable, uuid: bytes, packet_size: int) -> None: ...
     def add_threads(self, threads: Sequence[tuple[int, int, bytes]]) -> None: ...
     def add_stream(
-        self, class_id: int, instance: int, cpu: int, tracked: bool, threaded: int, timed: bool
+        self, class_id: int, instance: int, cpu: int, tracked: bool, timed: bool
     ) -> int: ...
     def add_program(
-        self, id: int, operations: Sequence[tuple[int, int, int]], discards: int
+        self, id: int, operations: Sequence[tuple[int, int, int]], discards: int, context: int = 0
     ) -> int: ...
     def emit(self, columns: EventArrays, start: int) -> tuple[int, int]: ...
     def finish(self, stream: int) -> None: ...

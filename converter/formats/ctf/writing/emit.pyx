@@ -18,7 +18,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove, memset
 
-from converter.formats.ctf.writing.emit_packets cimport Stream, ThreadContext, close_packet, open_packet, put_header
+from converter.formats.ctf.writing.emit_packets cimport (
+    MARGIN, Stream, ThreadContext, close_packet, open_packet, put_header,
+)
 from converter.formats.ctf.writing.emit_programs cimport Operation, Program, run
 from converter.kernels.batches.column_view cimport (
     TAKES_BYTES, TAKES_LIST, TAKES_NOTHING, TAKES_SCALAR, TAKES_TEXT, TAKES_UNION, TAKES_VALIDITY, Takes, bits_of,
@@ -26,6 +28,8 @@ from converter.kernels.batches.column_view cimport (
 from converter.kernels.batches.columns cimport BoundColumns
 from converter.kernels.batches.event_arrays cimport EventArrays, Events, WITH_CLASS, WITH_ROW, WITH_THREAD, WITH_TRACK
 from converter.kernels.batches.programs cimport ProgramSet
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
+from converter.kernels.io.output cimport ensure, put32
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -34,9 +38,10 @@ cdef enum:
     BLOCK = 1 << 22
 
 # The input that each operation takes.
-cdef Takes[OP_GROUP + 1] TAKES
+cdef Takes[OP_THREAD + 1] TAKES
 TAKES[:] = [
     TAKES_SCALAR, TAKES_TEXT, TAKES_BYTES, TAKES_LIST, TAKES_LIST, TAKES_UNION, TAKES_VALIDITY, TAKES_NOTHING,
+    TAKES_NOTHING,
 ]
 
 
@@ -47,7 +52,7 @@ cdef class Emitter(ProgramSet):
     operation of their own: their members follow one another.
 
     What `bind` takes for an operation is an array (int32 ids for strings); for strings and bytes also (values,
-    offsets); for lists and arrays, offsets; for unions, (tags, rows); for groups, None.
+    offsets); for lists and arrays, offsets; for unions, (tags, rows); for groups and threads, None.
     """
 
     cdef uint8_t[16] _uuid
@@ -103,10 +108,10 @@ cdef class Emitter(ProgramSet):
             self._thread_count += 1
 
     def add_stream(
-        self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked, int threaded, bint timed
+        self, uint32_t class_id, uint64_t instance, int32_t cpu, bint tracked, bint timed
     ) -> int:
-        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context has a track; `threaded`: the
-        thread's ID (1), its process (2), its name (4); `timed`: events have times."""
+        """A stream; its number. `cpu` is -1 where its class has none; `tracked`: the context ends with a track; `timed`:
+        events have times."""
         cdef Stream* grown = <Stream*>realloc(self._streams, (self._stream_count + 1) * sizeof(Stream))
         if grown is NULL:
             raise MemoryError
@@ -117,14 +122,13 @@ cdef class Emitter(ProgramSet):
         grown[self._stream_count].instance = instance
         grown[self._stream_count].cpu = cpu
         grown[self._stream_count].tracked = tracked
-        grown[self._stream_count].threaded = threaded
         grown[self._stream_count].timed = timed
         grown[self._stream_count].start = -1
         self._stream_count += 1
         return self._stream_count - 1
 
-    def add_program(self, uint32_t id, operations: Sequence[tuple[int, int, int]], int discards) -> int:
-        """A program for the event record class `id`; its number.
+    def add_program(self, uint32_t id, operations: Sequence[tuple[int, int, int]], int discards, int32_t context=0) -> int:
+        """A program for the event record class `id`; its number. The first `context` operations are the common context.
 
         One that `discards` has one column of 64-bit counts and writes no event: a packet begins at its time. Of
         DISCARDS_EVENTS the stream's counter of discarded events rises, of DISCARDS_PACKETS the packet's number, by more
@@ -138,6 +142,8 @@ cdef class Emitter(ProgramSet):
         check_nesting(operations, 0, count, 0)
         if discards and [tuple(one) for one in operations] != [(OP_SCALAR, 8, 0)]:
             raise ValueError("a program that discards has one count")
+        if not 0 <= context <= count:
+            raise ValueError("a context is part of a program")
         if not 0 <= discards <= DISCARDS_PACKETS:
             raise ValueError("a program discards events or packets")
         columns = BoundColumns(count)
@@ -146,6 +152,7 @@ cdef class Emitter(ProgramSet):
         program.id = id
         program.discards = discards
         program.count = count
+        program.context = context
         for i in range(count):
             program.operations[i].code, program.operations[i].width, program.operations[i].inner = operations[i]
             code = program.operations[i].code
@@ -238,10 +245,19 @@ cdef class Emitter(ProgramSet):
             if status != DONE:
                 return status
         event = to.out.used
-        status = put_header(to, program.id, ts, context, track)
+        status = put_header(to, program.id, ts)
         if status != DONE:
             return status
-        status = run(&to.out, program, self._strings, self._strings_count, 0, program.count, row)
+        status = run(&to.out, program, self._strings, self._strings_count, 0, program.context, row, context)
+        if status == DONE and to.tracked:
+            status = OUT_OF_MEMORY
+            if ensure(&to.out, 4, MARGIN):
+                put32(&to.out, <uint32_t>track, HOST_IS_BIG)
+                status = DONE
+        if status == DONE:
+            status = run(
+                &to.out, program, self._strings, self._strings_count, program.context, program.count, row, context
+            )
         if status != DONE:
             to.out.used = event
             return status
@@ -295,9 +311,9 @@ def check_nesting(operations, int64_t begin, int64_t end, int64_t depth):
         raise ValueError("operations are nested too deep")
     while i < end:
         code, width, inner = operations[i]
-        good = OP_SCALAR <= code <= OP_GROUP and 0 <= inner < end - i
+        good = OP_SCALAR <= code <= OP_THREAD and 0 <= inner < end - i
         good = good and (code != OP_SCALAR or 1 <= width <= 8) and (code != OP_UNION or 1 <= width <= 2)
-        good = good and not (code in (OP_SCALAR, OP_STRING, OP_BYTES) and inner)
+        good = good and not (code in (OP_SCALAR, OP_STRING, OP_BYTES, OP_THREAD) and inner)
         at = i + 1
         while good and code == OP_UNION and at < i + 1 + inner:
             good = operations[at][0] == OP_GROUP

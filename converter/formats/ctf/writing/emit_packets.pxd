@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from converter.formats.ctf.writing.emit cimport DONE, OUT_OF_MEMORY
 from converter.kernels.io.byte_order cimport HOST_IS_BIG, store16, store32, store64
-from converter.kernels.io.output cimport Output, ensure, put_zeros
+from converter.kernels.io.output cimport Output, ensure, put8, put64, put_bytes, put_zeros
 
 cdef enum:
     MAGIC = 0xC1FC1FC1
@@ -40,8 +40,6 @@ cdef struct Stream:
     # -1 where the class of the stream has none.
     int32_t cpu
     bint tracked
-    # Parts of their thread that events have: its ID (1), its process (2), its name (4).
-    int threaded
     # Events have a time.
     bint timed
     uint64_t begin
@@ -114,12 +112,10 @@ cdef inline int close_packet(Stream* to) noexcept nogil:
     return DONE
 
 
-# The header of an event record, LTTng's large one where it has a time, and its common context.
-cdef inline int put_header(
-    Stream* to, uint32_t id, uint64_t ts, const ThreadContext* context, int32_t track
-) noexcept nogil:
+# The header of an event record, LTTng's large one where it has a time.
+cdef inline int put_header(Stream* to, uint32_t id, uint64_t ts) noexcept nogil:
     cdef uint8_t* at
-    if not ensure(&to.out, 64 + context.name_size, MARGIN):
+    if not ensure(&to.out, 14, MARGIN):
         return OUT_OF_MEMORY
     at = to.out.data + to.out.used
     # The short time is that since the event before, modulo 2^32.
@@ -135,19 +131,19 @@ cdef inline int put_header(
         store32(at + 2, id, HOST_IS_BIG)
         store64(at + 6, ts, HOST_IS_BIG)
         at += 14
-    if to.threaded & 2:
-        store64(at, <uint64_t>context.pid, HOST_IS_BIG)
-        at += 8
-    if to.threaded & 1:
-        store64(at, <uint64_t>context.tid, HOST_IS_BIG)
-        at += 8
-    if to.threaded & 4:
-        if context.name_size:
-            memcpy(at, context.name, context.name_size)
-        at[context.name_size] = 0
-        at += context.name_size + 1
-    if to.tracked:
-        store32(at, <uint32_t>track, HOST_IS_BIG)
-        at += 4
     to.out.used = at - to.out.data
+    return DONE
+
+
+# Parts of a thread: its process (2), its ID (1), its name (4).
+cdef inline int put_thread(Output* to, const ThreadContext* thread, int32_t parts) noexcept nogil:
+    if not ensure(to, 17 + thread.name_size, MARGIN):
+        return OUT_OF_MEMORY
+    if parts & 2:
+        put64(to, <uint64_t>thread.pid, HOST_IS_BIG)
+    if parts & 1:
+        put64(to, <uint64_t>thread.tid, HOST_IS_BIG)
+    if parts & 4:
+        put_bytes(to, thread.name, thread.name_size)
+        put8(to, 0)
     return DONE

@@ -3,10 +3,10 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memchr, memcpy
 
 from converter.formats.ctf.writing.emit cimport (
-    DONE, OP_ARRAY, OP_BYTES, OP_LIST, OP_OPTIONAL, OP_SCALAR, OP_STRING, OP_UNION, OUT_OF_MEMORY, OUT_OF_RANGE,
-    WRONG_LENGTH,
+    DONE, OP_ARRAY, OP_BYTES, OP_LIST, OP_OPTIONAL, OP_SCALAR, OP_STRING, OP_THREAD, OP_UNION, OUT_OF_MEMORY,
+    OUT_OF_RANGE, WRONG_LENGTH,
 )
-from converter.formats.ctf.writing.emit_packets cimport MARGIN
+from converter.formats.ctf.writing.emit_packets cimport MARGIN, ThreadContext, put_thread
 from converter.kernels.batches.column_view cimport ColumnView, elements_of, option_of, text_of, value_at
 from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.io.output cimport Output, ensure, put8, put16, put32, put_bytes
@@ -29,6 +29,8 @@ cdef struct Program:
     # 0, or what its column counts: DISCARDS_EVENTS or DISCARDS_PACKETS.
     int discards
     int32_t count
+    # The operations of the common context, which come first.
+    int32_t context
 
 
 # The elements of a list from `first` to `last`.
@@ -75,7 +77,8 @@ cdef inline int put_text(
 
 # Write a row by the operations from `begin` on, up to `end`.
 cdef inline int run(
-    Output* to, const Program* program, StringTable strings, int64_t known, int32_t begin, int32_t end, int64_t row
+    Output* to, const Program* program, StringTable strings, int64_t known, int32_t begin, int32_t end, int64_t row,
+    const ThreadContext* thread
 ) noexcept nogil:
     cdef const Operation* operation
     cdef const ColumnView* view
@@ -109,7 +112,8 @@ cdef inline int run(
             if not elements_of(view, row, &first, &last) or (last - first) >> 32:
                 return OUT_OF_RANGE
             if operation.code == OP_LIST:
-                put32(to, <uint32_t>(last - first), HOST_IS_BIG)
+                if not operation.width:
+                    put32(to, <uint32_t>(last - first), HOST_IS_BIG)
             elif last - first != operation.width:
                 return WRONG_LENGTH
             if operation.inner == 1 and program.operations[i + 1].code == OP_SCALAR:
@@ -118,7 +122,7 @@ cdef inline int run(
                     return status
                 first = last
             for k in range(first, last):
-                status = run(to, program, strings, known, i + 1, i + 1 + operation.inner, k)
+                status = run(to, program, strings, known, i + 1, i + 1 + operation.inner, k, thread)
                 if status != DONE:
                     return status
         elif operation.code == OP_UNION:
@@ -134,14 +138,20 @@ cdef inline int run(
                 tag -= 1
             if option >= i + 1 + operation.inner:
                 return OUT_OF_RANGE
-            status = run(to, program, strings, known, option + 1, option + 1 + program.operations[option].inner, chosen)
+            status = run(
+                to, program, strings, known, option + 1, option + 1 + program.operations[option].inner, chosen, thread
+            )
             if status != DONE:
                 return status
         elif operation.code == OP_OPTIONAL:
             put8(to, value_at(view, row)[0] != 0)
             if value_at(view, row)[0]:
-                status = run(to, program, strings, known, i + 1, i + 1 + operation.inner, row)
+                status = run(to, program, strings, known, i + 1, i + 1 + operation.inner, row, thread)
                 if status != DONE:
                     return status
+        elif operation.code == OP_THREAD:
+            status = put_thread(to, thread, operation.width)
+            if status != DONE:
+                return status
         i += 1 + operation.inner
     return DONE

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from converter.errors import UnsupportedError
-from converter.formats.ctf.mapping import joined_name
+from converter.formats.ctf.mapping import TRACK_CONTEXT, joined_name
 from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
@@ -21,7 +21,6 @@ from converter.formats.ctf.metadata.field_classes import (
     Range,
     Scope,
     Structure,
-    Text,
     Variant,
 )
 from converter.formats.ctf.metadata.field_classes import Mapping as Label
@@ -34,10 +33,6 @@ from converter.formats.ctf.metadata.trace_class import (
 from converter.ir.events import EventClass
 from converter.ir.trace import ClockDomain, Trace, parse_rate
 
-#: The parts of its thread that an event has: the ID, that of the process, the name.
-THREAD: Final = 1
-PROCESS: Final = 2
-NAME: Final = 4
 #: The clock, by LTTng's name for it.
 CLOCK: Final = "monotonic"
 _NANOSECONDS: Final = 1_000_000_000
@@ -113,9 +108,9 @@ class Metadata:
         )
 
     def add_stream(
-        self, id: int, *, cpu: bool, tracked: bool, threaded: int, kernel: bool
+        self, id: int, context: Sequence[Member], *, cpu: bool, tracked: bool
     ) -> StreamClass:
-        """Add a stream class. Its events have times if there is a clock, and these parts of their threads."""
+        """Add a stream class. Its events have times if there is a clock."""
         timed = CLOCK in self.trace.clocks
         stream = StreamClass(id, clock=CLOCK if timed else "")
         stream.packet_context = self._packet_context(cpu=cpu, timed=timed)
@@ -123,44 +118,26 @@ class Metadata:
             stream.event_header = self._event_header()
         else:
             stream.event_header = self._structure([("id", _integer(32, FieldRole.EVENT_CLASS_ID))])
-        process, thread = ("pid", "tid") if kernel else ("vpid", "vtid")
-        context: list[tuple[str, FieldDeclaration]] = []
-        if threaded & PROCESS:
-            context.append((process, FixedInteger(64, True, alignment=8)))
-        if threaded & THREAD:
-            context.append((thread, FixedInteger(64, True, alignment=8)))
-        if threaded & NAME:
-            context.append(("procname", Text()))
         if tracked:
-            context.append(("track", FixedInteger(32, True, alignment=8)))
+            track = [(TRACK_CONTEXT, FixedInteger(32, True, alignment=8))]
+            context = [*context, *self._structure(track, prefix="_").members]
         if context:
-            stream.common_context = self._structure(context, prefix="_")
+            stream.common_context = Structure(tuple(context))
         self.trace.streams[id] = stream
         return stream
 
     def add_event(
-        self, stream: StreamClass, id: int, name: str, members: Sequence[Member], contexts: int
+        self,
+        stream: StreamClass,
+        id: int,
+        name: str,
+        context: Sequence[Member],
+        members: Sequence[Member],
     ) -> None:
-        """Add an event record class to a stream; the first of its members are context."""
-        stream.events[id] = EventRecordClass(
-            id,
-            name,
-            specific_context=Structure(tuple(members[:contexts])) if contexts else None,
-            payload=Structure(tuple(members[contexts:])),
-        )
-
-    @staticmethod
-    def join_contexts(stream: StreamClass) -> None:
-        """Make a context that all events of a stream have their common one, as LTTng does."""
-        own = [event.specific_context for event in stream.events.values()]
-        if not own or own[0] is None or any(one != own[0] for one in own):
-            return
-        common = stream.common_context.members if stream.common_context else ()
-        names = [member.name for member in (*common, *own[0].members)]
-        if len(set(names)) == len(names):
-            stream.common_context = Structure((*common, *own[0].members))
-            for event in stream.events.values():
-                event.specific_context = None
+        """Add an event record class to a stream, with its own context."""
+        own = Structure(tuple(context)) if context else None
+        payload = Structure(tuple(members))
+        stream.events[id] = EventRecordClass(id, name, specific_context=own, payload=payload)
 
     def _structure(
         self,

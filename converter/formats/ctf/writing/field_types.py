@@ -43,6 +43,7 @@ from converter.formats.ctf.writing.emit import (
     OP_OPTIONAL,
     OP_SCALAR,
     OP_STRING,
+    OP_THREAD,
     OP_UNION,
 )
 from converter.ir.columns import (
@@ -67,10 +68,16 @@ from converter.ir.field_classes import (
     VariantClass,
 )
 
+#: The parts of its thread that an event has: the ID, that of the process, the name.
+THREAD: Final = 1
+PROCESS: Final = 2
+NAME: Final = 4
+_PART_ORDER: Final = (PROCESS, THREAD, NAME)
+
 #: (code, width, number of operations of nested fields).
 Operation = tuple[int, int, int]
 #: Converts a column to the kernel's inputs: one per operation.
-Binder = Callable[[Column], list[Any]]
+Binder = Callable[[Any], list[Any]]
 
 _NOT_IN_IDENTIFIERS: Final = re.compile(r"[^A-Za-z0-9_]", re.ASCII)
 _BASES: Final = {
@@ -87,6 +94,17 @@ _UNNAMED: Final = "unnamed"
 _LENGTH: Final = FixedInteger(32, alignment=8)
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadParts:
+    """Parts of an event's thread with their names, in the order in which they are written. They have no column."""
+
+    names: dict[int, str]
+
+    def can_precede(self, part: int) -> bool:
+        """Return True if a part can be written after these."""
+        return all(_PART_ORDER.index(one) < _PART_ORDER.index(part) for one in self.names)
+
+
 @dataclass(slots=True)
 class Written:
     """Declared members, and how their columns are written."""
@@ -95,8 +113,8 @@ class Written:
     operations: list[Operation] = field(default_factory=list)
     binders: list[Binder] = field(default_factory=list)
 
-    def columns(self, columns: Iterable[Column]) -> list[Any]:
-        """Return the kernel's inputs for the columns of all fields."""
+    def columns(self, columns: Iterable[Column | None]) -> list[Any]:
+        """Return the kernel's inputs for the columns of all fields, None for parts of the thread."""
         return [
             one
             for binder, column in zip(self.binders, columns, strict=True)
@@ -128,20 +146,45 @@ class FieldWriter:
         self._scope = scope
 
     def structure(
-        self, fields: Iterable[tuple[str, FieldClass]], path: tuple[str, ...] = ()
+        self,
+        fields: Iterable[tuple[str, FieldClass | ThreadParts]],
+        path: tuple[str, ...] = (),
+        lengths: dict[str, str] | None = None,
     ) -> Written:
-        """Return the members of a structure at a path of names in the scope."""
+        """Return the members of a structure at a path of names in the scope.
+
+        `lengths`: members whose values are the lengths of others, by the names of these.
+        """
         result = Written()
         taken: set[str] = set()
+        names: dict[str, str] = {}
         for wanted, held in fields:
+            if isinstance(held, ThreadParts):
+                taken.update(held.names.values())
+                result.members += self._thread_members(held)
+                result.operations.append((OP_THREAD, sum(held.names), 0))
+                result.binders.append(lambda _: [None])
+                continue
             name = self._name(wanted, held, taken)
             declared_name = recorded_name(name, taken) if self._plain else ""
             taken.update(self._names_for(name, held))
-            written = self._field(held, name, path)
+            length = names.get(lengths[wanted]) if lengths and wanted in lengths else None
+            names[wanted] = name
+            if isinstance(held, ArrayClass) and length is not None:
+                written = self._array(held.element, None, name, path, length)
+            else:
+                written = self._field(held, name, path)
             result.members += [*written.before, Member(name, written.declared, declared_name)]
             result.operations += written.operations
             result.binders.append(written.bind)
         return result
+
+    def _thread_members(self, parts: ThreadParts) -> list[Member]:
+        number = FixedInteger(64, True, alignment=8)
+        return [
+            self._member(name, Text() if part == NAME else number)
+            for part, name in parts.names.items()
+        ]
 
     # Names
 
@@ -226,7 +269,12 @@ class FieldWriter:
         return _Type(declared, [(OP_BYTES, 0, 0)], _bind_bytes, [before])
 
     def _array(
-        self, element: FieldClass, length: int | None, name: str, path: tuple[str, ...]
+        self,
+        element: FieldClass,
+        length: int | None,
+        name: str,
+        path: tuple[str, ...],
+        length_member: str | None = None,
     ) -> _Type:
         inner = self._element_type(element, (*path, name))
 
@@ -238,6 +286,10 @@ class FieldWriter:
         if length is not None:
             operations = [(OP_ARRAY, length, len(inner.operations)), *inner.operations]
             return _Type(Array(inner.declared, length), operations, bind)
+        if length_member is not None:
+            location = Location(self._scope, (*path, length_member))
+            operations = [(OP_LIST, 1, len(inner.operations)), *inner.operations]
+            return _Type(Array(inner.declared, location), operations, bind)
         before, location = self._key_member("length", name, path, _LENGTH)
         operations = [(OP_LIST, 0, len(inner.operations)), *inner.operations]
         return _Type(Array(inner.declared, location), operations, bind, [before])

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from converter.formats.ctf.metadata.field_classes import (
+    Array,
     Blob,
     FieldDeclaration,
     FieldRole,
@@ -19,6 +20,7 @@ from converter.formats.ctf.metadata.field_classes import (
     FixedInteger,
     Location,
     Optional,
+    Scope,
     Structure,
     Text,
     Variant,
@@ -33,6 +35,7 @@ from converter.formats.ctf.metadata.trace_class import (
     TraceClass,
 )
 from converter.formats.ctf.streams.packet_fields import packet_thread
+from converter.formats.ctf.writing.contexts import shown_lengths
 from converter.projection.losses import LossReport
 
 _CONTEXTS: Final = frozenset({"vpid", "vtid", "procname"})
@@ -139,6 +142,7 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
         thread = packet_thread(before, stream)
         if thread is not None and set(thread) - _CONTEXTS - {None}:
             report.add("ctf-packet-thread")
+        report.add("ctf-key-field", _count_keys(stream))
     for declared in _fields(before):
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:
@@ -152,19 +156,30 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
                 report.add("ctf-plain-fields")
 
 
+def _count_keys(stream: StreamClass) -> int:
+    """Return the number of fields whose length or selector becomes a further field of the event."""
+    roots = [
+        (stream.packet_context, Scope.PACKET_CONTEXT),
+        (stream.common_context, Scope.COMMON_CONTEXT),
+        *((event.payload, Scope.PAYLOAD) for event in stream.events.values()),
+    ]
+    count = 0
+    for root, scope in roots:
+        kept = shown_lengths(root, scope)
+        for declared in fields_in(root):
+            for name, held, _ in declared.members if isinstance(declared, Structure) else ():
+                match held:
+                    case Array(length=Location(path=path)) | Blob(length=Location(path=path)):
+                        count += path[-1] != f"_{name}_length" and name not in kept
+                    case Variant(selector, _) | Optional(selector, _):
+                        count += selector.path[-1] != f"_{name}_selector"
+    return count
+
+
 def count_other_programs(traces: Sequence[TraceClass], report: LossReport) -> None:
     """Count the traces whose events Babeltrace's text shows with the host or program of the first, in one trace."""
     first, *others = ([one.environment.get(name) for name in _SHOWN_OF_TRACES] for one in traces)
     report.add("ctf-trace-program", sum(other != first for other in others))
-
-
-def contexts_in(trace: TraceClass) -> Iterator[Structure]:
-    """Yield the contexts of a trace's packets and events."""
-    for stream in trace.streams.values():
-        own = (event.specific_context for event in stream.events.values())
-        for context in (stream.packet_context, stream.common_context, *own):
-            if context is not None:
-                yield context
 
 
 def _fields(trace: TraceClass) -> Iterator[FieldDeclaration]:

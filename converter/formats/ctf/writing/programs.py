@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,20 +14,58 @@ from converter.formats.ctf.lttng_events import (
     priorities,
     tracepoint_name,
 )
+from converter.formats.ctf.mapping import joined_name, shifted_priorities
+from converter.formats.ctf.metadata.field_classes import Member, Scope
+from converter.formats.ctf.writing.contexts import Contexts
 from converter.formats.ctf.writing.event_classes import record_name
-from converter.formats.ctf.writing.field_types import Written
+from converter.formats.ctf.writing.field_types import FieldWriter, Written
 from converter.ir.columns import Column
-from converter.ir.events import EventClass, Field, Table
-from converter.ir.field_classes import FloatClass, IntegerClass, StringClass
-from converter.ir.kinds import Kind, Role
-from converter.ir.trace import Trace
+from converter.ir.events import EventClass, Table
+from converter.ir.field_classes import FieldClass, IntegerClass
+from converter.ir.kinds import Kind
 from converter.projection.domain.syscalls import name_in_class
 
 SYSCALL_KINDS: Final = frozenset({Kind.SYSCALL_ENTRY, Kind.SYSCALL_EXIT})
-_PLAIN: Final = (IntegerClass, FloatClass, StringClass)
-#: The names of the members before these in a common context.
-_OF_THREADS: Final = frozenset({"pid", "tid", "vpid", "vtid", "procname", "track"})
-_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The members of records: of the common context, the event's own, and the payload."""
+
+    common: tuple[Member, ...]
+    own: list[Member]
+    payload: list[Member]
+    #: What writes all of them, and the number of the field of each, None for parts of the thread.
+    written: Written
+    order: list[int | None]
+    #: The operations of the common context.
+    operations: int
+
+
+def layout_of(version: int, fields: Sequence[tuple[str, FieldClass]], contexts: Contexts) -> Layout:
+    """Return the members of an event whose fields have these names and types."""
+    held = {*contexts.own, *(one for one in contexts.common if isinstance(one, int))}
+    payload = [number for number in range(len(fields)) if number not in held]
+    common = FieldWriter(version, Scope.COMMON_CONTEXT).structure(
+        [fields[one] if isinstance(one, int) else ("", one) for one in contexts.common],
+        lengths=contexts.common_lengths,
+    )
+    own = FieldWriter(version, Scope.SPECIFIC_CONTEXT).structure(fields[i] for i in contexts.own)
+    rest = FieldWriter(version).structure(
+        [fields[i] for i in payload], lengths=contexts.payload_lengths
+    )
+    written = Written()
+    for one in (common, own, rest):
+        written.extend(one)
+    numbers = [one if isinstance(one, int) else None for one in contexts.common]
+    return Layout(
+        tuple(common.members),
+        own.members,
+        rest.members,
+        written,
+        [*numbers, *contexts.own, *payload],
+        len(common.operations),
+    )
 
 
 class Program:
@@ -37,69 +75,44 @@ class Program:
         self,
         number: int,
         event_class: EventClass,
-        written: Written,
-        syscall: str | None,
-        contexts: int = 0,
-        context_members: int = 0,
+        layout: Layout,
+        *,
+        syscall: str | None = None,
+        as_declared: bool = False,
     ) -> None:
         self.number = number
-        #: This many fields at the end are context, which is written first.
-        self.contexts = contexts
-        #: The number of their members in the metadata, with lengths and selectors.
-        self.context_members = context_members
         self.event_class = event_class
-        self.written = written
-        #: LTTng's name for the event, if it has one.
-        self.known_name = lttng_name(event_class, syscall)
-        self._priorities = priorities(event_class, event_class.name)
+        self.layout = layout
+        self._as_declared = as_declared
+        #: LTTng's name for the event, if it has one, or the name that it has in the source's metadata.
+        self._known_name = (
+            joined_name(event_class.category, event_class.name)
+            if as_declared
+            else lttng_name(event_class, syscall)
+        )
+        self._adjusted = shifted_priorities(self._known_name or ":", event_class)
+
+    @property
+    def is_lttng(self) -> bool:
+        """True for an event of another format that has LTTng's name."""
+        return self._known_name is not None and not self._as_declared
 
     def columns(self, table: Table) -> list[Any]:
         """Return the kernel's inputs for the columns of a table."""
-        adjusted = self._priorities if self.known_name is not None else ()
-        return self.written.columns(
-            _less_offset(table.column(index)) if index in adjusted else table.column(index)
-            for index in contexts_first(range(table.width), self.contexts)
-        )
+        columns = [None if index is None else table.column(index) for index in self.layout.order]
+        for index in self._adjusted:
+            columns[self.layout.order.index(index)] = _less_offset(table.column(index))
+        return self.layout.written.columns(columns)
 
     def name(self, *, kernel: bool) -> str:
         """Return the name in the metadata."""
-        if self.known_name is not None:
-            return self.known_name
+        if self._known_name is not None:
+            return self._known_name
         name = record_name(self.event_class)
-        if self._priorities:
+        if priorities(self.event_class, self.event_class.name):
             # Its priorities are not LTTng's, which readers recognize by names without a provider.
             return name if ":" in name else f"traceconv:{name}"
         return (tracepoint_name(self.event_class) if kernel else None) or name
-
-
-def contexts_of(event_class: EventClass) -> int:
-    """Return the number of fields at the end of a class of CTF that can be in a record's own context.
-
-    Babeltrace crashes at lengths and selectors there.
-    """
-    contexts = reversed(_contexts(event_class))
-    return sum(1 for _ in takewhile(lambda field: isinstance(field.type, _PLAIN), contexts))
-
-
-def common_contexts(trace: Trace) -> int:
-    """Return the number of fields at the end of each class of a trace of CTF that can be the common context of all."""
-    classes = (one for one in trace.event_classes if one.kind is not Kind.DISCARDED)
-    first, *others = {_contexts(one) for one in classes} or {()}
-    if others or not _OF_THREADS.isdisjoint(field.name for field in first):
-        return 0
-    return len(first)
-
-
-def _contexts(event_class: EventClass) -> tuple[Field, ...]:
-    fields = event_class.fields
-    own = sum(1 for _ in takewhile(lambda field: field.role is Role.CONTEXT, reversed(fields)))
-    return fields[len(fields) - own :]
-
-
-def contexts_first(fields: Sequence[_Item], contexts: int) -> list[_Item]:
-    """Return the fields of a class in the order of its records."""
-    payload = len(fields) - contexts
-    return [*fields[payload:], *fields[:payload]]
 
 
 def _less_offset(column: Column) -> Column:

@@ -9,20 +9,13 @@ from typing import Any, Final
 
 from converter.errors import UnsupportedError
 from converter.formats.ctf.layout import METADATA_NAME
-from converter.formats.ctf.mapping import (
-    DPDK_NAME,
-    NAME_CONTEXTS,
-    PROCESS_CONTEXTS,
-    THREAD_CONTEXTS,
-)
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.other_version import metadata_in
 from converter.formats.ctf.metadata.trace_class import TraceClass
 from converter.formats.ctf.portable import parts_of
 from converter.formats.ctf.streams.files import FileContents
-from converter.formats.ctf.writing.event_classes import NAME, PROCESS, THREAD
+from converter.formats.ctf.writing.contexts import has_threads
 from converter.formats.ctf.writing.metadata_losses import (
-    contexts_in,
     count_encoded_otherwise,
     count_losses,
     count_other_programs,
@@ -82,23 +75,12 @@ def _with_identity(trace: TraceClass) -> TraceClass:
     )
 
 
-def thread_parts(trace: Trace) -> int:
-    """Return the parts of their threads that events have: all, or those that contexts of a trace from CTF have."""
+def source_metadata(trace: Trace) -> list[TraceClass]:
+    """Return the metadata that a trace from CTF was read from."""
     held = trace.sidecar.get("ctf", {})
-    every = THREAD | PROCESS | NAME
     if trace.format != "ctf" or not _has_files(held):
-        return every
-    named = {
-        member.name
-        for one in held["traces"]
-        for context in contexts_in(parse_metadata(bytes(one["metadata"])))
-        for member in context.members
-    }
-    if named.isdisjoint(THREAD_CONTEXTS):
-        # Threads are those of context switches, or of packets.
-        return every
-    process = 0 if named.isdisjoint(PROCESS_CONTEXTS) else PROCESS
-    return THREAD | process | (0 if named.isdisjoint((*NAME_CONTEXTS, DPDK_NAME)) else NAME)
+        return []
+    return [parse_metadata(bytes(one["metadata"])) for one in held["traces"]]
 
 
 def losses_of_rewriting(trace: Trace, version: int) -> LossReport:
@@ -106,12 +88,13 @@ def losses_of_rewriting(trace: Trace, version: int) -> LossReport:
     no event.
     """
     report = LossReport()
-    held = trace.sidecar.get("ctf", {})
-    if trace.format == "ctf" and _has_files(held):
-        traces = [parse_metadata(bytes(one["metadata"])) for one in held["traces"]]
-        for declared in traces:
-            count_losses(declared, None, report)
-            count_encoded_otherwise(declared, version, report)
+    traces = source_metadata(trace)
+    for declared in traces:
+        count_losses(declared, None, report)
+        count_encoded_otherwise(declared, version, report)
+        if trace.threads and not has_threads(declared):
+            report.add("ctf-told-thread")
+    if traces:
         count_other_programs(traces, report)
     return report
 

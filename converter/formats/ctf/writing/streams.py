@@ -13,9 +13,11 @@ from converter.formats.ctf.writing.emit import Emitter
 from converter.ir.distinct_values import distinct
 from converter.storage.sink import Sink
 
-#: Bits of the IDs of stream classes.
+#: A bit of the IDs of stream classes, and the number of classes with the same contexts.
 TRACKED: Final = 2
-THREADLESS: Final = 4
+KINDS: Final = 4
+#: Bits of a key before the number of its contexts.
+_CPU_BITS: Final = 34
 
 
 @dataclass(slots=True)
@@ -36,24 +38,17 @@ class Streams:
 
     There is one for each CPU and one for events without a CPU, and another for those on tracks. Times rise in a stream
     (readers reject others), so that events that come late go to a further stream of the same kind. Classes of
-    streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well; 4 to 7 are the same, whose events have no threads.
-    Without `timed` events have no times. `threaded`: the parts of their thread that events have.
+    streams: 0 has a CPU, 1 has none, 2 and 3 have a track as well; 4 to 7 are the same with other common contexts, and
+    so on. Without `timed` events have no times.
     """
 
-    def __init__(self, emitter: Emitter, *, threaded: int, timed: bool) -> None:
+    def __init__(self, emitter: Emitter, *, timed: bool) -> None:
         self._emitter = emitter
-        self._threaded = threaded
         self.timed = timed
         self._by_key: dict[int, list[OutputStream]] = {}
         self.all: list[OutputStream] = []
         #: The programs whose events are in each class of streams; one always exists.
         self.programs: dict[int, set[int]] = {self._class_of(1): set()}
-
-    def with_threads(self, threaded: int) -> None:
-        """Put events from here on into streams with threads."""
-        if not self._threaded:
-            self._threaded = threaded
-            self._by_key.clear()
 
     def assign(
         self,
@@ -61,9 +56,11 @@ class Streams:
         program: NDArray[np.int32],
         cpu: NDArray[np.int32],
         track: NDArray[np.int32],
+        contexts: NDArray[np.int64],
     ) -> NDArray[np.int32]:
-        """Return the stream of each event, such that times rise in each."""
-        keys, which = distinct((cpu.astype(np.int64) + 1) * 2 + (track >= 0))
+        """Return the stream of each event, such that times rise in each. `contexts`: the number of its contexts."""
+        places = (cpu.astype(np.int64) + 1) * 2 + (track >= 0)
+        keys, which = distinct(places + (contexts << _CPU_BITS))
         result = np.zeros(len(ts), np.int32)
         for index, key in enumerate(keys.tolist()):
             rows = np.flatnonzero(which == index) if len(keys) > 1 else np.arange(len(ts))
@@ -89,16 +86,14 @@ class Streams:
 
     def _add(self, key: int) -> OutputStream:
         """Add a further stream of a CPU."""
-        cpu, tracked = key // 2 - 1, key % 2 == 1
+        cpu, tracked = key % (1 << _CPU_BITS) // 2 - 1, key % 2 == 1
         streams = self._by_key.setdefault(key, [])
         class_id = self._class_of(key)
         name = f"channel{class_id}_{max(cpu, 0)}"
         if streams:
             name += f"_late{len(streams)}"
         instance = len(self.all)
-        number = self._emitter.add_stream(
-            class_id, instance, cpu, tracked, self._threaded, self.timed
-        )
+        number = self._emitter.add_stream(class_id, instance, cpu, tracked, self.timed)
         stream = OutputStream(number, class_id, instance, name)
         streams.append(stream)
         self.all.append(stream)
@@ -106,5 +101,5 @@ class Streams:
 
     def _class_of(self, key: int) -> int:
         """Return the stream class of a key: twice the CPU's number and 2, and 1 for events on tracks."""
-        which = (0 if key >= 2 else 1) + TRACKED * (key % 2)
-        return which if self._threaded else which | THREADLESS
+        contexts, place = divmod(key, 1 << _CPU_BITS)
+        return contexts * KINDS + (0 if place >= 2 else 1) + TRACKED * (place % 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 from uuid import UUID
@@ -15,9 +15,10 @@ from converter.formats.ctf.capabilities import LOST, LOST_PACKETS
 from converter.formats.ctf.layout import METADATA_NAME, IndexEntry, build_index
 from converter.formats.ctf.lttng_events import field_names
 from converter.formats.ctf.metadata.ctf2.printer import print_sequence
-from converter.formats.ctf.metadata.field_classes import Scope
+from converter.formats.ctf.metadata.field_classes import Member
 from converter.formats.ctf.metadata.tsdl.printer import print_tsdl
 from converter.formats.ctf.side_table import side_table_environment
+from converter.formats.ctf.writing.contexts import SourceContexts, as_of_kernel
 from converter.formats.ctf.writing.emit import (
     BACKWARDS,
     DISCARDS_EVENTS,
@@ -30,19 +31,12 @@ from converter.formats.ctf.writing.emit import (
     Emitter,
 )
 from converter.formats.ctf.writing.event_classes import Metadata, shift_for, usual_environment
-from converter.formats.ctf.writing.field_types import Binder, FieldWriter, Written
-from converter.formats.ctf.writing.programs import (
-    SYSCALL_KINDS,
-    Program,
-    common_contexts,
-    contexts_first,
-    contexts_of,
-    is_numbered,
-)
-from converter.formats.ctf.writing.replay import losses_of_rewriting, replay, thread_parts
-from converter.formats.ctf.writing.streams import THREADLESS, TRACKED, OutputStream, Streams
+from converter.formats.ctf.writing.field_types import Binder
+from converter.formats.ctf.writing.programs import SYSCALL_KINDS, Program, is_numbered, layout_of
+from converter.formats.ctf.writing.replay import losses_of_rewriting, replay, source_metadata
+from converter.formats.ctf.writing.streams import KINDS, TRACKED, OutputStream, Streams
 from converter.ir.distinct_values import distinct
-from converter.ir.events import Batch, Table
+from converter.ir.events import Batch, EventClass, Table
 from converter.ir.kinds import Role
 from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
@@ -120,8 +114,11 @@ class _TraceWriter:
         self._trace = trace
         self._sink = sink
         self._version = version
-        self._fields = FieldWriter(version)
-        self._context_fields = FieldWriter(version, Scope.COMMON_CONTEXT)
+        self._sources = SourceContexts(source_metadata(trace), is_ctf=trace.format == "ctf")
+        #: The common contexts, each with its number.
+        self._contexts: dict[tuple[Member, ...], int] = {}
+        #: The number of each program's common context, and whether packets name the CPU of its events.
+        self._of_programs: list[tuple[int, bool]] = []
         #: By number, which is also the ID of the event record class.
         self._programs: list[Program] = []
         self._by_class: dict[tuple[int, int | None], Program] = {}
@@ -140,13 +137,8 @@ class _TraceWriter:
         self._uuid = UUID(bytes=digest, version=4)
         self._emitter = Emitter(trace.strings, self._uuid.bytes, _PACKET_SIZE)
         # Events of CTF without threads or times are written as such. All classes are known before the first event.
-        is_own = trace.format == "ctf"
-        timed = not is_own or any(one.timed for one in trace.event_classes)
-        self._threaded = thread_parts(trace)
-        self._common_contexts = common_contexts(trace)
-        self._streams = Streams(
-            self._emitter, threaded=0 if is_own else self._threaded, timed=timed
-        )
+        timed = trace.format != "ctf" or any(one.timed for one in trace.event_classes)
+        self._streams = Streams(self._emitter, timed=timed)
         if first is not None:
             self._batch(first)
         for batch in batches:
@@ -167,15 +159,15 @@ class _TraceWriter:
         """Write the events of a batch."""
         emitter = self._emitter
         self._follow_threads()
-        if self._threads:
-            self._streams.with_threads(self._threaded)
         programs = self._bound(batch)
         ts, order = self._times(batch)
         columns = [programs, batch.row, batch.thread, batch.cpu, batch.track]
         if order is not None:
             columns = [column[order] for column in columns]
         programs, row, thread, cpu, track = columns
-        streams = self._streams.assign(ts, programs, cpu, track)
+        contexts, named = np.array(self._of_programs, np.int64).T
+        cpu = np.where(named[programs], cpu, -1)
+        streams = self._streams.assign(ts, programs, cpu, track, contexts[programs])
         events = EventArrays(
             ts=ts, class_id=programs, row=row, thread=thread, track=track, stream=streams
         )
@@ -203,7 +195,7 @@ class _TraceWriter:
                 continue
             event_class = self._trace.event_classes[class_id]
             index = event_class.index_of(Role.SYSCALL_NUMBER)
-            if index is None or not is_numbered(event_class, index):
+            if index is None or not self._is_by_call(event_class, index):
                 numbers[class_id] = self._bind(class_id, None, table)
                 continue
             calls = table.column(index)
@@ -215,6 +207,10 @@ class _TraceWriter:
         for class_id, of_rows in by_call:
             programs[batch.positions(class_id)] = of_rows
         return programs
+
+    def _is_by_call(self, event_class: EventClass, index: int) -> bool:
+        """Return True if the events of a class become LTTng's of each system call."""
+        return is_numbered(event_class, index) and not self._sources.declares(event_class)
 
     def _bind(self, class_id: int, call: int | None, table: Table) -> int:
         """Return the number of the program for events of a class (and a system call), with its columns bound."""
@@ -241,6 +237,9 @@ class _TraceWriter:
         """Add the new threads."""
         trace = self._trace
         threads = trace.threads[self._threads :]
+        if threads and not self._threads:
+            # Until there were threads, events had none.
+            self._by_class.clear()
         self._threads += len(threads)
         processes = trace.processes
         self._emitter.add_threads(
@@ -257,29 +256,34 @@ class _TraceWriter:
     def _compile(self, class_id: int, call: int | None) -> Program:
         """Return the program for events of a class (and a system call)."""
         trace = self._trace
-        event_class = trace.event_classes[class_id]
+        event_class = described = trace.event_classes[class_id]
         discards = _DISCARDS.get(event_class)
+        if discards is not None:
+            # They are counted in the streams of other events.
+            others = (one for one in trace.event_classes if one not in _DISCARDS)
+            described = next(others, event_class)
+        contexts = self._sources.of(described, threaded=self._threads > 0)
         syscall = None
-        contexts = context_members = 0
         if event_class.kind in SYSCALL_KINDS:
             names = syscall_names(str(trace.environment.get("machine", "")))
             syscall = "unknown" if call is None else names.get(call, "unknown")
+        recorded = [field.name for field in described.fields]
+        shown = recorded if contexts.as_declared else field_names(described)
+        types = [field.type for field in described.fields]
+        layout = layout_of(self._version, [*zip(shown, types, strict=True)], contexts)
+        operations, context = layout.written.operations, layout.operations
         if discards is not None:
-            written = Written([], [(OP_SCALAR, 8, 0)], discards.binders)
-        else:
-            if trace.format == "ctf":
-                contexts = self._common_contexts or contexts_of(event_class)
-            types = (field.type for field in event_class.fields)
-            named = [*zip(field_names(event_class), types, strict=True)]
-            fields = contexts_first(named, contexts)
-            written = self._context_fields.structure(fields[:contexts])
-            context_members = len(written.members)
-            written.extend(self._fields.structure(fields[contexts:]))
+            layout.written.binders = discards.binders
+            layout = replace(layout, order=[*range(len(event_class.fields))])
+            operations, context = [(OP_SCALAR, 8, 0)], 0
         id = len(self._programs)
-        number = self._emitter.add_program(
-            id, written.operations, discards.code if discards is not None else 0
+        code = discards.code if discards is not None else 0
+        number = self._emitter.add_program(id, operations, code, context)
+        program = Program(
+            number, event_class, layout, syscall=syscall, as_declared=contexts.as_declared
         )
-        program = Program(number, event_class, written, syscall, contexts, context_members)
+        of_stream = self._contexts.setdefault(layout.common, len(self._contexts))
+        self._of_programs.append((of_stream, contexts.in_packets_of_cpu))
         self._programs.append(program)
         self._by_class[class_id, call] = program
         return program
@@ -311,7 +315,7 @@ class _TraceWriter:
         trace = self._trace
         assert self._shift is not None
         programs = self._programs
-        kernel = any(one.known_name is not None for one in programs)
+        kernel = any(one.is_lttng for one in programs)
         metadata = Metadata(self._version, self._uuid)
         if self._streams.timed:
             metadata.add_clock(trace.clock, self._shift)
@@ -320,26 +324,21 @@ class _TraceWriter:
         metadata.trace.environment = dict(
             side_table_environment(trace, classes, self._shift, usual)
         )
+        contexts = [as_of_kernel(one) if kernel else one for one in self._contexts]
         for class_id, used in sorted(self._streams.programs.items()):
-            cpu, tracked, threaded = (
-                class_id % 2 == 0,
-                class_id & TRACKED,
-                not class_id & THREADLESS,
-            )
+            events = [programs[i] for i in sorted(used) if programs[i].event_class not in _DISCARDS]
+            # Babeltrace crashes at lengths in the context of no event.
             stream = metadata.add_stream(
                 class_id,
-                cpu=cpu,
-                tracked=bool(tracked),
-                threaded=self._threaded if threaded else 0,
-                kernel=kernel,
+                contexts[class_id // KINDS] if events else (),
+                cpu=class_id % 2 == 0,
+                tracked=bool(class_id & TRACKED),
             )
-            for number in sorted(used):
-                program = programs[number]
-                if program.event_class not in _DISCARDS:
-                    name = program.name(kernel=kernel)
-                    members = program.written.members
-                    metadata.add_event(stream, number, name, members, program.context_members)
-            metadata.join_contexts(stream)
+            for one in events:
+                layout = one.layout
+                metadata.add_event(
+                    stream, one.number, one.name(kernel=kernel), layout.own, layout.payload
+                )
         if self._version == 2:
             data = print_sequence(metadata.trace)
         else:

@@ -17,6 +17,7 @@ from converter.formats.ctf.writing.emit import (
     OP_OPTIONAL,
     OP_SCALAR,
     OP_STRING,
+    OP_THREAD,
     OP_UNION,
     OUT_OF_RANGE,
     WRONG_LENGTH,
@@ -28,7 +29,7 @@ from converter.kernels.tables.strings import StringTable
 
 def emitter_of(operations: list[tuple[int, int, int]]) -> tuple[Emitter, int]:
     emitter = Emitter(StringTable(), bytes(16), 1 << 12)
-    emitter.add_stream(0, 0, 0, False, True, True)
+    emitter.add_stream(0, 0, 0, False, True)
     return emitter, emitter.add_program(0, operations, False)
 
 
@@ -50,7 +51,7 @@ def emitted(emitter: Emitter, ts: int = 0, row: int = 0, program: int = 0, threa
         [(OP_LIST, 0, -1)],
         [(OP_UNION, 3, 0)],
         [(OP_UNION, 1, 1), (OP_SCALAR, 1, 0)],
-        [(OP_GROUP + 1, 0, 0)],
+        [(OP_THREAD + 1, 0, 0)],
         [(OP_OPTIONAL, 0, depth) for depth in range(100, 0, -1)] + [(OP_SCALAR, 1, 0)],
     ],
 )

@@ -27,6 +27,7 @@ from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.side_table import read_side_table
 from converter.formats.ctf.writing.emit import (
     DONE,
+    OP_THREAD,
     Emitter,
 )
 from converter.formats.ctf.writing.writer import write
@@ -168,11 +169,11 @@ def test_a_batch_out_of_order_needs_no_other_stream(tmp_path: Path) -> None:
 def test_more_classes_than_the_short_header_counts(tmp_path: Path) -> None:
     """From id 65535 on, and where more than 32 bits of time have passed, headers are extended."""
     emitter = Emitter(StringTable(), bytes(16), 1 << 12)
-    stream = emitter.add_stream(0, 0, -1, False, 7, True)
+    stream = emitter.add_stream(0, 0, -1, False, True)
     sizes = []
     for number, ts in ((0, 0), (65534, 1), (65535, 2), (0, 1 << 33)):
-        program = emitter.add_program(number, [], False)
-        emitter.bind(program, 1, [])
+        program = emitter.add_program(number, [(OP_THREAD, 7, 0)], False, 1)
+        emitter.bind(program, 1, [None])
         before = emitter.pending(stream)
         whole, narrow = np.array([ts]), np.zeros(1, np.int32)
         columns = {"class_id": narrow + program, "row": narrow, "stream": narrow + stream}

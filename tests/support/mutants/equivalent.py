@@ -97,3 +97,11 @@ _note(
     "a shortcut: any columns are joined as columns that are no arrays",
     ("if len(arrays) == len(held):", "'len(arrays) == len(held)' -> 'False'"),
 )
+_note(
+    "converter/storage/compression/sinks.py",
+    "the same bytes, by way of a temporary file",
+    (
+        "self._archive = compressed_sink(base, compression, seekable=False)",
+        "'False' -> 'True'",
+    ),
+)

@@ -86,14 +86,11 @@ def next_section(file: TraceFile, offset: int) -> int | None:
         )
         for position in offsets.tolist():
             at = start + position
-            end = at + SECTION_HEADER_SIZE + int(sizes[position])
             found = Section(
                 file, int(ids[position]), 0, 0, at + SECTION_HEADER_SIZE, int(sizes[position])
             )
-            if (
-                end <= file.source.size
-                and leads_on(file, found, _KNOWN_KINDS)
-                and (found.id != SectionId.OPTIONS or _ends_as_options(file, found))
+            if leads_on(file, found, _KNOWN_KINDS) and (
+                found.id != SectionId.OPTIONS or _ends_as_options(file, found)
             ):
                 return at
         start += size

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 from support.trace_cmd.files import File, Kernel
 from support.trace_cmd.reading import events, opened
+from support.trace_cmd.writing import made_anew
 
 
 def test_a_stamp_keeps_the_upper_five_bits_of_the_time():
@@ -56,6 +57,22 @@ def test_a_tsc_without_its_rate_has_no_known_unit():
     k = Kernel()
     file = File(k, {0: k.page(5)}, options=[(4, b"local [x86-tsc]\0")])
     assert opened(file.version_7()).clock.ticks_per_second is None
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "shift", "offset"),
+    [(1, 0, 0), (3, 1, 5), (3000, 10, 55), ((1 << 32) - 1, 31, 0)],
+)
+def test_times_of_cycles_are_the_same_when_pages_are_made_again(multiplier, shift, offset):
+    k = Kernel()
+    raw = [0, 1, 2, 1000, 1001, (1 << 33) + 7]
+    pages = b"".join(k.page(ts, k.record(0, k.slice(1, 0))) for ts in raw)
+    options = [(4, b"local [x86-tsc]\0"), (14, k.pack("IIQ", multiplier, shift, offset))]
+    data = File(k, {0: pages}, options=options).version_7()
+    times = [event[0] for event in events(opened(data))]
+    # trace-cmd does not add the offset.
+    assert times == [ts * multiplier >> shift for ts in raw]
+    assert [event[0] for event in events(opened(made_anew(data)))] == times
 
 
 @pytest.mark.parametrize("interpolate", [0, 1])

@@ -44,7 +44,7 @@ LAWS = (
     "tests/projection/test_project.py",
     "tests/selection",
     "tests/test_diff.py",
-    "tests/test_splitting.py",
+    "tests/jobs/test_splitting.py",
     "tests/viewers/test_pairs.py",
 )
 #: The test files that are asked first; those that import a module, or are in its folder, may be very many.

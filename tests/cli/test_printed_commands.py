@@ -36,7 +36,7 @@ ELSEWHERE = {
     r"python -m converter$": "what tests of the command start",
     r"bash \.ci/gallery": "it makes what is committed",
     r"bash \.ci/viewers": ".ci/run runs it: it takes packages of others",
-    r"mypy --strict": "tests/test_library.py",
+    r"mypy --strict": "tests/library/test_library.py",
     r"ssh |.*(s3|https|tcp)://": "it takes another machine; tests/storage and tests/cli have servers",
     r".*\| python consumer\.py$": "a program of somebody's own",
     r"\$ traceconv ": "tests/cli/test_documented.py, with what it prints",

@@ -9,7 +9,7 @@ import pytest
 import recordings
 from support.system import guest
 
-SMALL = Path(__file__).parents[1] / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
+SMALL = Path(__file__).parents[2] / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 
 
 def test_conversions_that_are_the_same_each_time_are_no_finding():

@@ -17,7 +17,7 @@ from converter.ir.kinds import Kind, Role
 from converter.jobs import splitting
 from converter.jobs.splitting import without_suffixes
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures" / "trace_cmd" / "small.dat"
 TEXT, I64 = StringClass(), IntegerClass(64, True)
 BEGIN = event_class(Kind.SLICE_BEGIN, name=(TEXT, Role.NAME))

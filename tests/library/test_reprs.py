@@ -11,7 +11,7 @@ import pytest
 
 import converter
 
-RECORDING = Path(__file__).parents[1] / "roundtrip_fixtures/trace_cmd/small.dat"
+RECORDING = Path(__file__).parents[2] / "roundtrip_fixtures/trace_cmd/small.dat"
 #: Long enough for a dozen names.
 LONGEST = 300
 

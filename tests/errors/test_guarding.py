@@ -27,7 +27,7 @@ from converter.ir.trace import Trace
 from converter.storage.pool.workers import TaskGroup
 from converter.storage.sink import BufferSink
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "roundtrip_fixtures" / "fxt" / "every-record-little.fxt"
 FOREIGN = {
     OverflowError("Python int too large to convert to C long"): DefectError,

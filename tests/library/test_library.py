@@ -12,7 +12,7 @@ import pytest
 
 import converter
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "library.md"
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 #: Pages with examples that stand by themselves, and what these need besides.

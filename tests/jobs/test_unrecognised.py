@@ -14,7 +14,7 @@ import converter
 from converter.errors import UnknownFormatError
 from converter.limits import limited
 
-FIXTURES = Path(__file__).parent.parent / "roundtrip_fixtures"
+FIXTURES = Path(__file__).parents[2] / "roundtrip_fixtures"
 
 EVENT = {"ph": "i", "ts": 5, "pid": 1, "tid": 1, "name": "here"}
 #: More than what is looked at of a file's beginning.

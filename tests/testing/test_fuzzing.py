@@ -30,7 +30,7 @@ from converter.formats.lossless.footer import Footer
 from converter.ir.collect import collect
 from converter.registry import FORMATS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 READABLE = [format.name for format in FORMATS if format.readable]
 ZSTD = b"\x28\xb5\x2f\xfd"
 

@@ -165,6 +165,11 @@ def renumbered(column: NDArray[np.int32], numbers: list[int]) -> NDArray[np.int3
     return looked_up(np.array([*numbers, -1], np.int32), column)
 
 
+def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
+    """Return the stable order of times; None if they are sorted already."""
+    return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
+
+
 def bytes_held(column: Column) -> int:
     """Return the memory in bytes that the values of a column use."""
     match column:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import constant_column
+from converter.ir.columns import constant_column, order_of
 from converter.ir.field_classes import FieldClass, type_name
 from converter.ir.kinds import Kind, Role
 from converter.ir.tables import Table
@@ -161,6 +161,7 @@ class Batch:
     """
 
     __slots__ = (
+        "_ordered",
         "_union",
         "class_id",
         "cpu",
@@ -194,6 +195,8 @@ class Batch:
         self.tables = dict(tables)
         self.native = native
         self._union: DenseUnion | None = None
+        #: Times, and their order.
+        self._ordered: tuple[NDArray[np.int64], NDArray[np.intp] | None] | None = None
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -214,7 +217,7 @@ class Batch:
 
     def with_tables(self, tables: Mapping[int, Table]) -> Batch:
         """Return the same events with these tables, and without the records that they were read from."""
-        return Batch(
+        result = Batch(
             ts=self.ts,
             class_id=self.class_id,
             row=self.row,
@@ -223,6 +226,8 @@ class Batch:
             cpu=self.cpu,
             track=self.track,
         )
+        result._ordered = self._ordered
+        return result
 
     def at_times(self, ts: NDArray[np.int64]) -> Batch:
         """Return the same events at other times, and without the records that they were read from."""
@@ -257,6 +262,13 @@ class Batch:
             track=self.track[places],
             native=None if self.native is None else self.native.select(places),
         )
+
+    @property
+    def time_order(self) -> NDArray[np.intp] | None:
+        """The stable order of the events by time, None where they are in it. Found once for each array of times."""
+        if self._ordered is None or self._ordered[0] is not self.ts:
+            self._ordered = self.ts, order_of(self.ts)
+        return self._ordered[1]
 
     @property
     def union(self) -> DenseUnion:

@@ -21,7 +21,7 @@ from converter.ir.trace import Trace
 from converter.projection.capabilities import Capabilities
 from converter.projection.losses import LossReport
 from converter.projection.metadata import held_clock, latest_tick
-from converter.projection.passes.time_order import order_of, reordered
+from converter.projection.passes.time_order import reordered
 
 EARLY: Final = "time-before-zero"
 LATE: Final = "time-too-late"
@@ -154,7 +154,7 @@ class _HeldDurations:
             self._count_moved(batch)
         if is_early:
             # At one time, they are in the order of the times that they had.
-            order = order_of(batch.ts)
+            order = batch.time_order
             batch = batch if order is None else reordered(batch, order)
         return self._with_durations(batch) if self._changes_durations else batch
 

@@ -28,7 +28,7 @@ def in_time_order(trace: Trace) -> Trace:
 
 def _batches(trace: Trace) -> Iterator[Batch]:
     for batch in trace.batches():
-        order = order_of(batch.ts)
+        order = batch.time_order
         if order is None:
             yield batch
             continue
@@ -48,14 +48,13 @@ def reordered(batch: Batch, order: NDArray[np.intp]) -> Batch:
     )
 
 
-def order_of(ts: NDArray[np.int64]) -> NDArray[np.intp] | None:
-    """Return the stable order of the events by time; None if they are sorted already."""
-    return None if np.all(ts[:-1] <= ts[1:]) else np.argsort(ts, kind="stable")
+def at_shared_times(
+    ts: NDArray[np.int64], order: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """Return the positions of events at a time that others have, too, ordered by time; of one time as they come.
 
-
-def at_shared_times(ts: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the positions of events at a time that others have, too, ordered by time; of one time as they come."""
-    order = order_of(ts)
+    `order` is that of the events by time, None where they are in it.
+    """
     times = ts if order is None else ts[order]
     same = np.zeros(len(times) + 1, np.bool_)
     same[1:-1] = times[1:] == times[:-1]

@@ -198,7 +198,7 @@ class _Rewriter:
 
     def _report_moved(self, batch: Batch, switches: list[int]) -> None:
         """Report threads that at one time leave a CPU and run on one before it."""
-        at = at_shared_times(batch.ts)
+        at = at_shared_times(batch.ts, batch.time_order)
         at = at[np.isin(batch.class_id[at], switches)]
         if not len(at):
             return

@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, string_ids
+from converter.ir.columns import Column, order_of, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, Style
 from converter.ir.kinds import Kind, Role
@@ -22,7 +22,6 @@ from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.projection.passes.flows.flow_identities import FlowIdentities
 from converter.projection.passes.slices.slice_columns import text_index
-from converter.projection.passes.time_order import order_of
 from converter.projection.timeline_fields import ID_NAMES, ID_SCOPE
 
 _KINDS: Final = frozenset({Kind.ASYNC_BEGIN, Kind.ASYNC_INSTANT, Kind.ASYNC_END})

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import Column, string_ids
+from converter.ir.columns import Column, order_of, string_ids
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.field_classes import IntegerClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -26,7 +26,6 @@ from converter.projection.passes.flows.bound_flows import hexadecimal
 from converter.projection.passes.flows.flow_identities import FlowIdentities
 from converter.projection.passes.renumbering import in_classes
 from converter.projection.passes.slices.slice_columns import text_index
-from converter.projection.passes.time_order import order_of
 from converter.projection.timeline_fields import ID_NAMES, number_id
 
 _STEPS: Final = {Kind.FLOW_BEGIN: 1, Kind.FLOW_STEP: 2, Kind.FLOW_END: 3}

@@ -12,13 +12,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import order_of
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import joined
-from converter.projection.passes.time_order import order_of
 from converter.projection.timeline_fields import BINDS
 
 _OTHER: Final = 0

@@ -20,7 +20,7 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
 from converter.projection.passes.flows.flows_at_ends import step_of
 from converter.projection.passes.flows.late_flows import LateFlows
-from converter.projection.passes.time_order import LAST_TIME, order_of, ticks
+from converter.projection.passes.time_order import LAST_TIME, ticks
 
 _NEVER: Final = np.iinfo(np.int64).min
 
@@ -45,7 +45,7 @@ class _Attached:
             steps += [step_of(one, binding) for one in self._source.event_classes[len(steps) :]]
             step = looked_up(np.array(steps, np.int32), batch.class_id)
             arrays = EventArrays(batch, class_id=step, end=self._ends(batch))
-            order = order_of(batch.ts)
+            order = batch.time_order
             outside = stacks.outside(arrays, np.arange(len(batch)) if order is None else order)
             # Slices around events that come late have been taken off.
             outside = outside[batch.ts[outside] >= latest]

@@ -85,7 +85,7 @@ def _ordered(trace: Trace, batch: Batch, ordering: _Ordering) -> Batch:
     if len(_ORDERED & set(kinds.values())) < 2 or _FIRST.isdisjoint(kinds.values()):
         # Complete slices alone are put in order where they become begins and ends.
         return batch
-    at = at_shared_times(batch.ts)
+    at = at_shared_times(batch.ts, batch.time_order)
     at = at[batch.ts[at] >= start]
     if not len(at):
         return batch

@@ -18,7 +18,6 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import Trace
 from converter.projection.losses import LossReport
 from converter.projection.passes.slices.open_slices import NamedEnds
-from converter.projection.passes.time_order import order_of
 
 _Texts = NDArray[np.int32]
 
@@ -46,7 +45,7 @@ class EndNames:
             batch.class_id,
             batch.row,
             batch.thread,
-            order_of(batch.ts) if ends else None,
+            batch.time_order if ends else None,
             begins,
             {number: (names[number], columns[1]) for number, columns in ends.items()},
         )

@@ -88,9 +88,12 @@ class _EndsFirst:
         present = {self._steps[number] for number, table in batch.tables.items() if len(table)}
         if not present & {_END, _POINT} or (len(present) == 1 and not self._has_complete(batch)):
             return in_classes(batch, self._numbers)
-        at = at_shared_times(batch.ts)
+        at = at_shared_times(batch.ts, batch.time_order)
         step = self._steps_of(batch, at)
         at, step = at[step > 0], step[step > 0]
+        # Without what is not of slices or flows, most of them have their times for themselves.
+        shared = at_shared_times(batch.ts[at])
+        at, step = at[shared], step[shared]
         if not len(at):
             return in_classes(batch, self._numbers)
         # By time, thread and track; of one, in the order of the source.

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.ir.columns import order_of
 from converter.ir.events import Batch
 from converter.ir.kinds import Kind
 from converter.ir.trace import Trace, Track, TrackScope
@@ -19,7 +20,6 @@ from converter.kernels.batches.union import looked_up
 from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import FollowedTracks
 from converter.projection.passes.slices.open_slices import NestedSlices
-from converter.projection.passes.time_order import order_of
 
 #: The name of such a track.
 NAME: Final = "overlapping slices"

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.ir.columns import ListColumn, StructColumn, take
+from converter.ir.columns import ListColumn, StructColumn, order_of, take
 from converter.ir.events import Batch, EventClass, Field, Table
 from converter.ir.field_classes import ArrayClass, StringClass
 from converter.ir.kinds import Kind, Role
@@ -29,7 +29,6 @@ from converter.projection.passes.renumbering import FollowedTracks
 from converter.projection.passes.time_order import (
     LAST_TIME,
     in_time_order,
-    order_of,
     reordered,
     ticks,
 )

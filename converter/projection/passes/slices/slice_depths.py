@@ -14,7 +14,7 @@ from converter.ir.trace import Trace
 from converter.kernels.batches.event_arrays import EventArrays
 from converter.projection.losses import LossReport
 from converter.projection.passes.slices.slice_nesting import SliceDepths
-from converter.projection.passes.time_order import order_of, ticks
+from converter.projection.passes.time_order import ticks
 
 _BEGINS: Final = 1
 _ENDS: Final = 2
@@ -75,7 +75,7 @@ class NestedTooDeep:
             self._steps,
             self._of_cpus,
             EventArrays(ts=batch.ts, end=end, cpu=batch.cpu, **columns),
-            order_of(batch.ts),
+            batch.time_order,
             self._most,
         )
         self._report.add("nested-too-deep", found, int(batch.ts[0]), limit=self._most)

@@ -28,7 +28,6 @@ from converter.projection.passes.slices.slice_columns import (
     text_index,
     texts_of,
 )
-from converter.projection.passes.time_order import order_of
 
 _NAMES: Final = (Role.NAME, Role.CATEGORY)
 
@@ -58,7 +57,7 @@ class _Ends:
             if not steps.any():
                 yield batch
                 continue
-            order = order_of(batch.ts)
+            order = batch.time_order
             if not self._has_names_of_ends(batch):
                 self._close_innermost(batch, slices, steps, order)
                 yield batch

@@ -22,7 +22,7 @@ from converter.projection.losses import LossReport
 from converter.projection.passes.renumbering import in_classes, with_events_before
 from converter.projection.passes.slices.inner_ends import InnerEnds
 from converter.projection.passes.slices.slice_columns import steps_of, texts_of
-from converter.projection.passes.time_order import order_of, ticks
+from converter.projection.passes.time_order import ticks
 
 #: The class of ends that the source leaves unstated.
 END: Final = EventClass(
@@ -105,7 +105,7 @@ class _StatedEnds:
             if not steps.any():
                 yield renumbered
                 continue
-            order = order_of(batch.ts)
+            order = batch.time_order
             columns = self._columns(batch, steps)
             if order is not None:
                 columns = _Columns(*(column[order] for column in columns))

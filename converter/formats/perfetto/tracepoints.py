@@ -294,3 +294,14 @@ COMPACT_SWITCH: Final = {
     "next_comm": 6,
 }
 COMPACT_WAKING: Final = {"pid": 0, "target_cpu": 1, "prio": 2, "comm": 3}
+#: The same by the name of the event.
+COMPACT_EVENTS: Final = {"sched_switch": COMPACT_SWITCH, "sched_waking": COMPACT_WAKING}
+
+
+@cache
+def compact_class(name: str) -> EventClass:
+    """Return the class of an event in compact_sched: the typed event's, with the fields that are there."""
+    event = typed_event(number_of_tracepoint()["sched", name])
+    assert event is not None
+    fields = tuple(item for item in event.fields if item.name in COMPACT_EVENTS[name])
+    return tracepoint_class("sched", name, fields, COMPACT_SCHED)

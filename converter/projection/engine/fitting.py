@@ -287,13 +287,15 @@ class Fitter:
                 plan.lose("time-dropped")
             else:
                 plan.lose("time-added")
+        # The format's own record of the event keeps its own declaration.
+        is_own = self._projection.is_own and (name, category) == own
         return replace(
             event_class,
             name=name,
             category=category,
             fields=fields,
             timed=support.timed,
-            native=event_class.native if support.named else b"",
+            native=event_class.native if support.named or is_own else b"",
         )
 
     def _lose_name(self, name: str, support: KindSupport, plan: _Plan) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.adapters.positions import off_tracks, on_threads_by_tid
-from converter.formats.perfetto.tracepoints import COMPACT_SCHED
 from converter.ir.distinct_values import distinct
 from converter.ir.events import EventClass
 from converter.ir.field_classes import IntegerClass
@@ -22,7 +21,7 @@ from converter.projection.domain.scheduling.state_bits import (
     report_unknown_kernel,
     with_state_bits,
 )
-from converter.projection.domain.scheduling.switched_tasks import UNKNOWN_TASK, may_name_one
+from converter.projection.domain.scheduling.switched_tasks import may_name_one
 from converter.projection.domain.scheduling.task_names import with_tasks
 from converter.projection.domain.scheduling.thread_states import (
     ThreadState,
@@ -77,13 +76,6 @@ def _with_thread_states(partition: Partition, projection: Projection) -> Partiti
     return partition.rewritten(partition.derive(("states",), new_class), columns)
 
 
-def _lose_hidden(partition: Partition, projection: Projection) -> None:
-    """Report compact switches from unknown tasks: importers hide these, but show them as other events."""
-    left = partition.integers(Role.PREV_TID)
-    if left is not None:
-        projection.lose("compact-switch-unhidden", partition, rows=left == UNKNOWN_TASK)
-
-
 def as_scheduled(partition: Partition, projection: Projection) -> Partition:
     """Give records task names and Linux's states, and move them to the task that leaves the CPU, or to the waker.
 
@@ -91,8 +83,6 @@ def as_scheduled(partition: Partition, projection: Projection) -> Partition:
     """
     if is_of_task_states(partition.event_class):
         return off_tracks(_with_thread_states(partition, projection), projection)
-    if partition.event_class.native == COMPACT_SCHED and projection.is_own:
-        _lose_hidden(partition, projection)
     partition = with_tasks(partition, projection)
     if partition.event_class.kind is Kind.SCHED_SWITCH and not projection.is_own:
         release = str(projection.source.environment.get("kernel_release", ""))

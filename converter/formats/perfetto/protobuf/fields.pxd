@@ -174,9 +174,16 @@ cdef enum:
 cdef enum:
     FTRACE_EVENT_TIMESTAMP = 1
     FTRACE_EVENT_PID = 2
+    FTRACE_EVENT_SCHED_SWITCH = 4
     FTRACE_EVENT_COMMON_FLAGS = 5
     # A message in which fields are described one by one.
     FTRACE_EVENT_GENERIC = 327
+
+# SchedSwitchFtraceEvent (sched.proto).
+cdef enum:
+    SWITCH_NEXT_COMM = 5
+    SWITCH_NEXT_PID = 6
+    SWITCH_NEXT_PRIO = 7
 
 # GenericFtraceEvent and GenericFtraceEvent.Field (generic.proto).
 cdef enum:

@@ -35,7 +35,7 @@ from converter.formats.perfetto.reading.kernels.scan_generic import (
 from converter.formats.perfetto.reading.packets import Damage
 from converter.ir.columns import Column
 from converter.ir.distinct_values import values_of
-from converter.ir.events import EventClass
+from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import BytesClass, IntegerClass, StringClass
 from converter.ir.trace import Trace
 from converter.kernels.batches.union import looked_up
@@ -173,9 +173,9 @@ class KernelClasses:
                 lambda events, chosen: [lambda: chosen.select(events.start)],
             )
         if key == kernel.KEY_COMPACT_SWITCH:
-            return self._define_compact("sched_switch", tracepoints.COMPACT_SWITCH)
+            return self._define_compact("sched_switch")
         if key == kernel.KEY_COMPACT_WAKING:
-            return self._define_compact("sched_waking", tracepoints.COMPACT_WAKING)
+            return self._define_compact("sched_waking")
         declared = self._event(key)
         if declared is None:
             return self._define_unknown(key)
@@ -298,25 +298,22 @@ class KernelClasses:
         kind, native = tracepoints.kind_of(system, name), tracepoints.native_of(system, name, key)
         return self._add(EventClass(kind, name, system, fields, native=native), columns)
 
-    def _define_compact(self, name: str, table_columns: dict[str, int]) -> int:
+    def _define_compact(self, name: str) -> int:
         """Add the typed event's class, with the fields that compact_sched has."""
-        number = tracepoints.number_of_tracepoint()["sched", name]
-        event = typed_event(number)
-        assert event is not None
-        fields = tuple(item for item in event.fields if item.name in table_columns)
-        event_class = tracepoints.tracepoint_class("sched", name, fields, tracepoints.COMPACT_SCHED)
+        event_class = tracepoints.compact_class(name)
+        table_columns = tracepoints.COMPACT_EVENTS[name]
         switch = name == "sched_switch"
 
         def columns(events: KernelEvents, chosen: EventsOfClass) -> list[Callable[[], Column]]:
             table = events.switches if switch else events.wakings
             rows = chosen.select(events.start)
 
-            def column(item: ProgramField) -> Callable[[], Column]:
-                kind = item.field_class
+            def column(item: Field) -> Callable[[], Column]:
+                kind = item.type
                 dtype = kind.dtype if isinstance(kind, IntegerClass) else np.dtype(np.int32)
                 return lambda: table[rows, table_columns[item.name]].astype(dtype)
 
-            return [events.flags_of(chosen), *map(column, fields)]
+            return [events.flags_of(chosen), *map(column, event_class.fields[1:])]
 
         return self._add(event_class, columns)
 

@@ -14,6 +14,7 @@ from converter.errors import UnsupportedError
 from converter.formats.perfetto import mapping
 from converter.formats.perfetto.json_sidecar import SIDECAR_PREFIX, json_documents, sidecar_json
 from converter.formats.perfetto.layout import CPU_STARTS, LOST_COUNT, PACKET_TAG
+from converter.formats.perfetto.tracepoints import COMPACT_SCHED
 from converter.formats.perfetto.writing.ftrace import FtraceOutput
 from converter.formats.perfetto.writing.instructions import Steps, field_getter, text_getter
 from converter.formats.perfetto.writing.kernels import emit as kernel
@@ -47,6 +48,7 @@ from converter.streaming.block_emission import (
 
 if TYPE_CHECKING:
     from converter.formats.perfetto.writing.callstacks import InternedStacks
+    from converter.formats.perfetto.writing.compact import Compact, CompactSched
     from converter.formats.perfetto.writing.records import RecordOutput
     from converter.formats.perfetto.writing.thread_states import ThreadStateOutput
 
@@ -98,12 +100,12 @@ def write(trace: Trace, sink: Sink, variant: str) -> LossReport:
                 replayed = True
                 continue
             if encoder is None:
-                encoder = _Encoder(trace, sink)
+                encoder = _Encoder(trace, sink, report, is_first=not replayed)
             encoder.write(batch)
         if encoder is None and not replayed:
-            encoder = _Encoder(trace, sink)
+            encoder = _Encoder(trace, sink, report)
         if encoder is not None:
-            encoder.finish(report)
+            encoder.finish()
     finally:
         if encoder is not None:
             encoder.close()
@@ -133,6 +135,8 @@ class _Gathered:
     #: The columns of the additional samples for kernel events with call stacks.
     stacks: dict[int, list[Any]] = field(default_factory=dict)
     has_bundles: bool = False
+    #: What of it is in compact_sched.
+    compact: Compact | None = None
     #: The CPUs of lost events.
     lost: NDArray[np.int32] = field(default_factory=lambda: _NO_POSITIONS)
     has_packets: bool = False
@@ -149,9 +153,14 @@ class _Encoder:
     read the state of the sequence.
     """
 
-    def __init__(self, trace: Trace, sink: Sink) -> None:
+    def __init__(
+        self, trace: Trace, sink: Sink, report: LossReport, *, is_first: bool = True
+    ) -> None:
         self._trace = trace
         self._sink = sink
+        self._report = report
+        #: True if no kernel event has been written.
+        self._is_first = is_first
         self._emission = TaskGroup(may_block=True)
         self._pending: Future[None] | None = None
         writer, writers = sink.writers
@@ -167,7 +176,10 @@ class _Encoder:
         self._positions = RowPositions(trace)
         self._states: ThreadStateOutput | None = None
         self._records: RecordOutput | None = None
+        self._compact: CompactSched | None = None
         self._programs: dict[int, _Program] = {}
+        #: By class id: the number of its program in compact_sched.
+        self._compact_numbers: dict[int, int] = {}
         #: The programs that emit call stacks as samples, for classes of kernel events with call stacks.
         self._stack_programs: dict[int, _Program] = {}
         #: CPUs that have a bundle without events.
@@ -198,10 +210,32 @@ class _Encoder:
         packets = numbers
         if self._stack_programs:
             packets = looked_up(self._packet_numbers, batch.class_id)
+        if gathered.compact is not None:
+            self._use_compact(gathered.compact, batch, numbers)
         self._pending = self._emission.submit(self._emit_batch, gathered, numbers, packets)
+
+    def _use_compact(self, compact: Compact, batch: Batch, numbers: NDArray[np.int32]) -> None:
+        """Give events in compact_sched their programs."""
+        classes = batch.class_id[compact.positions]
+        for class_id, number in self._compact_numbers.items():
+            numbers[compact.positions[classes == class_id]] = number
+        unhidden = compact.unhidden
+        self._report.add_at("compact-switch-unhidden", self._trace, batch, unhidden)
+
+    def _select_compact(self, gathered: _Gathered, classes: list[int]) -> None:
+        of = self._trace.event_classes
+        if self._compact is None and any(of[id].native == COMPACT_SCHED for id in classes):
+            from converter.formats.perfetto.writing.compact import CompactSched
+
+            self._compact = CompactSched(self._trace, is_first=self._is_first)
+        if self._compact is not None:
+            steps = {id: self._programs[id].steps for id in classes}
+            gathered.compact = self._compact.select(gathered.batch, steps)
+        self._is_first = False
 
     def _gather(self, batch: Batch) -> _Gathered:
         gathered = _Gathered(batch)
+        bundled: list[int] = []
         for class_id, table in batch.tables.items():
             if not len(table):
                 continue
@@ -221,7 +255,7 @@ class _Encoder:
             steps = self._programs[class_id].steps
             gathered.columns[class_id] = [get(table) for get in steps.columns]
             if not record and event_class.kind in (*_KERNEL_KINDS, Kind.DISCARDED):
-                gathered.has_bundles = True
+                bundled.append(class_id)
                 stacks = self._stack_programs.get(class_id)
                 if stacks is not None:
                     gathered.stacks[class_id] = [get(table) for get in stacks.steps.columns]
@@ -239,6 +273,9 @@ class _Encoder:
                     gathered.counters.append(gathered.tracks[-1])
                 elif mapping.is_of_thread_states(event_class):
                     self._state_output().gather(batch, class_id)
+        if bundled:
+            gathered.has_bundles = True
+            self._select_compact(gathered, bundled)
         return gathered
 
     def _bind(self, gathered: _Gathered) -> None:
@@ -264,6 +301,13 @@ class _Encoder:
             if class_id in gathered.stacks:
                 number = int(self._packet_numbers[class_id])
                 sequence.bind(number, rows, gathered.stacks[class_id])
+        if gathered.compact is not None and self._compact is not None:
+            for class_id, columns in gathered.compact.columns.items():
+                if class_id not in self._compact_numbers:
+                    frame, steps = self._compact.programs[class_id]
+                    self._compact_numbers[class_id] = sequence.add_program(frame, steps.steps)
+                rows = len(gathered.batch.tables[class_id])
+                sequence.bind(self._compact_numbers[class_id], rows, columns)
         self._begin_cpus(gathered.lost)
         emitter.put(self._ftrace.take_declarations())
         if self._stacks is not None:
@@ -358,13 +402,13 @@ class _Encoder:
         self._emission.close()
         self._blocks.close()
 
-    def finish(self, report: LossReport) -> None:
+    def finish(self) -> None:
         """Write the data that is only known at the end of the trace: late names, threads without events."""
         self._finish_emission()
         self._sink.begin_batch(None)
         self._tables.follow(_NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS, None)
         for (format, name), times in self._tables.sort_indexes.late.items():
-            report.add("native-data-shown", times, name=name, format=format)
+            self._report.add("native-data-shown", times, name=name, format=format)
         if self._states is not None:
             self._states.write(self._flush, is_last=True)
         # A copy contains the packets with its sidecars already.

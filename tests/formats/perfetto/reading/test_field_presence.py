@@ -124,15 +124,22 @@ def test_events_that_importers_hide_are_counted_where_others_show_them(tmp_path)
 def test_compact_switches_that_importers_hide_are_counted_where_they_are_shown(tmp_path):
     source = tmp_path / "a.pftrace"
     source.write_bytes(kernel_compact())
+    # At the time of another event of its CPU a switch is not compact.
     with converter.open_trace(source) as trace:
         batches = [one.with_tables(one.tables) for one in trace.batches()]
         anew = converter.write(with_batches(trace, batches), tmp_path / "b.pftrace")
+        moved = [one.at_times(one.ts // 40) for one in batches]
+        at_once = converter.write(with_batches(trace, moved), tmp_path / "c.pftrace")
     other = converter.convert(source, tmp_path / "b.json")
-    hidden = {one for one in map(line_of, (*anew, *other)) if "compact" in one}
-    assert hidden == {
-        "compact-switch-unhidden (2)",
-        "hidden-event-unhidden name=compact switches from unknown tasks (2)",
-    }
+    hidden = [
+        {one for one in map(line_of, report) if "compact" in one}
+        for report in (anew, at_once, other)
+    ]
+    assert hidden == [
+        set(),
+        {"compact-switch-unhidden (2)"},
+        {"hidden-event-unhidden name=compact switches from unknown tasks (2)"},
+    ]
 
 
 @needs_trace_processor

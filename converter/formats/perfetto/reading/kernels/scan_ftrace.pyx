@@ -45,10 +45,10 @@ from converter.formats.perfetto.protobuf.fields cimport (
     BUNDLE_FTRACE_CLOCK, BUNDLE_FTRACE_TIMESTAMP, BUNDLE_GENERIC_EVENT_DESCRIPTORS,
     BUNDLE_LAST_READ_EVENT_TIMESTAMP, BUNDLE_LOST_COUNT, BUNDLE_LOST_EVENTS,
     BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FTRACE_EVENT_COMMON_FLAGS, FTRACE_EVENT_GENERIC, FTRACE_EVENT_PID,
-    FTRACE_EVENT_TIMESTAMP, SCHED_SWITCH_NEXT_COMM_INDEX, SCHED_SWITCH_NEXT_PID, SCHED_SWITCH_NEXT_PRIO,
+    FTRACE_EVENT_SCHED_SWITCH, FTRACE_EVENT_TIMESTAMP, SCHED_SWITCH_NEXT_COMM_INDEX, SCHED_SWITCH_NEXT_PID, SCHED_SWITCH_NEXT_PRIO,
     SCHED_SWITCH_PREV_STATE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_COMMON_FLAGS,
     SCHED_WAKING_COMM_INDEX, SCHED_WAKING_PID, SCHED_WAKING_PRIO, SCHED_WAKING_TARGET_CPU,
-    SCHED_WAKING_TIMESTAMP,
+    SCHED_WAKING_TIMESTAMP, SWITCH_NEXT_COMM, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO,
 )
 from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
@@ -215,7 +215,7 @@ cdef struct CpuState:
 
 
 cdef class CpuStates:
-    """The task that each CPU runs, as the switches seen so far say: what compact_sched leaves out."""
+    """The task that each CPU runs, as all switches seen so far say: what compact_sched leaves out."""
 
     cdef CpuState _states[MAX_CPUS]
 
@@ -223,6 +223,29 @@ cdef class CpuStates:
         cdef int i
         for i in range(MAX_CPUS):
             self._states[i].known = 0
+
+
+# What the last switch before compact events says, which is an event of its own: -1 when memory runs out.
+cdef int note_switch(const uint8_t* data, int64_t at, int64_t size, CpuState* state, StringTable strings) noexcept nogil:
+    cdef WireField field
+    cdef int64_t end = at + size
+    state.known = 1
+    state.pid = state.priority = state.comm = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            break
+        if field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PID:
+            state.pid = <int32_t>field.value
+        elif field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PRIO:
+            state.priority = <int32_t>field.value
+        elif field.wire == WIRE_BYTES and field.number == SWITCH_NEXT_COMM:
+            strings.lock()
+            state.comm = strings.find_or_add(&data[field.start], <uint32_t>field.size)
+            strings.unlock()
+            if state.comm < 0:
+                return -1
+    return 0
 
 
 # Parts of one FtraceEvent.
@@ -413,6 +436,9 @@ cdef int fill_bundle(
     cdef int64_t room = out.capacity - out.events - (row[bLOST] != 0)
     cdef int64_t i
     cdef int64_t lost = -1
+    # The last switch that is an event of its own, until its task is needed.
+    cdef int64_t switch_start = -1
+    cdef int64_t switch_size = 0
     if (
         row[bSWITCHES] > out.switch_capacity - out.switch_count
         or row[bWAKINGS] > out.waking_capacity - out.waking_count
@@ -476,7 +502,17 @@ cdef int fill_bundle(
             out.start[i] = event.start
             out.size[i] = event.size
             has_event = False
-        elif compact.wakings_left and (not compact.switches_left or compact.waking_ts <= compact.switch_ts):
+            if event.key == FTRACE_EVENT_SCHED_SWITCH:
+                switch_start, switch_size = event.start, event.size
+            out.events += 1
+            continue
+        if switch_start >= 0:
+            # Here, and at the end of the bundle.
+            if note_switch(data, switch_start, switch_size, state, strings) < 0:
+                free(compact.comms)
+                return -1
+            switch_start = -1
+        if compact.wakings_left and (not compact.switches_left or compact.waking_ts <= compact.switch_ts):
             put_waking(data, &compact, state, out)
         elif compact.switches_left:
             put_switch(data, &compact, state, out)

@@ -59,6 +59,8 @@ the interned texts that it is the first to use.
 # FRAME_LOST: int
 # FRAME_RAW: int
 # FRAME_RECORD: int
+# FRAME_SWITCH: int
+# FRAME_WAKING: int
 # OK: int
 # BAD_COLUMN: int
 # BAD_CPU: int
@@ -75,6 +77,7 @@ from libc.string cimport memset
 import numpy as np
 
 from converter.formats.perfetto.writing.kernels.emit_bundles cimport KernelEvents, put_bundle
+from converter.formats.perfetto.writing.kernels.emit_compact cimport is_compact
 from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission
 from converter.formats.perfetto.writing.kernels.emit_interning cimport (
     Interning, TABLES, follow_strings, free_interned, free_interning,
@@ -82,7 +85,8 @@ from converter.formats.perfetto.writing.kernels.emit_interning cimport (
 from converter.formats.perfetto.writing.kernels.emit_output cimport BLOCK, MAX_OPEN, put
 from converter.formats.perfetto.writing.kernels.emit_packets cimport put_packets
 from converter.formats.perfetto.writing.kernels.emit_programs cimport (
-    STEPS, STEP_ROOM, Program, Step, count_rows, fFTRACE, fLOST, fRAW, fRECORD, fTRACK,
+    STEPS, STEP_ROOM, Program, Step, count_rows, fFTRACE, fLOST, fRAW, fRECORD, fSWITCH,
+    fTRACK, fWAKING, in_bundles,
     sCLOSE, sEACH, sFIXED32, sFIXED64, sFLAGS, sI16, sI32, sI64, sI8, sINTERNED, sLITERAL, sNAME, sOPEN, sOPTION, sOPTIONAL,
     sPLACE, sRAW, sSYMBOL, sTEXT, sU16, sU32, sU64, sU8, sUNION,
 )
@@ -108,6 +112,7 @@ FIXED32, FIXED64, TEXT, RAW, LITERAL, OPEN, CLOSE = sFIXED32, sFIXED64, sTEXT, s
 INTERNED, NAME, PLACE, EACH = sINTERNED, sNAME, sPLACE, sEACH
 UNION, OPTION, OPTIONAL, SYMBOL, FLAGS = sUNION, sOPTION, sOPTIONAL, sSYMBOL, sFLAGS
 FRAME_TRACK, FRAME_FTRACE, FRAME_LOST, FRAME_RAW, FRAME_RECORD = fTRACK, fFTRACE, fLOST, fRAW, fRECORD
+FRAME_SWITCH, FRAME_WAKING = fSWITCH, fWAKING
 
 # The input that each step takes, and the bytes of a value or element.
 cdef Takes[STEPS] TAKES
@@ -207,7 +212,7 @@ cdef class PacketSequence(ProgramSet):
         """
         cdef Program* program
         cdef BoundColumns columns
-        if not 0 <= frame <= fRECORD:
+        if not 0 <= frame <= fWAKING:
             raise ValueError(f"no frame {frame}")
         if middle and (frame != fRECORD or not 0 < middle < len(steps)):
             raise ValueError(f"no second packet at step {middle}")
@@ -245,6 +250,8 @@ cdef class PacketSequence(ProgramSet):
                 program.enclosed = False
         if depth:
             raise ValueError("messages are not closed")
+        if program.frame >= fSWITCH and not is_compact(program):
+            raise ValueError("compact_sched has other columns")
         if program.frame == fRAW and (program.steps != 1 or program.step[0].op != sTEXT):
             raise ValueError("a raw packet is one field")
         return 0
@@ -336,14 +343,12 @@ cdef class PacketSequence(ProgramSet):
         cdef int64_t i
         cdef int64_t ends[MAX_CPUS + 1]
         cdef int32_t[::1] order
-        cdef int frame
         if self._columns_of_events is None:
             raise ValueError("no events")
         count = self._events.count
         memset(ends, 0, sizeof(ends))
         for i in range(count):
-            frame = self._programs[program[i]].frame
-            if frame == fFTRACE or frame == fLOST:
+            if in_bundles(self._programs[program[i]].frame):
                 if not 0 <= cpu[i] < MAX_CPUS:
                     return BAD_CPU, None, i
                 ends[cpu[i] + 1] += 1
@@ -352,8 +357,7 @@ cdef class PacketSequence(ProgramSet):
         runs = [(ends[i], ends[i + 1]) for i in range(MAX_CPUS) if ends[i] < ends[i + 1]]
         order = np.empty(ends[MAX_CPUS], np.int32)
         for i in range(count):
-            frame = self._programs[program[i]].frame
-            if frame == fFTRACE or frame == fLOST:
+            if in_bundles(self._programs[program[i]].frame):
                 order[ends[cpu[i]]] = <int32_t>i
                 ends[cpu[i]] += 1
         self._order = order
@@ -408,14 +412,12 @@ cdef class Emitter:
         cdef int64_t at = start
         cdef int64_t done
         cdef int status = OK
-        cdef int frame
         if of._columns_of_events is None or not 0 <= start <= stop <= of._events.count:
             raise ValueError("no such event")
         self._to.interns = follows
         with nogil:
             while at < stop and self._to.messages.out.used < BLOCK:
-                frame = of._programs[program[at]].frame
-                if frame != fFTRACE and frame != fLOST:
+                if not in_bundles(of._programs[program[at]].frame):
                     if track[at] >= of._tracks or thread[at] >= of._threads:
                         status = BAD_COLUMN
                         break

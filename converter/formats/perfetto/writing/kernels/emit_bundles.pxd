@@ -4,11 +4,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from converter.formats.perfetto.writing.kernels.emit cimport BAD_COLUMN, NO_MEMORY
+from converter.formats.perfetto.writing.kernels.emit_compact cimport BUNDLE_EVENTS, KernelEvents, put_compact
 from converter.formats.perfetto.writing.kernels.emit_instructions cimport Emission, failed, put_tag, run
 from converter.formats.perfetto.writing.kernels.emit_output cimport (
     MARGIN, begin_at, close_at, end_at, ensure_at, put, put_size, put_tagged, put_time, varint_size,
 )
-from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST
+from converter.formats.perfetto.writing.kernels.emit_programs cimport Program, fFTRACE, fLOST, fSWITCH
 from converter.formats.perfetto.protobuf.fields cimport (
     BUNDLE_CPU, BUNDLE_EVENT, BUNDLE_EVENT_NOTES, BUNDLE_LOST_EVENTS,
     BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, FLAG_NEEDS_INCREMENTAL_STATE, FTRACE_EVENT_PID,
@@ -16,32 +17,13 @@ from converter.formats.perfetto.protobuf.fields cimport (
     PACKET_TRUSTED_PACKET_SEQUENCE_ID, TRACE_PACKET,
 )
 from converter.kernels.protobuf.wire cimport WIRE_BYTES
-from converter.kernels.batches.event_arrays cimport Events
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
-    # A bundle ends at whichever comes first.
-    BUNDLE_EVENTS = 1024
+    # A bundle ends at this size, if it does not have BUNDLE_EVENTS before.
     BUNDLE_BYTES = 1 << 16
     # Bytes kept free for a bundle's size: it is moved where that takes fewer or more.
     BUNDLE_SIZE = 3
-    # A note: the number of events since the one before, and flags.
-    NOTE_BYTES = 8
-
-
-# The events of a batch, and what their programs and threads are. The caller has checked programs and lengths.
-cdef struct KernelEvents:
-    Events batch
-    # Kernel events by CPU, each CPU's in order.
-    const int32_t* order
-    int64_t count
-    Program* programs
-    const int64_t* tids
-    int64_t threads
-    # The bundle under construction: the number of events since the last one that has a note, and all notes.
-    uint64_t unnoted
-    int64_t notes_size
-    uint8_t notes[BUNDLE_EVENTS * NOTE_BYTES]
 
 
 cdef inline uint8_t* open_bundle(Emission* to, int32_t cpu) noexcept nogil:
@@ -176,6 +158,7 @@ cdef inline bint put_bundle(
     cdef int64_t most = at + BUNDLE_EVENTS
     cdef int32_t cpu = events.batch.cpu[i]
     cdef bint lost = events.programs[events.batch.class_id[i]].frame == fLOST
+    cdef int frame
     cdef uint8_t* out = open_bundle(to, cpu)
     to.messages.depth = 0
     events.unnoted = events.notes_size = 0
@@ -186,16 +169,28 @@ cdef inline bint put_bundle(
         if events.batch.ts[i] == 0:
             # Without the time at which the bundle before ended, it would be taken for that of the next event.
             most = at
+    events.first = at
+    events.compact = 0
     while (
         at < events.count and at < most and events.batch.cpu[events.order[at]] == cpu
-        and events.programs[events.batch.class_id[events.order[at]]].frame == fFTRACE
         and out - (to.messages.out.data + to.messages.out.used) < BUNDLE_BYTES
     ):
-        out = kernel_event(to, strings, events, events.order[at], out)
-        if out is NULL:
-            place[0] = at
-            return False
+        frame = events.programs[events.batch.class_id[events.order[at]]].frame
+        if frame == fFTRACE:
+            out = kernel_event(to, strings, events, events.order[at], out)
+            if out is NULL:
+                place[0] = at
+                return False
+        elif frame >= fSWITCH:
+            events.compact += 1
+        else:
+            break
         at += 1
+    if events.compact:
+        out = put_compact(to, strings, events, at, out)
+        if out is NULL:
+            place[0] = events.first
+            return False
     if lost:
         out = lost_events(to, strings, events, i, out)
         if out is NULL:

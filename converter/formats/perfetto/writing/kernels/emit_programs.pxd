@@ -39,6 +39,9 @@ cdef enum:
     fLOST = 2
     fRAW = 3
     fRECORD = 4
+    # Switches and wakings of compact_sched.
+    fSWITCH = 5
+    fWAKING = 6
 
 
 cdef struct Step:
@@ -79,6 +82,11 @@ cdef struct Program:
     bint enclosed
     # The most bytes that its steps write, except texts and lists.
     int64_t room
+
+
+# True for what bundles of kernel events hold.
+cdef inline bint in_bundles(int frame) noexcept nogil:
+    return frame == fFTRACE or frame == fLOST or frame >= fSWITCH
 
 
 # Return the number of rows of all columns of some steps, except of those that belong to others, which keep their own.

@@ -227,6 +227,13 @@ def take(column: Column, rows: NDArray[np.integer[Any]]) -> Column:
             return OptionalColumn(valid[rows], take(values, rows))
 
 
+def sizes_of(column: ListColumn) -> NDArray[np.int64]:
+    """Return the number of values in each list."""
+    if isinstance(column, TakenListColumn):
+        return np.diff(column.table.offsets)[column.rows]
+    return np.diff(column.offsets)
+
+
 def without_optional(
     column: Column, field_class: FieldClass
 ) -> tuple[Column, FieldClass, NDArray[np.bool_] | None]:

@@ -57,7 +57,7 @@ _NOTHING = ()
 CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
     # Fields
     "event-dropped": _EVENTS,
-    "sample-as-instant": ("samples.*",),
+    "sample-as-instant": ("samples.*", "!counters.*"),
     "event-as": ("ftrace.*", "logs.*", "samples.*", "states.*"),
     "value-on-its-own": ("counters.*", "slices.*"),
     "event-renamed": ("slices.name", "counters.*", "ftrace.*"),
@@ -169,6 +169,7 @@ CHANGES: Final[Mapping[str, tuple[str, ...]]] = {
         ("!samples.*",),
     ),
     "tracepoint-sample-unshown": ("!samples.*",),
+    "frames-as-recorded": ("samples.mapping", "samples.pc", "samples.caller"),
     "summed-slices": ("!slices.*",),
     "slice-beside-samples": ("!slices.*",),
     "slice-time-moved": ("!slices.*",),

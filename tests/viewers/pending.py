@@ -58,6 +58,7 @@ UNNAMED: dict[tuple[str, str], dict[str, str]] = {
 }
 _NEWER = "newer versions of trace_processor show it"
 _RECORD = "which of the members of records are shown is not known"
+_TASK_RECORDS = "the importer of perf.data takes names alone from records of tasks"
 #: Losses that say that something is shown otherwise, where trace_processor shows no difference, and why.
 UNSEEN: dict[tuple[str, str], dict[str, str]] = {
     ("chrome/features.json", "fxt"): {
@@ -79,11 +80,15 @@ UNSEEN: dict[tuple[str, str], dict[str, str]] = {
     ("fxt/every-record-little.fxt", "perfetto"): {
         "cpu-unknown-shown-on-0": "samples and lost events of FXT are not shown at all",
     },
+    ("perf/pipe.data", "fxt"): {"new-task-wait-unshown": _TASK_RECORDS},
+    ("perf/pipe.data", "perfetto"): {
+        "cpu-unknown-shown-on-0": "a CPU where the input has none is no difference",
+        "field-unshown": _TASK_RECORDS,
+    },
     ("perfetto/extra_counters.pftrace", ""): {"record-field": _RECORD},
     ("perfetto/legacy.pftrace", "fxt"): {
         "thread-time-unshown": "a CPU time without the time at which the slice begins",
     },
-    ("perfetto/tables.pftrace", "chrome"): {"field-dropped": _RECORD},
     ("perfetto/timeline.pftrace", ""): {
         "command-line": "process descriptors have command lines that are not shown, process trees such as are",
     },

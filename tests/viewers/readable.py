@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import zstandard
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+from support.profiles.perf_files import ATTR, Maker
 from support.viewers.trace_processor_versions import Feature, shows
 from viewers.conversions import RECORDINGS
 
@@ -37,8 +39,24 @@ def without_zstd(data: bytes) -> bytes:
     return trace.SerializeToString()
 
 
-#: What a recording has that not all versions read, and what makes of it one that all read.
-NEEDED: dict[str, tuple[Feature, Callable[[bytes], bytes]]] = {
+def of_pipe(data: bytes) -> bytes:
+    """Return a recording of perf that was written into a pipe as a file of its records, with its first event."""
+    make, at, records, events = Maker(), 16, b"", []
+    while at < len(data):
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        if kind == ATTR:
+            end = at + 8 + struct.unpack_from("<I", data, at + 12)[0]
+            ids = struct.unpack_from(f"<{(at + size - end) // 8}Q", data, end)
+            events.append((data[at + 8 : end], ids))
+        elif kind < ATTR:
+            records += data[at : at + size]
+        at += size
+    return make.file(events, records)
+
+
+#: What a recording has that not all versions read (None: that none reads), and what makes of it one that all read.
+NEEDED: dict[str, tuple[Feature | None, Callable[[bytes], bytes]]] = {
+    "perf/pipe.data": (None, of_pipe),
     "chrome/features.json": (Feature.JSON_NAN, of_older_json),
     "perfetto/compressed.pftrace": (Feature.ZSTD_PACKETS, without_zstd),
 }
@@ -50,7 +68,7 @@ def readable(source: str, folder: Path) -> Path:
     if source not in NEEDED:
         return path
     feature, changed = NEEDED[source]
-    if shows(feature):
+    if feature is not None and shows(feature):
         return path
     before = path.read_bytes()
     after = changed(before)

@@ -79,9 +79,15 @@ TABLES: dict[str, tuple[tuple[str, ...], str]] = {
         "select l.ts, l.prio, l.tag, l.msg, t.tid from android_logs l left join thread t using (utid)",
     ),
     "samples": (
-        ("ts", "cpu", "tid", "is_stack"),
-        """select s.ts, s.cpu, t.tid, s.callsite_id is not null from perf_sample s
-        left join thread t using (utid)""",
+        # The innermost frame, and the address of its caller.
+        ("ts", "cpu", "tid", "is_stack", "mapping", "pc", "caller"),
+        """select s.ts, s.cpu, t.tid, s.callsite_id is not null, m.name, f.rel_pc, g.rel_pc from perf_sample s
+        left join thread t using (utid)
+        left join stack_profile_callsite c on c.id = s.callsite_id
+        left join stack_profile_frame f on f.id = c.frame_id
+        left join stack_profile_mapping m on m.id = f.mapping
+        left join stack_profile_callsite d on d.id = c.parent_id
+        left join stack_profile_frame g on g.id = d.frame_id""",
     ),
     # What people read about the recording.
     "facts": (

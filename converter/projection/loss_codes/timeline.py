@@ -303,6 +303,11 @@ TIMELINE: Final[Mapping[str, LossCode]] = {
         "{count} {tracepoint without a call stack is an event|tracepoints without call stacks are events} only, "
         "which Perfetto shows among the samples, too, if it opens the input",
     ),
+    "frames-as-recorded": LossCode(
+        LossKind.CHANGED,
+        "{count} call {stack has|stacks have} addresses as perf script prints them: if Perfetto opens the input, the "
+        "kernel's are offsets in [kernel.kallsyms]_text, and those of callers are 1 less",
+    ),
     "call-stacks-added": LossCode(
         LossKind.LOWERED,
         "{count} call {stack|stacks} of {items} {is a sample|are samples} in addition",

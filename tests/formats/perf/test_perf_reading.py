@@ -400,3 +400,17 @@ def test_the_address_of_a_sample_is_that_of_its_innermost_frame_in_profiles(targ
     result, losses = project(trace, registry.format_named(target)[0].capabilities(""), target)
     collect(result)
     assert [one.loss_class for one in losses if one.code == "field-dropped"] == [LossClass.DETAIL]
+
+
+def test_frames_that_perfetto_shows_otherwise_of_the_input_are_a_shown_loss():
+    make = Maker()
+    kernel = make.words(0xFFFF_FFFF_8100_0010) + make.task(1, 1) + make.words(1, 1, 0)
+    alone = make.record(SAMPLE, kernel, KERNEL) + make.sample(2, chain=[USER_MARK, 0x1000])
+    called = make.sample(3, chain=[USER_MARK, 0x1000, 0x2000])
+    for records, count in ((alone + called, 2), (make.sample(4, chain=[USER_MARK, 0x1000]), 0)):
+        trace, _ = rows(simple("<", records, sample_type=CHAIN))
+        has, _ = registry.format_named("perfetto")
+        projected, losses = project(trace, has.capabilities(""), "perfetto")
+        collect(projected)
+        found = [(one.count, one.loss_class) for one in losses if one.code == "frames-as-recorded"]
+        assert found == [(count, LossClass.SHOWN)] * (count > 0)

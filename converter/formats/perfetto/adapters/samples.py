@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.formats.perfetto import mapping
+from converter.ir.columns import ListColumn, sizes_of
 from converter.ir.events import EventClass, Field
 from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.kinds import Role
@@ -34,7 +35,23 @@ def as_perf_samples(partition: Partition, projection: Projection) -> Partition:
         missing = projection.threads_of(partition) < 0
         if missing.any():
             projection.lose("sample-without-thread", partition, rows=missing)
+    if projection.source.format == "perf":
+        _count_as_recorded(partition, projection)
     return _with_frames(_without_others(partition, projection), projection)
+
+
+def _count_as_recorded(partition: Partition, projection: Projection) -> None:
+    """Count samples of perf.data whose frames Perfetto's importer of it changes: with callers, or in the kernel."""
+    fields, frames = partition.event_class.fields, partition.event_class.index_of(Role.FRAMES)
+    assert frames is not None
+    stacks = partition.table.column(frames)
+    assert isinstance(stacks, ListColumn)
+    changes = sizes_of(stacks) > 1
+    address = next((index for index, field in enumerate(fields) if field.name == _ADDRESS), None)
+    if address is not None:
+        changes |= _mode_of(None, partition.table.column(address)) == _KERNEL
+    if changes.any():
+        projection.lose("frames-as-recorded", partition, rows=changes)
 
 
 def _without_others(partition: Partition, projection: Projection) -> Partition:

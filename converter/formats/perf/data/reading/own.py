@@ -103,10 +103,9 @@ class OwnFrames:
     ) -> tuple[NDArray[Any], ...]:
         """Return the members of frames (`timeline_fields.FRAME`) at some addresses."""
         none = np.zeros(len(mapping), np.int32)
-        others: tuple[NDArray[Any], ...]
-        others = (none, none, address, none, none.astype(np.uint32))
+        others: list[NDArray[Any]] = [none, none, address, none, none.astype(np.uint32)]
         if not len(self._addresses):
-            return others
+            return tuple(others)
         at = np.searchsorted(self._addresses, address)
         at[at == len(self._addresses)] = 0
         named = self._addresses[at] == address

@@ -50,6 +50,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "aix.report-classes": Limit(16_384, "classes", "of events in a trcrpt report"),
     "chrome.searched": Limit(100_000, "objects", "that are looked into after damage"),
     "cpuprofile.profile": Limit(1 << 28, "bytes", "of a profile that is read as a whole"),
+    "cpuprofile.objects": Limit(1 << 23, "objects", "and lists in a profile"),
     "cpuprofile.hits": Limit(1 << 24, "hits", "of the nodes of a profile without samples"),
     "ctf.files": Limit(1 << 16, "files", "in a trace"),
     "ctf.metadata": Limit(1 << 25, "bytes", "of metadata"),
@@ -62,6 +63,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "folded.comments": Limit(10_000, "comments", "that are kept of a file"),
     "fxt.suspects": Limit(100, "records", "in which others are looked for"),
     "gecko.profile": Limit(1 << 29, "bytes", "of a profile, which is read as a whole"),
+    "gecko.objects": Limit(1 << 23, "objects", "and lists in a profile"),
     "ir.record": Limit(1 << 30, "bytes", "of a record", (1 << 31) - 1),
     "ir.unpacked": Limit(1 << 28, "bytes", "that compressed records become", (1 << 31) - 1),
     "ir.events": Limit(1 << 24, "events", "of a batch", (1 << 31) - 1),
@@ -89,6 +91,8 @@ LIMITS: Final[Mapping[str, Limit]] = {
     "pprof.records": Limit(
         1 << 23, "records", "of a profile: its samples, strings, locations and so on"
     ),
+    "pprof.types": Limit(1 << 10, "types", "of samples"),
+    "pprof.sample": Limit(1 << 20, "bytes", "of a sample", 1 << 28),
     "pprof.frames": Limit(1 << 14, "frames", "of a call stack", 1 << 24),
     "simpleperf.file": Limit(1 << 28, "bytes", "of a file, which is read as a whole"),
     "simpleperf.records": Limit(
@@ -96,6 +100,7 @@ LIMITS: Final[Mapping[str, Limit]] = {
     ),
     "simpleperf.sample": Limit(1 << 22, "bytes", "of a sample", 1 << 28),
     "speedscope.document": Limit(1 << 30, "bytes", "of a file, which is read as a whole"),
+    "speedscope.objects": Limit(1 << 20, "objects", "and lists in a file beside its events"),
     "trace_cmd.section": Limit(1 << 28, "bytes", "of an unpacked section or chunk", 1 << 31),
     "trace_cmd.cpus": Limit(1 << 16, "CPUs", "of a recording", 1 << 20),
     "trace_cmd.options": Limit(4096, "sections", "of options"),

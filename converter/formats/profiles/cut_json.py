@@ -66,6 +66,11 @@ def parsed_prefix(
         return load(before), before, error
 
 
+def objects_in(text: bytes, start: int = 0, end: int | None = None) -> int:
+    """Return the number of objects and lists of a document, which take much more memory than their text."""
+    return text.count(b"{", start, end) + text.count(b"[", start, end)
+
+
 def offset_of(error: json.JSONDecodeError) -> int:
     """Return the offset in bytes of what is wrong."""
     return len(error.doc[: error.pos].encode("utf-8", "replace"))

@@ -188,6 +188,16 @@ def speedscope_profiles(size: int) -> Files:
     return {"": whole.replace(b'"profiles":[', b'"profiles":[' + profile * count)}
 
 
+def speedscope_turns(size: int) -> Files:
+    """Profiles that run in turn."""
+    profiles = (
+        b'{"type":"evented","name":"","unit":"none","startValue":0,"endValue":1,"events":['
+        b'{"type":"O","frame":0,"at":%d},{"type":"C","frame":0,"at":%d}]}' % (at, at + 1)
+        for at in range(size // 150)
+    )
+    return {"": _SPEEDSCOPE % b'{"name":"a"}' + b",".join(profiles) + b"]}"}
+
+
 def speedscope_calls(size: int) -> Files:
     """Calls that do not return."""
     events = b'{"type":"O","frame":0,"at":0},' * (size // 30) + b'{"type":"O","frame":0,"at":1}'

@@ -54,11 +54,11 @@ def hits(count):
     return b'{"nodes":[{"id":1,"callFrame":{"functionName":"f"},"hitCount":%d}]}' % count
 
 
-def deep_profile(frames):
+def deep_profile(frames, types=1):
     """A profile of one sample with a call stack of so many frames."""
-    made = Builder().types(("cpu", "nanoseconds"))
+    made = Builder().types(*[("cpu", "nanoseconds")] * types)
     name = made.function("f")
-    made.sample([made.location(1, (name, line + 1)) for line in range(frames)], [1])
+    made.sample([made.location(1, (name, line + 1)) for line in range(frames)], [1] * types)
     return made.bytes()
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import TraceError
-from converter.formats.profiles.cut_json import offset_of, parsed_prefix
+from converter.formats.profiles.cut_json import objects_in, offset_of, parsed_prefix
+from converter.limits import allowed, limit
 
 #: What nodes without a name are called, in place of an empty text.
 ANONYMOUS: Final = "(anonymous)"
@@ -88,6 +89,10 @@ def parse(data: bytes, name: str) -> tuple[dict[str, Any], bytes, int | None]:
         TraceError: it is no JSON, or no profile.
 
     """
+    objects = objects_in(data)
+    if objects > limit("cpuprofile.objects"):
+        expected = allowed("cpuprofile.objects")
+        raise TraceError(path=name, expected=expected, found=f"{objects:,}")
     load = partial(json.loads, parse_float=Decimal)
     try:
         found, text, damage = parsed_prefix(data.decode("utf-8-sig", "replace"), load)

@@ -196,6 +196,10 @@ class Tables:
         starts, sizes = messages.spans(ProfileField.LOCATION)
         offsets = np.zeros(len(starts) + 1, np.int64)
         lines = repeated_spans(messages.data, starts, sizes, LocationField.LINE, offsets)
+        if len(lines) > limit("pprof.records"):
+            raise TraceError(
+                field="line", expected=allowed("pprof.records"), found=f"{len(lines):,}"
+            )
         spans = np.ascontiguousarray(lines[:, 0]), np.ascontiguousarray(lines[:, 1])
         functions, line = messages.columns(spans, LineField.FUNCTION_ID, LineField.LINE)
         # A location without lines is one frame, of which the address is known.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from converter.errors import TraceError
-from converter.formats.profiles.cut_json import closed
+from converter.formats.profiles.cut_json import closed, objects_in
 from converter.formats.profiles.speedscope.mapping import OWN, POWERS, VERSION
 from converter.formats.profiles.speedscope.scan import Document, MalformedError
 from converter.formats.profiles.trees import FrameTable
@@ -90,6 +90,8 @@ class Parsed:
     def _parse(self, text: bytes) -> None:
         self.text = text
         self.document = Document(text)
+        #: The number of objects and lists so far, but those of events.
+        self._objects = 0
         #: All members but frames, profiles and traceconv's own.
         self.members: dict[str, Any] = {}
         self.frames: list[dict[str, Any]] = []
@@ -109,7 +111,9 @@ class Parsed:
 
     def _read_member(self, name: str, start: int, end: int) -> None:
         if name == "profiles":
-            for first, _ in self.document.elements(start):
+            elements = self.document.elements(start)
+            self._add_objects(len(elements))
+            for first, _ in elements:
                 profile = self._profile(first)
                 profile.number = len(self.profiles)
                 self.profiles.append(profile)
@@ -151,7 +155,13 @@ class Parsed:
             raise MalformedError("an array", at)
         return at + 1
 
+    def _add_objects(self, count: int) -> None:
+        self._objects += count
+        if self._objects > limit("speedscope.objects"):
+            raise self._refusal(allowed("speedscope.objects"), None, found=f"{self._objects:,}")
+
     def _value(self, start: int, end: int) -> Any:
+        self._add_objects(objects_in(self.text, start, end))
         try:
             return json.loads(self.text[start:end].decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from converter.errors import TraceError
-from converter.formats.profiles.cut_json import offset_of, parsed_prefix
+from converter.formats.profiles.cut_json import objects_in, offset_of, parsed_prefix
 from converter.formats.profiles.gecko.layout import OWN, OWN_VERSION
 from converter.formats.profiles.gecko.side_table import tracks_of
 from converter.formats.side_table import SideTable, side_table_of
@@ -38,7 +38,13 @@ def parsed(source: Source) -> tuple[Object, int | None]:
     if source.size > limit("gecko.profile"):
         what = f"a profile, which is read as a whole, of {allowed('gecko.profile')}"
         raise TraceError(format="gecko", expected=what, found=f"{source.size:,} bytes")
-    text = source.read(0, source.size).decode("utf-8-sig", "replace")
+    data = source.read(0, source.size)
+    objects = objects_in(data)
+    if objects > limit("gecko.objects"):
+        expected = allowed("gecko.objects")
+        raise TraceError(format="gecko", expected=expected, found=f"{objects:,}")
+    text = data.decode("utf-8-sig", "replace")
+    del data
     document: Any
     document, text, damage = _loaded(text, source)
     if isinstance(document, dict) and "threads" not in document:

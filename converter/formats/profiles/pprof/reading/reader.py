@@ -32,6 +32,8 @@ from converter.projection.timeline_fields import FRAMES, weight
 from converter.storage.source import Source
 
 _SAMPLES: Final = 1 << 14
+#: The bytes of the samples that are decoded at once, at least one.
+_BYTES: Final = 1 << 21
 
 
 def read(source: Source) -> Trace:
@@ -66,14 +68,34 @@ class _Reader:
             raise TraceError(
                 path=self._path, field="sample_type", expected="types of samples", found="none"
             )
+        if len(tables.types) > limit("pprof.types"):
+            raise TraceError(
+                path=self._path,
+                field="sample_type",
+                expected=allowed("pprof.types"),
+                found=f"{len(tables.types):,}",
+            )
         frames = tables.frames
         self._frames = FrameTable(
             frames.function, frames.mapping, frames.rel_pc, frames.source, frames.line
         )
         self._starts, self._sizes = messages.spans(ProfileField.SAMPLE)
+        #: The same with their tags.
+        self._records = messages.records(ProfileField.SAMPLE)
+        self._drop_large()
         self._labels = LabelReader(self.trace, tables)
         self._classes: dict[tuple[int, int], int] = {}
         self._describe()
+
+    def _drop_large(self) -> None:
+        """Leave out samples that are too large: they do not fit into a batch."""
+        large = self._sizes > limit("pprof.sample")
+        if large.any():
+            count = int(np.count_nonzero(large))
+            message = f"samples of more than {allowed('pprof.sample')} are left out: {count:,}"
+            self._warn(message, offset=int(self._starts[int(large.argmax())]))
+            self._starts, self._sizes = self._starts[~large], self._sizes[~large]
+            self._records = self._records[0][~large], self._records[1][~large]
 
     def _describe(self) -> None:
         """Fill in what the trace says of the whole profile."""
@@ -106,11 +128,18 @@ class _Reader:
 
     def _batches(self) -> Iterator[Batch]:
         count = len(self._starts)
-        starts, sizes = self._tables.messages.records(ProfileField.SAMPLE)
+        starts, sizes = self._records
         done = 0
-        size = self.trace.events_of_a_batch(_SAMPLES)
-        for first in range(0, max(count, 1), size):
-            window = self._window(slice(first, min(first + size, count)))
+        most = self.trace.events_of_a_batch(_SAMPLES)
+        room = self.trace.bytes_of_a_window(_BYTES)
+        ends = np.cumsum(sizes)
+        until = 0
+        while until < count or not done:
+            first = until
+            before = int(ends[first - 1]) if first else 0
+            until = int(np.searchsorted(ends, before + room, "right"))
+            until = min(max(until, first + 1), first + most, count)
+            window = self._window(slice(first, until))
             for rows in parts_of(np.diff(window.ends[window.offsets])) or [slice(0, 0)]:
                 batch, sample = self._batch(window, rows)
                 last = first + rows.stop

@@ -17,7 +17,7 @@ def _converted(column):
 @pytest.mark.parametrize(
     "column",
     [
-        np.arange(3, dtype=">i4"),
+        np.arange(3, dtype=np.dtype(np.int32).newbyteorder("S")),
         np.arange(3, dtype=np.uint32),
         np.arange(3, dtype=np.float32),
         ListColumn(np.arange(4), np.zeros(3, np.uint8)),

@@ -11,42 +11,42 @@ cdef extern from *:
     # The same for big-endian data.
     const bint HOST_IS_LITTLE "(!TRACECONV_HOST_IS_BIG)"
 
+    uint16_t __builtin_bswap16(uint16_t) noexcept nogil
+    uint32_t __builtin_bswap32(uint32_t) noexcept nogil
+    uint64_t __builtin_bswap64(uint64_t) noexcept nogil
+
 
 cdef inline uint16_t load16(const uint8_t* data, bint swap) noexcept nogil:
     cdef uint16_t value
     memcpy(&value, data, 2)
-    return <uint16_t>((value >> 8) | (value << 8)) if swap else value
+    return __builtin_bswap16(value) if swap else value
 
 
 cdef inline uint32_t load32(const uint8_t* data, bint swap) noexcept nogil:
     cdef uint32_t value
     memcpy(&value, data, 4)
-    if swap:
-        value = (value >> 24) | ((value >> 8) & 0xff00) | ((value << 8) & 0xff0000) | (value << 24)
-    return value
+    return __builtin_bswap32(value) if swap else value
 
 
 cdef inline uint64_t load64(const uint8_t* data, bint swap) noexcept nogil:
     cdef uint64_t value
     memcpy(&value, data, 8)
-    if swap:
-        return <uint64_t>load32(data, True) << 32 | load32(data + 4, True)
-    return value
+    return __builtin_bswap64(value) if swap else value
 
 
 cdef inline void store16(uint8_t* to, uint16_t value, bint swap) noexcept nogil:
     if swap:
-        value = load16(<const uint8_t*>&value, True)
+        value = __builtin_bswap16(value)
     memcpy(to, &value, 2)
 
 
 cdef inline void store32(uint8_t* to, uint32_t value, bint swap) noexcept nogil:
     if swap:
-        value = load32(<const uint8_t*>&value, True)
+        value = __builtin_bswap32(value)
     memcpy(to, &value, 4)
 
 
 cdef inline void store64(uint8_t* to, uint64_t value, bint swap) noexcept nogil:
     if swap:
-        value = load64(<const uint8_t*>&value, True)
+        value = __builtin_bswap64(value)
     memcpy(to, &value, 8)

@@ -1,8 +1,7 @@
 # Protocol buffers on the wire (protobuf.dev, "Encoding"): varints and fields, every length checked before it is used.
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
-from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, load64
 
 cdef enum:
     WIRE_VARINT = 0
@@ -78,7 +77,6 @@ cdef inline int64_t read_short_varint(const uint8_t* data, int64_t at, int64_t e
 cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, WireField* field) noexcept nogil:
     cdef uint64_t tag
     cdef uint64_t value
-    cdef uint32_t narrow
     at = read_varint(data, at, end, &tag)
     if at < 0 or tag >> 3 == 0 or tag >> 3 > MAX_FIELD_NUMBER:
         return -1
@@ -96,13 +94,12 @@ cdef inline int64_t next_field(const uint8_t* data, int64_t at, int64_t end, Wir
     if field.wire == WIRE_FIXED64:
         if end - at < 8:
             return -1
-        memcpy(&field.value, data + at, 8)
+        field.value = load64(data + at, HOST_IS_BIG)
         return at + 8
     if field.wire == WIRE_FIXED32:
         if end - at < 4:
             return -1
-        memcpy(&narrow, data + at, 4)
-        field.value = narrow
+        field.value = load32(data + at, HOST_IS_BIG)
         return at + 4
     return -1
 

@@ -80,6 +80,14 @@ def test_kernels_read_wide_numbers_only_from_memory_for_numbers():
     assert named - used == set(), "named, and no longer there"
 
 
+def test_whether_to_swap_depends_on_the_machine():
+    wrong = re.compile(
+        r"swap = [\w.]*big(_endian)?$|\bload\(.*, (self\.)?_?big_endian\)", re.MULTILINE
+    )
+    found = [path for path in sorted(ROOT.rglob("*.p[yx][xd]")) if wrong.search(path.read_text())]
+    assert found == [], "a file's order is compared with HOST_IS_BIG"
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32, np.int32, np.uint64, np.bool_])
 def test_the_low_bytes_of_words(kind):
     rows = np.array([[1, 2**40 + 1], [0, 1]], np.uint64)

@@ -47,6 +47,7 @@ from converter.formats.fxt.words cimport (
     MOST_INITIALIZATION, NANOSECONDS, PROFILER, SCHEDULING, STRING, THREAD, USERSPACE_OBJECT,
 )
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CLASS, WITH_CPU, WITH_ROW, WITH_THREAD
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.tables.kept cimport Kept
 from converter.kernels.tables.numbers cimport FAILED, Numbers, find_or_add_key, find_or_add_pair, free_numbers
 from converter.kernels.tables.strings cimport StringTable
@@ -87,7 +88,7 @@ cdef class Scanner:
         cdef Window* window = &self._window
         cdef uint64_t seed = int.from_bytes(os.urandom(8), "little")
         self._strings = strings
-        window.swap = big_endian
+        window.swap = big_endian != HOST_IS_BIG
         window.classes.seed = window.providers.ids.seed = seed
         threads_init(&window.threads, seed)
         window.threads.process = strings.intern(b"process")
@@ -432,7 +433,7 @@ cdef class Survey:
     cdef readonly int64_t extended_initialization
 
     def __cinit__(self, *, bint big_endian):
-        self._swap = big_endian
+        self._swap = big_endian != HOST_IS_BIG
         self._provider_ids.seed = int.from_bytes(os.urandom(8), "little")
         self._rates[0] = NANOSECONDS
         self._rate_count = 1

@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from converter.formats.fxt.words cimport INLINE, SPAN, load, padded
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, store32
 from converter.kernels.tables.strings cimport StringTable
 
 
@@ -142,7 +143,7 @@ def gather_arguments(
     for i in range(count):
         if places[i] > size or size - places[i] < 8:
             raise ValueError(f"argument {i} lies outside the window")
-        header = load(&data[<int64_t>places[i]], big_endian)
+        header = load(&data[<int64_t>places[i]], big_endian != HOST_IS_BIG)
         words = (header >> 4) & 0xfff
         name = padded((header >> 16) & 0x7fff) if (header >> 16) & INLINE else 0
         if <uint64_t>words * 8 > size - places[i] or name > words * 8 - 8:
@@ -152,8 +153,8 @@ def gather_arguments(
     out = np.empty(ends[count], np.uint8)
     cdef uint8_t[::1] bytes_out = out
     for i in range(count):
-        upper = <uint32_t>(load(&data[<int64_t>places[i]], big_endian) >> 32)
-        memcpy(&bytes_out[ends[i]], &upper, 4)
+        upper = <uint32_t>(load(&data[<int64_t>places[i]], big_endian != HOST_IS_BIG) >> 32)
+        store32(&bytes_out[ends[i]], upper, HOST_IS_BIG)
         if ends[i + 1] - ends[i] > 4:
             memcpy(&bytes_out[ends[i] + 4], &data[<int64_t>bodies[i]], ends[i + 1] - ends[i] - 4)
     return out, offsets

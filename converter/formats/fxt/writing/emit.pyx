@@ -34,6 +34,7 @@ from converter.formats.fxt.writing.emit_records cimport emit_record
 from converter.formats.fxt.writing.emit_references cimport Emission, register_all, register_thread
 from converter.formats.fxt.writing.emit_slots cimport next_thread_slot, register_string, string_slot
 from converter.kernels.batches.column_view cimport ColumnView, bits_of, id_of
+from converter.kernels.io.byte_order cimport HOST_IS_BIG
 from converter.kernels.io.output cimport put_bytes
 
 cdef extern from *:
@@ -72,7 +73,7 @@ cdef class Emitter:
 
     def __cinit__(self, Provider provider not None):
         self._provider = provider
-        self._emission.records.swap = provider.big_endian
+        self._emission.records.swap = provider.big_endian != HOST_IS_BIG
         self._emission.strings = &provider.strings
         self._emission.threads = &provider.threads
         self._process = provider._strings.intern(b"process")

@@ -18,7 +18,7 @@ from converter.formats.fxt.writing.emit_programs cimport (
 from converter.formats.fxt.writing.emit_references cimport Emission, reference
 from converter.formats.fxt.writing.emit_slots cimport NEWLY, THREAD_BYTES, put_thread
 from converter.kernels.batches.column_view cimport ColumnView, bits_of, fetch_ahead, id_of, span_of
-from converter.kernels.io.byte_order cimport store64
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load32, store64
 
 cdef enum:
     # Events that are looked at together: their records stay in the processor's cache.
@@ -345,6 +345,7 @@ cdef inline void put_bytes(
         if unknown:
             upper = 0
             memcpy(&upper, data, 4 if length > 4 else length)
+            upper = load32(<const uint8_t*>&upper, HOST_IS_BIG)
             data += 4
             length = length - 4 if length > 4 else 0
         at = rows.at[k] + offset

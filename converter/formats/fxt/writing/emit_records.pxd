@@ -21,6 +21,7 @@ from converter.formats.fxt.writing.emit_output cimport (
 from converter.formats.fxt.writing.emit_programs cimport Program, first_argument, number_of
 from converter.formats.fxt.writing.emit_references cimport Emission, reference
 from converter.kernels.batches.column_view cimport span_of, text_of
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.tables.strings cimport StringTable
 
 cdef enum:
@@ -310,7 +311,7 @@ cdef inline int emit_native(Emission* to, Program* program, int64_t row) noexcep
         return BAD_COLUMN
     if length < 8 or length & 7:
         return BAD_RECORD
-    memcpy(&header, data, 8)
+    header = load64(data, HOST_IS_BIG)
     words = <uint32_t>(header >> 4) if header & 15 == LARGE else (header >> 4) & 0xfff
     if words != <uint64_t>(length >> 3) or header & 15 != number_of(program, 0, row, 1):
         return BAD_RECORD

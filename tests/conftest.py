@@ -30,6 +30,7 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+settings.register_profile("emulated", settings.get_profile("ci"), max_examples=2)
 settings.register_profile("night", settings.get_profile("ci"), max_examples=50)
 settings.register_profile("long", settings.get_profile("ci"), max_examples=5000, phases=list(Phase))
 # What tests write is not worth waiting for the disk; those of durability switch it on again.

@@ -217,6 +217,10 @@ WHOLE_TRACE: Final[Mapping[str, LossCode]] = {
         "Threads that other events name are contexts of all events: their process, ID and name",
         loss_class=LossClass.KEPT,
     ),
+    "ctf-packet-field": LossCode(
+        LossKind.CHANGED,
+        "{count} {field|fields} of packets {is|are} among the contexts of each event",
+    ),
     "ctf-key-field": LossCode(
         LossKind.CHANGED,
         "{count} {array or variant has|arrays or variants have} a further field before {it|them}, with the length or "

@@ -155,6 +155,18 @@ def test_lengths_and_selectors_that_are_fields(tmp_path: Path) -> None:
     assert [re.sub(r"_v_selector = \(.*?\), ", "", one) for one in written] == lines_of(path, "2.1")
 
 
+@pytest.mark.parametrize("context", ["", "uint8_t _level;"])
+def test_fields_of_packets_beside_others_are_named(context: str, tmp_path: Path) -> None:
+    stream = Stream({"e": "uint8_t _x;"}, context=context, packet_extra="uint16_t bat;")
+    record = stream.record(0, 5, b"\1\2"[: 1 + bool(context)])
+    packet = stream.packet(record, begin=1, end=9, extra=struct.pack("<H", 300))
+    path = stream.write(tmp_path / "in", packet)
+    assert selected(path, tmp_path / "out", "") == ["ctf-packet-field (1)"]
+    assert_says_all(lines_of(path, "2.1"), lines_of(tmp_path / "out", "2.1"))
+    plain = Stream({"e": ""}).write(tmp_path / "plain", Stream({"e": ""}).packet(b"", begin=1))
+    assert not selected(plain, tmp_path / "other", "")
+
+
 def test_kernel_events_of_perf_keep_names_and_priorities(tmp_path: Path) -> None:
     fields = "uint32_t _perf_tid; uint32_t _perf_pid; string _comm; int32_t _pid; int32_t _prio;"
     stream = Stream({"sched:sched_wakeup": fields}, environment='domain = "kernel";')

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from converter.formats.ctf.mapping import CPU_FIELD
 from converter.formats.ctf.metadata.field_classes import (
     Array,
     Blob,
@@ -25,7 +26,7 @@ from converter.formats.ctf.metadata.field_classes import (
     Text,
     Variant,
 )
-from converter.formats.ctf.metadata.field_trees import fields_in
+from converter.formats.ctf.metadata.field_trees import fields_in, has_plain_fields
 from converter.formats.ctf.metadata.other_version import is_tsdl, selected, tsdl_attributes
 from converter.formats.ctf.metadata.trace_class import (
     LOG_LEVELS,
@@ -143,6 +144,7 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
         if thread is not None and set(thread) - _CONTEXTS - {None}:
             report.add("ctf-packet-thread")
         report.add("ctf-key-field", _count_keys(stream))
+        report.add("ctf-packet-field", _count_packet_fields(stream, set(thread or ())))
     for declared in _fields(before):
         match declared:
             case FixedBits(flags=flags) if flags and version == 1:
@@ -154,6 +156,16 @@ def count_encoded_otherwise(before: TraceClass, version: int, report: LossReport
                 report.add("ctf-plain-fields")
             case Blob(roles=roles) if version == 1 and not roles:
                 report.add("ctf-plain-fields")
+
+
+def _count_packet_fields(stream: StreamClass, of_threads: set[str | None]) -> int:
+    """Return the number of packets' fields that come after other contexts of events, in their braces."""
+    members = stream.packet_context.members if stream.packet_context is not None else ()
+    has_cpu = any(name == CPU_FIELD for name, *_ in members)
+    if not has_cpu and stream.common_context is None:
+        return 0
+    left = [one for one in members if one.name != CPU_FIELD and one.name not in of_threads]
+    return sum(has_plain_fields(one.type) for one in left)
 
 
 def _count_keys(stream: StreamClass) -> int:

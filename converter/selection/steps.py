@@ -278,7 +278,7 @@ class StepsOf:
         index = event_class.index_of(Role.MESSAGE)
         if index is None or not isinstance(event_class.fields[index].type, StringClass):
             return None
-        phase, tgid, name, track, value = self._parsed(table.column(index))
+        phase, tgid, name, track, value, _ = self._parsed(table.column(index))
         steps = np.zeros(256, np.int8)
         for letter, step in _LETTERS.items():
             if self._with_values or step != VALUE:

@@ -43,6 +43,8 @@ class _Markers(NamedTuple):
     name: NDArray[np.int32]
     track: NDArray[np.int32]
     value: NDArray[np.int64]
+    #: Something follows that viewers ignore.
+    further: NDArray[np.uint8]
 
     def take(self, rows: NDArray[Any]) -> _Markers:
         return _Markers(*(column[rows] for column in self))
@@ -130,7 +132,8 @@ def _part(partition: Partition, phase: str, markers: _Markers, projection: Proje
     kind = KIND_OF_PHASE[phase]
     threads = projection.threads_of(partition)
     leading: list[tuple[Field, Any]] = []
-    if phase != "E" or markers.name.any():
+    projection.lose("mark-further-fields", partition, rows=markers.further != 0)
+    if phase != "E":
         leading.append((NAME, markers.name))
     if kind is Kind.COUNTER:
         leading.append((_VALUE, markers.value))

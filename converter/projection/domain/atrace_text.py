@@ -50,7 +50,7 @@ def lower_slice_end(partition: Partition, projection: Projection) -> list[Partit
 
 def lower_instant(partition: Partition, projection: Projection) -> list[Partition] | None:
     """Lower to ``I|pid|name``."""
-    return [_text(partition, projection, b"I|", _name(partition, _ENDS))]
+    return [_text(partition, projection, b"I|", _name(partition, _SEPARATORS))]
 
 
 def lower_async_begin(partition: Partition, projection: Projection) -> list[Partition] | None:

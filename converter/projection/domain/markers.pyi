@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from converter.kernels.tables.strings import StringTable
 
 #: A row of parsed markers: phase uint8 (an ASCII letter, 0 for other text), tgid int64 (-1 for none), name int32,
-#: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
+#: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie), further uint8 (1 if viewers ignore a rest).
 Markers: TypeAlias = tuple[
-    NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]
+    NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64], NDArray[uint8]
 ]
 #: A literal; a number a row, in decimal; or strings (ids, or offsets and characters) with the bytes that are replaced
 #: by "_" in them.

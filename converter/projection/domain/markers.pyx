@@ -7,7 +7,8 @@
     G|tgid|track|name|cookie, H|tgid|track|name|cookie, H|tgid|track|cookie: the same on a track by name
     N|tgid|track|name    instant on a track by name
 
-Numbers are at the end, so that a name may have bars in it. A process may leave out its tgid.
+A name ends at the next bar, a number too, and viewers ignore what follows (HarmonyOS writes ``S|tgid|name|cookie|level``),
+also after the tgid of E. Where a number is only at the end, the name has bars in it. A process may leave out its tgid.
 
 Texts made of parts: literals, numbers in decimal, and strings, laid end to end row by row.
 """
@@ -19,9 +20,9 @@ Texts made of parts: literals, numbers in decimal, and strings, laid end to end 
 # from converter.kernels.tables.strings import StringTable
 #
 # #: A row of parsed markers: phase uint8 (an ASCII letter, 0 for other text), tgid int64 (-1 for none), name int32,
-# #: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie).
+# #: track int32 (ids, 0 for none), value int64 (of a counter, or a cookie), further uint8 (1 if viewers ignore a rest).
 # Markers: TypeAlias = tuple[
-#     NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64]
+#     NDArray[uint8], NDArray[int64], NDArray[int32], NDArray[int32], NDArray[int64], NDArray[uint8]
 # ]
 # #: A literal; a number a row, in decimal; or strings (ids, or offsets and characters) with the bytes that are replaced
 # #: by "_" in them.
@@ -51,6 +52,8 @@ cdef struct Marker:
     int64_t name_size
     int64_t track
     int64_t track_size
+    # Something follows that viewers ignore.
+    bint further
 
 
 # The prefix of the message in trace-cmd's text output and some kernels.
@@ -103,13 +106,30 @@ cdef inline int64_t last_bar(const uint8_t* text, int64_t start, int64_t end) no
     return -1
 
 
+# Return True if text[start:end] is a field and a number, ending where others begin or at the end; sets where the field
+# ends. Where there is no number after the field, the last one is taken, and the field has bars in it.
+cdef inline bint numbered(
+    const uint8_t* text, int64_t start, int64_t* end, int64_t* number
+) noexcept nogil:
+    cdef int64_t bar = bar_from(text, start, end[0])
+    if bar < end[0] and number_in(text, bar + 1, bar_from(text, bar + 1, end[0]), number):
+        end[0] = bar
+        return True
+    bar = last_bar(text, start, end[0])
+    if bar < 0 or not number_in(text, bar + 1, end[0], number):
+        return False
+    end[0] = bar
+    return True
+
+
 # Fill `marker`; its phase is 0 when the text is no atrace message.
 cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogil:
     cdef int64_t at = 0
     cdef int64_t end = size
-    cdef int64_t bar
+    cdef int64_t bar, last
     cdef uint8_t phase
     marker.phase = 0
+    marker.further = False
     marker.tgid = -1
     marker.value = 0
     marker.name = 0
@@ -134,35 +154,34 @@ cdef void parse(const uint8_t* text, int64_t size, Marker* marker) noexcept nogi
     if bar > at and (text[at] == c'-' or not number_in(text, at, bar, &marker.tgid)):
         return
     at = bar + 1
+    marker.further = at < end
     if phase == c'E':
-        # The text after the tgid, if any, is the name that the writer closes.
-        if at < end:
-            marker.name = at
-            marker.name_size = end - at
         marker.phase = phase
         return
-    if at > end:
+    if at > end or phase not in (c'B', c'C', c'F', c'G', c'H', c'I', c'N', c'S'):
         return
-    if phase in (c'C', c'F', c'G', c'H', c'S'):
-        bar = last_bar(text, at, end)
-        if phase == c'H' and bar < 0:
-            return
-        if bar < 0 or not number_in(text, bar + 1, end, &marker.value):
-            return
-        end = bar
+    last = end
     if phase in (c'G', c'H', c'N'):
         bar = bar_from(text, at, end)
-        if bar == end and phase != c'H':
+        if bar == end:
             return
         marker.track = at
         marker.track_size = bar - at
         at = bar + 1
-        if at > end:
-            # H may do without the name.
-            marker.phase = phase
-            return
-    elif phase not in (c'B', c'C', c'F', c'I', c'S'):
+    if phase == c'H' and number_in(text, at, end, &marker.value):
+        # It may do without the name.
+        marker.further = False
+        marker.phase = phase
         return
+    if phase in (c'C', c'F', c'G', c'H', c'S'):
+        if not numbered(text, at, &end, &marker.value):
+            return
+        marker.further = bar_from(text, end + 1, last) < last
+    elif phase in (c'I', c'N'):
+        end = bar_from(text, at, end)
+        marker.further = end < last
+    else:
+        marker.further = False
     marker.name = at
     marker.name_size = end - at
     marker.phase = phase
@@ -184,6 +203,7 @@ cdef class Columns:
     cdef int32_t[::1] name
     cdef int32_t[::1] track
     cdef int64_t[::1] value
+    cdef uint8_t[::1] further
 
     def __init__(self, int64_t count):
         self.arrays = (
@@ -192,8 +212,9 @@ cdef class Columns:
             np.zeros(count, np.int32),
             np.zeros(count, np.int32),
             np.zeros(count, np.int64),
+            np.zeros(count, np.uint8),
         )
-        self.phase, self.tgid, self.name, self.track, self.value = self.arrays
+        self.phase, self.tgid, self.name, self.track, self.value, self.further = self.arrays
 
     # Parse the text of row i; False when there is no room for more strings. With the table's lock held.
     cdef bint add(self, int64_t i, StringTable strings, const uint8_t* text, int64_t size) noexcept nogil:
@@ -204,6 +225,7 @@ cdef class Columns:
         self.value[i] = marker.value
         if marker.phase == 0:
             return True
+        self.further[i] = marker.further
         if marker.phase == c'B' and marker.name_size == 0:
             self.name[i] = strings.find_or_add(<const uint8_t*>NAMELESS, NAMELESS_SIZE)
         else:

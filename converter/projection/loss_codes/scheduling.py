@@ -129,6 +129,11 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
         LossKind.CHANGED,
         "{count} {name of a marker has|names of markers have} other characters for | and line ends",
     ),
+    "mark-further-fields": LossCode(
+        LossKind.DROPPED,
+        "{count} {mark has|marks have} further fields, which viewers do not show either",
+        loss_class=LossClass.DETAIL,
+    ),
     "marker-process-id": LossCode(
         LossKind.DROPPED,
         "{count} {marker does|markers do} not say the process id in {its|their} text, which is not that "

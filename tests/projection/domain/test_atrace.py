@@ -30,7 +30,7 @@ def parsed(*texts):
         np.testing.assert_array_equal(one, other)
     return [
         (chr(phase) if phase else "", tgid, strings[name], strings[track], value)
-        for phase, tgid, name, track, value in zip(*(c.tolist() for c in columns), strict=True)
+        for phase, tgid, name, track, value, _ in zip(*(c.tolist() for c in columns), strict=True)
     ]
 
 
@@ -46,12 +46,20 @@ def parsed(*texts):
         (b"E\n", ("E", -1, b"", b"", 0)),
         (b"E|12", ("E", 12, b"", b"", 0)),
         (b"E|", ("E", -1, b"", b"", 0)),
-        (b"E|12|name", ("E", 12, b"name", b"", 0)),
+        (b"E|12|M62", ("E", 12, b"", b"", 0)),
         (b"C|12|heap|size|-5", ("C", 12, b"heap|size", b"", -5)),
         (b"C|12|c|9223372036854775807", ("C", 12, b"c", b"", 2**63 - 1)),
         (b"C|12|c|-9223372036854775808", ("C", 12, b"c", b"", -(2**63))),
         (b"S|12|work|77", ("S", 12, b"work", b"", 77)),
         (b"F|12|work|77", ("F", 12, b"work", b"", 77)),
+        # What follows is HarmonyOS's level of the trace, its category and arguments.
+        (b"S|12|H:work|77|M62", ("S", 12, b"H:work", b"", 77)),
+        (b"F|12|H:work|77|M62|cat|k=1", ("F", 12, b"H:work", b"", 77)),
+        (b"C|12|c|-5|M62", ("C", 12, b"c", b"", -5)),
+        (b"G|12|track|job|3|M62", ("G", 12, b"job", b"track", 3)),
+        (b"S|12|a|b|5", ("S", 12, b"a|b", b"", 5)),
+        (b"N|12|track|now|M62", ("N", 12, b"now", b"track", 0)),
+        (b"I|12|now|M62", ("I", 12, b"now", b"", 0)),
         (b"I|12|now", ("I", 12, b"now", b"", 0)),
         (b"N|12|track|now", ("N", 12, b"now", b"track", 0)),
         (b"G|12|track|job|3", ("G", 12, b"job", b"track", 3)),

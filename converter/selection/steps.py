@@ -101,6 +101,8 @@ class Steps:
 
     def take(self, which: NDArray[np.bool_]) -> Steps:
         """Return a subset of the steps."""
+        if which.all():
+            return self
         return Steps(
             self.at[which],
             self.lane[which],

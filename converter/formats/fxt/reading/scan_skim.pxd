@@ -64,6 +64,7 @@ cdef inline int pass_arguments(
     cdef uint64_t tag = header ^ known.generation ^ <uint64_t>window.providers.current.number << 32
     cdef uint64_t argument
     cdef uint64_t inlined = 0
+    cdef uint64_t factor = FACTOR
     cdef int64_t length
     cdef int i
     for i in range(count):
@@ -76,8 +77,9 @@ cdef inline int pass_arguments(
         if argument & 15 == ARGUMENT_STRING and not is_registered(window, (argument >> 32) & 0xffff):
             return UNSURE
         inlined |= argument & <uint64_t>INLINE << 16
-        tag = (tag ^ argument & <uint64_t>0xffff000f) * FACTOR
-        tag ^= tag >> 32
+        # A sum of products: no step waits for the product of the one before.
+        tag += (argument & <uint64_t>0xffff000f) * factor
+        factor *= 5
         at += length
     if end - at < tail:
         return UNSURE

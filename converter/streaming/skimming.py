@@ -23,23 +23,29 @@ class Skimming:
         source: the input.
         skim: keeps what a part needs; returns False where only reading everything tells what that is.
         read_from: has the reader read from another source from now on.
+        last: the time of the last event, if the reader knows it.
 
     """
 
     def __init__(
-        self, source: Source, skim: Callable[[Kept], bool], read_from: Callable[[Source], None]
+        self,
+        source: Source,
+        skim: Callable[[Kept], bool],
+        read_from: Callable[[Source], None],
+        last: int | None = None,
     ) -> None:
         self._source = source
         self._skim = skim
         self._read_from = read_from
+        self._last = last
 
     def first(self) -> int | None:
         """Return None: the first batch tells it."""
         return None
 
     def last(self) -> int | None:
-        """Return None: only reading all tells it."""
-        return None
+        """Return the time of the last event, if the reader knows it."""
+        return self._last
 
     def narrow(self, start: int, end: int) -> Narrowed:
         """Leave out records that the part does not need; nothing is missing in it."""

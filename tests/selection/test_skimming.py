@@ -65,8 +65,11 @@ def check(path):
     """Compare parts; return how many of them were read by passing over records."""
     ts, rate = times_of(path)
     skimmed = 0
-    for start, end in windows(ts) if len(ts) else ():
-        part = Selection(since=text(start, rate), until=text(end, rate))
+    parts = [
+        Selection(since=text(start, rate), until=text(end, rate))
+        for start, end in (windows(ts) if len(ts) else ())
+    ]
+    for part in [*parts, Selection(last="20ns")]:
         expected, counts, _ = read(path, part, skims=False)
         found, found_counts, all_read = read(path, part, skims=True)
         assert found_counts == counts
@@ -85,7 +88,7 @@ def test_parts_of_recordings(name):
 def test_parts_of_made_files(variant, kinds, tmp_path):
     path = tmp_path / "trace"
     converter.write(synthetic_trace(kinds, 100, 3), path, variant)
-    assert check(path) == len(list(windows(times_of(path)[0])))
+    assert check(path) == len(list(windows(times_of(path)[0]))) + 1
 
 
 def fxt_document(order, seed):

@@ -39,6 +39,8 @@ class Prescan:
     warnings: list[TraceWarning]
     #: Perfetto's importer does not compute exact nanoseconds of all its times.
     has_rounded_rate: bool
+    #: The time of the last event in ticks of the clock; None if that takes reading the events.
+    last: int | None
 
 
 def prescan(source: Source) -> Prescan:
@@ -96,7 +98,9 @@ def prescan(source: Source) -> Prescan:
             sidecar["initialization"] = [base_ticks, *more]
     clock = ClockDomain("ns", Fraction(rate), epoch_ns)
     rounded = any(latest is not None and not is_exact_rate(own) for own, latest in found.rates)
-    return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings, rounded)
+    used = [latest for _, latest in found.rates if latest is not None]
+    last = used[0] if len(used) == 1 and used[0] * _NANOSECONDS // rate <= _MAX_TIME else None
+    return Prescan(order, clock, {"fxt": sidecar} if sidecar else {}, warnings, rounded, last)
 
 
 def _ignored_epoch(source: Source, offset: int, nanoseconds: int) -> TraceWarning:

@@ -81,7 +81,7 @@ class _Tables:
             progress=lambda: (self.offset, self.source.size),
         )
         self.trace.source_batches = self.trace.make_batches
-        self.trace.seeking = Skimming(source, self._skim, self._read_from)
+        self.trace.seeking = Skimming(source, self._skim, self._read_from, found.last)
         self._scanner: Scanner | None = None
         self.offset = 0
         self.class_ids: list[int] = []

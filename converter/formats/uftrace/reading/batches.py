@@ -295,7 +295,7 @@ class Pass:
         room = min(self._room, max(self.delivered, _FIRST_BATCH))
         ts = np.empty(room, np.int64)
         class_id, row, thread, cpu = (np.empty(room, np.int32) for _ in range(4))
-        name, category, first, size = (column[:room] for column in self._unsorted)
+        name, category, first, size = self._unsorted
         values = np.empty(_VALUES * room + _LEAST_VALUES, np.uint64)
         kept: dict[str, Any] = {}
         if self._records is not None:
@@ -306,10 +306,10 @@ class Pass:
             row=row,
             thread=thread,
             cpu=cpu,
-            name=name,
-            category=category,
-            first=first,
-            size=size,
+            name=name[:room],
+            category=category[:room],
+            first=first[:room],
+            size=size[:room],
             **kept,
         )
         counts = np.zeros(len(self._recording.trace.event_classes), np.int32)

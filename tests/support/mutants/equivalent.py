@@ -105,3 +105,25 @@ _note(
         "'False' -> 'True'",
     ),
 )
+_note(
+    "converter/streaming/block_emission.py",
+    _SIZE,
+    ("_EVENTS_AT_ONCE = 1 << 13", "'1' -> '2'"),
+    ("_EVENTS_AT_ONCE = 1 << 13", "'13' -> '14'"),
+    ("MOST_HELD = 1 << 22", "'1' -> '2'"),
+    ("MOST_HELD = 1 << 22", "'22' -> '23'"),
+)
+_note(
+    "converter/streaming/ordered_work.py",
+    "the number of items that are asked for before any is worked on, if several are worked on at once",
+    ("first = list(islice(items, 2))", "'2' -> '3'"),
+)
+_note(
+    "converter/streaming/pipeline.py",
+    _SIZE,
+    ("_WORTHWHILE = 1 << 14", "'1' -> '2'"),
+    ("_WORTHWHILE = 1 << 14", "'14' -> '15'"),
+    ("_LARGE_TABLE = 1 << 12", "'1' -> '2'"),
+    ("_LARGE_TABLE = 1 << 12", "'12' -> '13'"),
+    ("if self._workers is None or len(table) < _LARGE_TABLE:", "'<' -> '<='"),
+)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import zstandard
 from support.profiles import perf_files
+from support.profiles.drawn_perf import drawn
 from support.profiles.perf_files import (
     COMPRESSED,
     FINISHED_ROUND,
@@ -24,6 +25,7 @@ from support.profiles.perf_files import (
     Maker,
 )
 
+import converter
 from converter import registry
 from converter.errors import TraceError
 from converter.formats.elf.functions import functions_of, functions_of_map
@@ -34,6 +36,7 @@ from converter.ir.columns import value
 from converter.ir.kinds import Kind
 from converter.projection.losses import LossClass
 from converter.projection.project import project
+from converter.selection.selection import Selection
 from converter.storage.opening import open_source
 from converter.storage.source import MemorySource
 
@@ -414,3 +417,39 @@ def test_frames_that_perfetto_shows_otherwise_of_the_input_are_a_shown_loss():
         collect(projected)
         found = [(one.count, one.loss_class) for one in losses if one.code == "frames-as-recorded"]
         assert found == [(count, LossClass.SHOWN)] * (count > 0)
+
+
+# Drawn recordings
+
+
+def test_any_parts_of_samples_are_read():
+    for seed in range(20):
+        data, expected = drawn(seed)
+        trace, found = rows(data)
+        assert not trace.warnings
+        for (ts, tid, _, values), (time, task, drawn_values) in zip(found, expected, strict=True):
+            values.pop("frames")
+            assert (ts, tid, values) == (max(time, 0), task, drawn_values), seed
+
+
+def dumped(path):
+    """The samples as `perf script -D` dumps them, without their places, and as `perf script` prints them."""
+    dump, text = (
+        subprocess.run(
+            ["perf", "script", "-i", path, *more], capture_output=True, text=True, check=False
+        ).stdout
+        for more in (["-D"], [])
+    )
+    lines = [line for line in dump.splitlines() if re.match(r".*PERF_RECORD_SAMPLE|\.{2}", line)]
+    return [re.sub(r"^.*(?=PERF_RECORD_SAMPLE)", "", line) for line in lines], text
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+@pytest.mark.parametrize("seed", [1, 2])
+def test_perf_reads_the_same_of_a_part_with_all_samples(seed, tmp_path):
+    original, part = tmp_path / "original.data", tmp_path / "part.data"
+    original.write_bytes(drawn(seed).data)
+    converter.convert(original, part, target_format="perf", selection=Selection(since="0"))
+    lines, text = dumped(part)
+    assert lines
+    assert (lines, text) == dumped(original)

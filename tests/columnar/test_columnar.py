@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from support.inputs.columnar_files import FILES, opened, written
+from support.traces.small_traces import event_class, trace_of
 from support.traces.strategies import traces
 
 import converter
@@ -21,12 +22,15 @@ from converter.errors import UnsupportedError
 from converter.fixtures import synthetic_trace
 from converter.ir.canonical import difference
 from converter.ir.collect import collect, with_batches
+from converter.ir.field_classes import ArrayClass, IntegerClass
 from converter.ir.invariants import check
+from converter.ir.kinds import Kind
 
 pa = pytest.importorskip("pyarrow", minversion="16.0")
 pq = pytest.importorskip("pyarrow.parquet")
 
 ROOT = Path(__file__).parents[2]
+U64 = IntegerClass(64)
 SMALL = ROOT / "roundtrip_fixtures/trace_cmd/small.dat"
 
 
@@ -219,6 +223,16 @@ def test_small_batches_are_one_group_whose_encoding_is_what_pays(target, tmp_pat
     assert columns["address"]["is_stats_set"] and columns["ts"]["is_stats_set"]
     assert not columns["what"]["is_stats_set"]
     assert {column["compression"] for column in columns.values()} == {"UNCOMPRESSED"}
+
+
+def test_numbers_in_lists_have_dictionaries_if_they_repeat():
+    lists = event_class(Kind.TYPED, "lists", same=ArrayClass(U64), other=ArrayClass(U64))
+    rows = [(0, number, -1, 1, [[number % 2, 5], [number]]) for number in range(100)]
+    data = written(trace_of([lists], rows), "parquet")
+    (group,) = pq.read_metadata(pa.BufferReader(data)).to_dict()["row_groups"]
+    columns = {column["path_in_schema"]: column for column in group["columns"]}
+    assert columns["same.list.element"]["has_dictionary_page"]
+    assert not columns["other.list.element"]["has_dictionary_page"]
 
 
 def test_rows_that_wait_are_bounded_by_the_memory_that_they_take(tmp_path, monkeypatch):

@@ -50,6 +50,8 @@ _PAGES: Final = (
     if "max_rows_per_page" in signature(pq.ParquetWriter.__init__).parameters
     else {}
 )
+#: The values of a list, in the names of columns.
+_ELEMENTS: Final = ".list.element"
 #: Values of a column that decide its encoding. Compressing fewer takes longer than writing them, and hardly makes them
 #: smaller.
 _LOOKED_AT: Final = 1 << 12
@@ -135,7 +137,7 @@ class _File:
                 self.schema,
                 compression=_COMPRESSION if len(table) >= _LOOKED_AT else "none",
                 use_dictionary=[
-                    held.name
+                    f"{held.name}{_ELEMENTS if _is_list(held.type) else ''}"
                     for held in self.schema
                     if held.name not in _GROWING and _repeats(table.column(held.name))
                 ],
@@ -159,10 +161,17 @@ def _repeats(column: pa.ChunkedArray) -> bool:
     """Return True if values repeat, judging by the first of them; addresses and times seldom do."""
     if pa.types.is_dictionary(column.type):
         return True
+    if _is_list(column.type):
+        return _repeats(pc.list_flatten(column.slice(0, _LOOKED_AT)))
     if not pa.types.is_primitive(column.type) or pa.types.is_boolean(column.type):
         return False
     first = column.slice(0, _LOOKED_AT)
     return 2 * int(pc.count_distinct(first).as_py()) <= len(first)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    """Return True for lists of numbers."""
+    return bool(pa.types.is_large_list(kind) and pa.types.is_primitive(kind.value_type))
 
 
 class _ClassFiles:

@@ -131,10 +131,11 @@ class Tests:
             for name, text in self._files.items()
             if pattern.search(text)
         }
-        # Not those of other packages, which are very many.
+        # Those of other packages only if they are few.
+        others = [name for name in shared if not shared[name] and name.count("/") > 1]
         importing = sorted(
-            (name for name in shared if shared[name] or name.count("/") == 1),
-            key=lambda name: -shared[name],
+            shared.keys() - (others if len(others) > NEAREST else ()),
+            key=lambda name: (-shared[name], name),
         )
         # Up to the folder of its package.
         least = 2 if parts[0] == "formats" else 1

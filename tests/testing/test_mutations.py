@@ -1,6 +1,9 @@
 """Mutations of sources, of which ``python -m tests.mutants`` makes mutants."""
 
 import ast
+import os
+import signal
+import subprocess
 import time
 
 from support.mutants import runs
@@ -89,14 +92,13 @@ def test_a_run_that_waits_for_ever_is_ended(monkeypatch):
     assert runs.forked(lambda: time.sleep(60) or 0, 100) == 98
 
 
-def test_a_run_whose_children_work_is_not(monkeypatch):
-    monkeypatch.setattr(runs, "_IDLE", 0.1)
-    assert runs.forked(lambda: runs.forked(work, 100), 100) == 0
-
-
-def work():
-    """Take more processor time than two looks at it are apart."""
-    ends = time.monotonic() + 0.3
-    while time.monotonic() < ends:
-        pass
-    return 0
+def test_the_processor_time_of_a_run_is_that_of_its_children_too():
+    command = ["sh", "-c", "while :; do :; done & wait"]
+    with subprocess.Popen(command, start_new_session=True) as shell:
+        try:
+            ends = time.monotonic() + 60
+            while not runs._ticks_of(shell.pid) and time.monotonic() < ends:
+                time.sleep(0.01)
+            assert runs._ticks_of(shell.pid)
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)

@@ -6,9 +6,10 @@ Most of the work of each stage is done by kernels, which release the GIL.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from converter.ir.columns import Column
 from converter.ir.events import Batch, EventClass
@@ -20,6 +21,9 @@ from converter.storage.pool.workers import Future, TaskGroup, workers
 _WORTHWHILE = 1 << 14
 #: Tables with fewer rows are not worth handing over: their cost is mostly the interpreter's, which has one lock.
 _LARGE_TABLE = 1 << 12
+#: The fields of a process and of a thread.
+_PROCESS: Final = attrgetter(*(field.name for field in fields(Process)))
+_THREAD: Final = attrgetter(*(field.name for field in fields(Thread)))
 
 
 class Pipeline:
@@ -132,8 +136,8 @@ class _Tables:
         process_names = _named(source.processes, self._unnamed_processes)
         thread_names = _named(source.threads, self._unnamed_threads)
         # Copies: a name that is filled in later must not appear earlier.
-        processes = [replace(process) for process in source.processes[self._processes :]]
-        threads = [replace(thread) for thread in source.threads[self._threads :]]
+        processes = [Process(*_PROCESS(one)) for one in source.processes[self._processes :]]
+        threads = [Thread(*_THREAD(one)) for one in source.threads[self._threads :]]
         tracks = source.tracks[self._tracks :]
         classes = source.event_classes[self._classes :]
         self._unnamed_processes |= _unnamed(processes, self._processes)

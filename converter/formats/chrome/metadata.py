@@ -29,6 +29,8 @@ _HASH = (1 << 30) - 1
 
 #: A text that spells a number as numbers are written.
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+#: The same as it is in the document.
+_PLAIN_NUMBER = re.compile(_NUMBER.pattern.encode())
 _PLAIN_PROCESS = {"name", "ph", "pid", "args"}
 #: Metadata events with the position of a process or a thread in the viewer.
 _ORDER = frozenset({"process_sort_index", "thread_sort_index"})
@@ -125,6 +127,8 @@ class Tables:
         return self.thread(pid, tid)
 
     def _identity(self, text: bytes) -> int:
+        if _PLAIN_NUMBER.fullmatch(text):
+            return self.identity(int(text))
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):

@@ -1,4 +1,5 @@
 # Buffers that grow, and repeated fields as their words.
+from converter.kernels.io.byte_order cimport HOST_IS_BIG, load64
 from converter.kernels.protobuf.wire cimport WIRE_BYTES, WireField, read_varint
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
@@ -63,7 +64,7 @@ cdef inline int push_repeated(Vector* vector, const uint8_t* data, WireField* fi
         if fixed:
             if end - at < 8:
                 return 1
-            memcpy(&value, data + at, 8)
+            value = load64(data + at, HOST_IS_BIG)
             at += 8
         else:
             at = read_varint(data, at, end, &value)

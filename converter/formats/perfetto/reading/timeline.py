@@ -53,7 +53,7 @@ from converter.kernels.tables.strings import StringTable
 from converter.projection import timeline_fields
 from converter.projection.timeline_fields import CALLSTACK
 
-_ITEM = struct.Struct("<BII")
+_ITEM = struct.Struct("=BII")
 
 
 _WORDS = {"n": 0, "N": 2, "y": 2, "j": 2, "F": 2, "T": 2, "k": 2, "X": 2, "M": 2}

@@ -19,9 +19,7 @@ def steps_of_classes(
     family: NDArray[int64],
     step: NDArray[int8],
     of_cpu: NDArray[int8],
-    at: NDArray[int32],
-    stack: NDArray[uint64],
-) -> int: ...
+) -> tuple[NDArray[int32], NDArray[uint64]]: ...
 
 class Closed(NamedTuple):
     owner: NDArray[int32]

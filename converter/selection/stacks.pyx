@@ -46,10 +46,8 @@ def steps_of_classes(
     const int64_t[::1] family,
     const int8_t[::1] step,
     const int8_t[::1] of_cpu,
-    int32_t[::1] at,
-    uint64_t[::1] stack,
-) -> int:
-    """Put the positions and the stacks of events into `at` and `stack`, for which there is room; return their number.
+) -> tuple[NDArray[int32], NDArray[uint64]]:
+    """Return the positions of events, and their stacks.
 
     By class: its family of stacks, its action (0: its events are left out), and whether its stacks are those of CPUs
     rather than of threads and tracks. Releases the GIL. Raises ValueError for columns that differ in length.
@@ -60,7 +58,10 @@ def steps_of_classes(
     cdef int64_t i
     cdef int32_t number
     cdef uint64_t key, other
-    if not (count == thread.shape[0] == track.shape[0] == cpu.shape[0] == at.shape[0] == stack.shape[0]):
+    positions, stacks = np.empty(count, np.int32), np.empty(count, np.uint64)
+    cdef int32_t[::1] at = positions
+    cdef uint64_t[::1] stack = stacks
+    if not (count == thread.shape[0] == track.shape[0] == cpu.shape[0]):
         raise ValueError("columns differ in length")
     if not (classes == step.shape[0] == of_cpu.shape[0]):
         raise ValueError("classes differ in number")
@@ -76,7 +77,7 @@ def steps_of_classes(
             at[filled] = <int32_t>i
             stack[filled] = key
             filled += 1
-    return filled
+    return positions[:filled], stacks[:filled]
 
 
 cdef inline uint64_t mixed(uint64_t value) noexcept nogil:

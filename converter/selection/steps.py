@@ -179,16 +179,14 @@ class StepsOf:
             if ids is not None:
                 names = np.zeros(len(batch), np.int64) if names is None else names
                 names[batch.positions(number)] = ids
-        at, lane = np.empty(len(batch), np.int32), np.empty(len(batch), np.uint64)
         columns = (batch.class_id, batch.thread, batch.track, batch.cpu)
-        filled = steps_of_classes(*columns, family, step, of_cpu, at, lane)
-        at = at[:filled]
+        at, lane = steps_of_classes(*columns, family, step, of_cpu)
         of_step = batch.class_id[at]
         return Steps(
             at,
-            lane[:filled],
+            lane,
             step[of_step],
-            np.zeros(filled, np.int64) if names is None else names[at],
+            np.zeros(len(at), np.int64) if names is None else names[at],
             keeps[of_step],
         )
 

@@ -54,6 +54,7 @@ _SHOWN_AS: Final = {_TASK_EXECUTION: "task"}
 #: Arguments with numbers of source locations of a sequence: importers show the first only.
 _OF_NUMBER: Final = "source_location_iid"
 _OF_TASK: Final = "task.posted_from_iid"
+_POSTED_IN: Final = "task.posted_from."
 _NO_LOCATION: Final = "source locations that are not in the file"
 #: A field added to TaskExecution, whose source location has no other place without its sequence.
 _POSTED_FROM: Final = FieldType("posted_from", 1000, MESSAGE, False, "SourceLocation")
@@ -245,14 +246,19 @@ def arguments_of(data: bytes) -> _Arguments:
             rest.append(field)
         left |= unsaid
     names = {name for name, _, _ in found}
+    place = _POSTED_IN if _OF_TASK in names else ""
     if _OF_NUMBER in names:
         # Importers show locations that have a number as others.
+        place = "source."
         found = [
-            (name.replace("source_location.", "source.", 1), held, value)
-            for name, held, value in found
+            (name.replace("source_location.", place, 1), held, value) for name, held, value in found
         ]
-    elif _OF_TASK in names and not any(one.startswith("task.posted_from.") for one in names):
+        names = {name for name, _, _ in found}
+    if place and not any(one.startswith(place) for one in names):
         left.add(_NO_LOCATION)
+    elif place and f"{place}line_number" not in names:
+        # They show the line of such a location even if it has none.
+        found.append((f"{place}line_number", IntegerClass(32), 0))
     found = [one for one in found if one[0] != _OF_TASK]
     # Of repeated scalars the last one counts.
     last = {name: (Field(name, held), value) for name, held, value in found}

@@ -86,6 +86,19 @@ def test_locations_survive_without_their_sequence(tmp_path):
     assert ("numbered", "source_location.file_name", "a.cc") in found
 
 
+@needs_trace_processor
+def test_a_numbered_location_without_a_line_is_shown_with_line_0(tmp_path):
+    file = document()
+    location = file.trace.packet[1].interned_data.source_locations[0]
+    location.ClearField("line_number")
+    source, target = tmp_path / "a.pftrace", tmp_path / "a.json"
+    source.write_bytes(file.bytes())
+    assert not [one for one in converter.convert(source, target) if one.loss_class == "shown"]
+    shown, found = ({tuple(row) for row in answer(path, ARGUMENTS)} for path in (source, target))
+    assert shown <= found
+    assert ("task", "task.posted_from.line_number", "0") in shown
+
+
 def test_what_is_not_known_is_a_loss_that_viewers_show(tmp_path):
     file = File()
     file.thread_track(2, 10, 11, "worker")

@@ -280,7 +280,7 @@ class FieldWriter:
 
         def bind(column: Column) -> list[Any]:
             assert isinstance(column, ListColumn)
-            offsets = np.ascontiguousarray(column.offsets, "<i8")
+            offsets = np.ascontiguousarray(column.offsets, np.int64)
             return [offsets, *inner.bind(column.values)]
 
         if length is not None:
@@ -319,8 +319,8 @@ class FieldWriter:
 
         def bind(column: Column) -> list[Any]:
             assert isinstance(column, UnionColumn)
-            tags = np.ascontiguousarray(column.tags, "<i2")
-            columns: list[Any] = [(tags, np.ascontiguousarray(column.rows, "<i4"))]
+            tags = np.ascontiguousarray(column.tags, np.int16)
+            columns: list[Any] = [(tags, np.ascontiguousarray(column.rows, np.int32))]
             for one, held in zip(types, column.options, strict=True):
                 columns += [None, *one.bind(held)]
             return columns
@@ -420,11 +420,11 @@ def _scalar(declared: FieldDeclaration, width: int, dtype: np.dtype[Any]) -> _Ty
 
 def _bind_string(column: Column) -> list[Any]:
     if isinstance(column, np.ndarray):
-        return [column.astype("<i4", copy=False)]
+        return [column.astype(np.int32, copy=False)]
     return _bind_bytes(column)
 
 
 def _bind_bytes(column: Column) -> list[Any]:
     assert isinstance(column, ListColumn)
     values = np.ascontiguousarray(column.values, np.uint8)
-    return [(values, np.ascontiguousarray(column.offsets, "<i8"))]
+    return [(values, np.ascontiguousarray(column.offsets, np.int64))]

@@ -34,9 +34,7 @@ _FRAME_BYTES: Final = np.dtype(
 )
 #: A stack as bytes: the stack around it, and its innermost frame.
 _STACK_BYTES: Final = np.dtype([("outer", np.int32), ("frame", np.int32)])
-#: A row of a table of stacks as bytes: the kind of the table, and the row.
-_ROW_BYTES: Final = np.dtype([("kind", np.int64), ("row", np.int64)])
-#: Tables whose rows have numbers; those of older ones are looked up again.
+#: Tables whose rows have numbers; those of older ones get further numbers.
 _KEPT_ORIGINS: Final = 8
 
 
@@ -56,6 +54,9 @@ class DistinctStacks:
         #: By origin, of columns of stacks that are rows of tables: the number of each row so far, 0 for none.
         self._taken: dict[object, NDArray[np.int32]] = {}
         self._stacks = StringTable()
+        #: The number of each of `_stacks`, whose first is none.
+        self._number_of = np.zeros(1, np.int32)
+        self._next = 1
 
     def number(
         self, column: ListColumn, element: FieldClass
@@ -83,7 +84,14 @@ class DistinctStacks:
             keys[:, 2 + index] = ids.astype(np.uint64) | np.uint64(1 << 63)
         known = len(self._stacks)
         rows = _interned(self._stacks, keys.view([("", keys.dtype, keys.shape[1])]).reshape(-1))
-        return rows, _first_rows(rows, known)
+        added = self._numbers(len(self._stacks) - known)
+        self._number_of = np.concatenate([self._number_of, added])
+        return self._number_of[rows], _first_rows(rows, known)
+
+    def _numbers(self, count: int) -> NDArray[np.int32]:
+        """Return the next numbers."""
+        self._next += count
+        return np.arange(self._next - count, self._next, dtype=np.int32)
 
     def _number_rows(self, column: TakenListColumn) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """Do what `number` does, with one look at each row of the table; new ones are in the order of their rows."""
@@ -100,12 +108,8 @@ class DistinctStacks:
         # Of several with a row the first is assigned last.
         first[column.rows[at[::-1]]] = at[::-1]
         rows = np.flatnonzero(first >= 0)
-        keys = np.empty(len(rows), _ROW_BYTES)
-        keys["kind"] = self._origins.setdefault(column.origin, 3 + len(self._origins))
-        keys["row"] = rows
-        known = len(self._stacks)
-        numbers[rows] = found = _interned(self._stacks, keys)
-        return numbers[column.rows], first[rows][_first_rows(found, known)]
+        numbers[rows] = self._numbers(len(rows))
+        return numbers[column.rows], first[rows]
 
     def _parts_of(self, values: Column, element: FieldClass) -> tuple[int, list[NDArray[Any]]]:
         if isinstance(values, TakenColumn):

@@ -94,10 +94,12 @@ def test_rows_of_tables_of_stacks_have_a_number_each():
         ("here", 3, [2, 0, 2]),
         ("here", 4, [3, 2]),
         ("there", 4, [2]),
-        # So many others that the first is looked up again.
         *((n, 4, [1]) for n in range(9)),
+        # After so many others the first is a new one.
         ("here", 4, [0, 3]),
     ):
+        if known == 13:
+            del expected["here", 0], expected["here", 3]
         part = take(whole, np.arange(size))
         column = TakenListColumn(np.array(rows, np.int32), part, origin)
         numbers, new = distinct.number(column, StringClass())

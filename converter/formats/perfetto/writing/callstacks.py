@@ -31,7 +31,7 @@ class InternedStacks:
         self._stacks = StringTable()
         #: The iid of each distinct stack, by its number there.
         self._distinct = DistinctStacks(strings)
-        self._iid_of: NDArray[np.uint64] = np.zeros(1, np.uint64)
+        self._iid_of = np.zeros(1, np.int32)
         self._frames_written = self._stacks_written = 1
         self._texts_written: set[tuple[InternedField, int]] = set()
         #: The iid of each text by its id, in the order of first use.
@@ -43,9 +43,9 @@ class InternedStacks:
         numbers, new = self._distinct.number(column, FRAME)
         if len(new):
             self._iid_of = np.append(self._iid_of, self._new_iids(take(column, new)))
-        return self._iid_of[numbers]
+        return self._iid_of[numbers].astype(np.uint64)
 
-    def _new_iids(self, column: Any) -> NDArray[np.uint64]:
+    def _new_iids(self, column: Any) -> NDArray[np.int32]:
         ids = self._frame_ids(column.values)
         # Stored outermost first.
         backward = ids[::-1].copy()
@@ -57,7 +57,7 @@ class InternedStacks:
             4 * np.diff(offsets),
             stacks,
         )
-        return stacks.astype(np.uint64)
+        return stacks
 
     def _frame_ids(self, values: StructColumn) -> NDArray[np.int32]:
         """Return the iid of each frame; of those that are rows of a table, each row is looked at once."""

@@ -50,7 +50,7 @@ cdef enum:
     EMPTY = 0
     # More frames than this, and more of all stacks together, are forgotten at the end of a batch.
     KEPT_FRAMES = 1 << 20
-    KEPT_IN_STACKS = 1 << 22
+    KEPT_IN_STACKS = 1 << 19
     # Addresses whose frames are remembered: 2 to the power of this.
     RECENT_BITS = 14
 

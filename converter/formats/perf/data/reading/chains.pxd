@@ -57,7 +57,7 @@ cdef inline bint widen_chains(Chains* of, int64_t size) noexcept nogil:
         of.room = 2 * of.room + size
     if of.slots is not NULL and <uint64_t>of.count * 2 < of.mask:
         return True
-    mask = FEWEST_SLOTS - 1 if of.slots is NULL else 4 * of.mask + 3
+    mask = FEWEST_SLOTS - 1 if of.slots is NULL else 2 * of.mask + 1
     slots = <Slot*>calloc(mask + 1, sizeof(Slot))
     if slots is NULL:
         return False

@@ -5,7 +5,7 @@ Run from the top of the tree:
     python -m tests.page_pictures [NAME]...
 """
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 
@@ -59,12 +59,20 @@ def take(browser: Browser, name: str) -> None:
         browser.screenshot(GALLERY / f"{name}.png")
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Take some pictures, or all."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.page_pictures", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names
+    for name in names:
+        if name not in PICTURES:
+            parser.error(f"no picture is named {name}")
     with Browser() as browser:
         for name in names or PICTURES:
             take(browser, name)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from hypothesis.database import (
 )
 from support.viewers.trace_processor import keep_answers
 from support.viewers.trace_processor_engines import engine
+
+from converter.errors import UnsupportedError
 
 #: What is drawn is the same for everybody; at night it is what the date says. Workers get it from here.
 SEED = os.environ.setdefault("TRACECONV_SEED", "20261127")
@@ -67,6 +70,20 @@ def answers_of_this_run(request, tmp_path_factory):
     asked = engine()
     if asked is not None:
         asked.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """Skip what needs PyArrow where it is not installed, as on machines that it has no packages for.
+
+    Tests of all formats meet it among others, and name no library themselves.
+    """
+    try:
+        return (yield)
+    except (UnsupportedError, ModuleNotFoundError) as error:
+        if find_spec("pyarrow") is None and "pyarrow" in str(error):
+            pytest.skip("PyArrow is not installed")
+        raise
 
 
 @pytest.fixture

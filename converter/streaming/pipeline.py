@@ -6,7 +6,7 @@ Most of the work of each stage is done by kernels, which release the GIL.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -22,8 +22,8 @@ _WORTHWHILE = 1 << 14
 #: Tables with fewer rows are not worth handing over: their cost is mostly the interpreter's, which has one lock.
 _LARGE_TABLE = 1 << 12
 #: The fields of a process and of a thread.
-_PROCESS: Final = attrgetter(*(field.name for field in fields(Process)))
-_THREAD: Final = attrgetter(*(field.name for field in fields(Thread)))
+_PROCESS: Final = attrgetter(*Process.__match_args__)
+_THREAD: Final = attrgetter(*Thread.__match_args__)
 
 
 class Pipeline:

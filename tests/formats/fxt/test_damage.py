@@ -9,10 +9,12 @@ import pytest
 from support.fxt.example import every_record
 from support.fxt.files import (
     ORDERS,
+    argument,
     event,
     events,
     magic,
     opened,
+    record,
     split,
     string,
     thread,
@@ -23,7 +25,7 @@ from support.fxt.files import (
 
 from converter.errors import TraceError
 from converter.formats.fxt.reading import reader
-from converter.formats.fxt.record_types import EventType
+from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
 from converter.ir.canonical import canonical, difference
 from converter.ir.invariants import check
 from converter.limits import limited
@@ -99,6 +101,64 @@ def test_records_go_on_behind_a_hole():
     assert "record size: expected 1 to 4095 words, found 0" in str(trace.warnings[0])
 
 
+#: What may follow a hole: events with references, with texts and arguments inside, and a last word; scheduling.
+BEHIND = {
+    "reference": lambda order: event(order, EventType.INSTANT, 1, name=1),
+    "inline": lambda order: event(
+        order,
+        EventType.DURATION_COMPLETE,
+        1,
+        thread=(1, 2),
+        category=b"category",
+        name=b"n" * 9,
+        arguments=[argument(ArgumentType.NULL, b"one"), argument(ArgumentType.KOID, b"k" * 9, 3)],
+        tail=5,
+    ),
+    "counter": lambda order: event(order, EventType.COUNTER, 1, name=1, tail=5),
+    "switch": lambda order: record(
+        order,
+        RecordType.SCHEDULING,
+        {"scheduling_type": 1, "cpu": 3, "outgoing_state": 3},
+        timestamp=9,
+        outgoing_thread=1,
+        incoming_thread=2,
+        arguments=[argument(ArgumentType.INT32, b"incoming_weight", 1)],
+    ),
+    "wakeup": lambda order: record(
+        order,
+        RecordType.SCHEDULING,
+        {"scheduling_type": 2, "cpu": 3},
+        timestamp=9,
+        waking_thread=1,
+    ),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("name", BEHIND)
+def test_the_first_record_behind_a_hole_is_found(name, order):
+    start = magic(order) + thread(order, 1, 1, 1) + string(order, 1, b"n")
+    one = BEHIND[name](order)
+    hole = bytes(800)
+    trace = opened(start + one + hole + one * 6)
+    assert len(events(trace)) == 7
+    at = len(start + one)
+    assert [warning.offset for warning in trace.warnings] == [at, at + len(hole)]
+
+
+@pytest.mark.parametrize("words", [11 | 1 << 4, 1 << 4 | 0x8009 << 16], ids=["type", "size"])
+def test_an_event_with_an_argument_that_is_none_is_no_end_of_a_hole(words):
+    start = magic("little") + thread("little", 1, 1, 1)
+    instant = event("little", EventType.INSTANT, 1, name=b"n")
+    header = RecordType.EVENT | 3 << 4 | 1 << 20 | 1 << 24 | 1 << 48
+    lure = b"".join(word.to_bytes(8, "little") for word in (header, 1, words))
+    trace = opened(start + instant + bytes(64) + lure + instant * 5)
+    assert trace.warnings == []
+    assert len(events(trace)) == 6
+    hole = len(start + instant)
+    assert [warning.offset for warning in trace.warnings] == [hole, hole + 64 + len(lure)]
+
+
 def test_a_record_of_size_zero_with_nothing_behind_ends_the_trace():
     start = magic("little") + thread("little", 1, 1, 1)
     with pytest.raises(TraceError, match=r"offset 0x20: record size: expected 1 to 4095 words"):
@@ -115,6 +175,11 @@ def test_a_record_that_has_taken_others_for_its_own():
         len(start + instant),
         len(start + instant + none),
     ]
+    # Those behind it are not its own.
+    unknown_kind = (11 | 200 << 4).to_bytes(8, "little") + b"\xff" * 199 * 8
+    trace = opened(start + instant + unknown_kind + instant * 200)
+    assert len(events(trace)) == 202
+    assert not trace.warnings
 
 
 def test_a_file_of_nothing_but_damage_is_given_up():

@@ -93,11 +93,11 @@ def test_samples_of_functions_are_instants_with_their_stack():
 
 
 def test_long_names_and_build_ids_of_modules_are_cut():
-    names = [b"libc.so", b"n" * 254 + "ö".encode()]
-    build_ids = list_of_bytes([bytes(20), bytes(256)])
-    target, losses = projected(declared(MODULE), [np.zeros(2, np.uint16), names, build_ids])
-    assert [one["name"] for one in events(target)] == [b"libc.so", b"n" * 254]
-    assert [len(one["build_id"]) for one in events(target)] == [20, 255]
+    names = [b"libc.so", b"n" * 255, b"n" * 254 + "ö".encode()]
+    build_ids = list_of_bytes([bytes(20), bytes(255), bytes(256)])
+    target, losses = projected(declared(MODULE), [np.zeros(3, np.uint16), names, build_ids])
+    assert [one["name"] for one in events(target)] == [b"libc.so", b"n" * 255, b"n" * 254]
+    assert [len(one["build_id"]) for one in events(target)] == [20, 255, 255]
     assert losses == [
         "list-cut event=module field=build_id limit=255 (1)",
         "text-cut event=module field=name limit=255 (1)",

@@ -28,7 +28,7 @@ from support.fxt.files import (
 )
 
 from converter.formats.fxt.mapping import UNREGISTERED
-from converter.formats.fxt.reading import reader
+from converter.formats.fxt.reading import prescan, reader
 from converter.formats.fxt.record_types import ArgumentType, EventType, RecordType
 from converter.ir.trace import NANOSECONDS, ClockDomain
 
@@ -154,11 +154,20 @@ def test_a_clock_before_the_first_provider_is_not_that_provider_s():
     assert [one["ts"] for one in events(trace)] == [60_000_000, 90]
 
 
+def test_a_clock_behind_a_record_larger_than_a_window_counts(monkeypatch):
+    monkeypatch.setattr(prescan, "_WINDOW", 64)
+    first, second = (clocked(rate)[8:] for rate in (1000, 1500))
+    trace = opened(magic("little") + first + large_blob("little", 1, bytes(800)) + second)
+    assert trace.clock.ticks_per_second == 3000
+    assert not trace.warnings
+
+
 def test_clocks_without_a_common_rate_become_nanoseconds():
     trace = opened(clocked(10**9 + 7, 10**9 + 9, 998_244_353, ts=10**9))
     assert trace.clock == NANOSECONDS
     assert [one["ts"] for one in events(trace)] == [999999993, 999999991, 1001758734]
     assert "rounded to nanoseconds" in str(trace.warnings[0])
+    assert not trace.warnings[0].is_damage
 
 
 @pytest.mark.parametrize("rate", [0, 1])

@@ -33,8 +33,9 @@ def slices_of_json(tmp_path, *slices):
 
 
 def test_slices_of_one_time_begin_with_the_longest(tmp_path):
-    shown, losses = slices_of_json(tmp_path, ("child", 1, 5), ("parent", 1, 10))
-    assert shown == [("SLICE_COMPLETE", "parent"), ("SLICE_COMPLETE", "child")]
+    slices = ("child", 1, 5), ("parent", 1, 10), ("5 ns", 20, 0.005)
+    shown, losses = slices_of_json(tmp_path, *slices)
+    assert shown == [("SLICE_COMPLETE", name) for name in ("parent", "child", "5 ns")]
     assert losses == []
 
 

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from support.perfetto.files import File, kernel_event
+from support.trace_cmd.files import File as Recording
+from support.trace_cmd.files import Kernel, format_text
 from support.traces.losses import line_of
+from support.traces.small_traces import events_of
 
 import converter
 from converter.formats.perfetto import mapping
@@ -320,3 +323,17 @@ def test_fields_that_no_message_declares_are_lost_by_name(tmp_path, target):
     # Of the whole trace Perfetto has the records as they were.
     assert reported() == ({} if target == "perfetto" else dict.fromkeys(lost, 10))
     assert reported(Selection(events=("sched_waking",))) == dict.fromkeys(lost, 10)
+
+
+def test_the_function_tracer_s_events_keep_their_addresses(tmp_path):
+    kernel = Kernel()
+    function = format_text(
+        "function", 1, "unsigned long ip 8 8 0\nunsigned long parent_ip 16 8 0", '"%ps", REC->ip'
+    )
+    record = kernel.record(1, kernel.common(1, 42) + kernel.pack("QQ", (1 << 64) - 1, 0))
+    recording = Recording(kernel, {0: kernel.page(10, record)}, formats={"ftrace": [function]})
+    (tmp_path / "a.dat").write_bytes(recording.version_7())
+    report = converter.convert(tmp_path / "a.dat", tmp_path / "b.pftrace")
+    assert {loss.code for loss in report} <= {"native-data", "native-data-detail"}
+    ((_, kind, _, fields),) = events_of(converter.read(tmp_path / "b.pftrace"))
+    assert (kind, fields["ip"], fields["parent_ip"]) == (Kind.FUNCTION, (1 << 64) - 1, 0)

@@ -93,6 +93,16 @@ _note(
     ("close = get_close_matches(word, known, 1, _CLOSE)", "'1' -> '2'"),
 )
 _note(
+    "converter/formats/fxt/reading/reader.py",
+    _LONGER,
+    ("values = np.empty(2 * room + 32, np.uint64)", "'2' -> '3'"),
+)
+_note(
+    "converter/formats/perfetto/writing/instructions.py",
+    "what only instructions read that are added with it",
+    ("inline: int = 0,", "'0' -> '1'"),
+)
+_note(
     "converter/merging/batches.py",
     "a shortcut: any columns are joined as columns that are no arrays",
     ("if len(arrays) == len(held):", "'len(arrays) == len(held)' -> 'False'"),

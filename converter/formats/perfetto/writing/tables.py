@@ -31,7 +31,6 @@ _IDLE_PROCESS: Final = {
 
 #: The delay after the event with which a task begins, in ns.
 _BIRTH_DELAY: Final = 1
-_NEVER: Final = -(1 << 63)
 
 
 #: Process trees by their time: processes and threads.
@@ -442,8 +441,8 @@ def _births(trace: Trace, batch: Batch) -> dict[int, int]:
     if not found:
         return {}
     numbers = [one.tid for one in trace.threads]
-    # The last entry is for events without a thread.
-    since = np.array([*(found.get(tid, _NEVER) for tid in numbers), _NEVER], np.int64)
+    # The last entry is for events without a thread; no time is before 0.
+    since = np.array([*(found.get(tid, 0) for tid in numbers), 0], np.int64)
     before = batch.ts < np.take(since, batch.thread, mode="wrap")
     for index in values_of(batch.thread[before]).tolist():
         found.pop(numbers[index], None)

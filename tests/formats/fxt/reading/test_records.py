@@ -205,23 +205,23 @@ def test_thread_wakeup(order):
 
 
 @each_order
-@pytest.mark.parametrize("inline", [False, True])
+@pytest.mark.parametrize("inline", [None, "outgoing", "incoming"])
 def test_legacy_context_switch(order, inline):
     header = {
         "scheduling_type": 0,
         "cpu": 255,
         "outgoing_state": 5,
-        "outgoing": 1,
-        "incoming": 0 if inline else 2,
+        "outgoing": 0 if inline == "outgoing" else 1,
+        "incoming": 0 if inline == "incoming" else 2,
         "outgoing_priority": 200,
         "incoming_priority": 100,
     }
     words = {
         "timestamp": 9,
-        "outgoing_process": None,
-        "outgoing_thread": None,
-        "incoming_process": 20 if inline else None,
-        "incoming_thread": MAX if inline else None,
+        "outgoing_process": 10 if inline == "outgoing" else None,
+        "outgoing_thread": 11 if inline == "outgoing" else None,
+        "incoming_process": 20 if inline == "incoming" else None,
+        "incoming_thread": MAX if inline == "incoming" else None,
     }
     built = record(order, RecordType.SCHEDULING, header, **words)
     assert only(start(order) + built)[0] == {

@@ -29,6 +29,7 @@ from support.fxt.files import (
 )
 
 from converter.errors import UnsupportedError
+from converter.formats.fxt.embedding import EMBEDDING
 from converter.formats.fxt.layout import layout
 from converter.formats.fxt.mapping import (
     BLOB,
@@ -48,6 +49,7 @@ from converter.ir.collect import with_batches
 from converter.ir.columns import Column, ListColumn, list_of_bytes
 from converter.ir.events import Batch, EventClass, Table
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
+from converter.storage.sink import BufferSink
 from converter.streaming import block_emission
 
 INSTANT = SHAPES[RecordType.EVENT << 4 | EventType.INSTANT]
@@ -116,6 +118,17 @@ def test_head_of_a_file():
         "3000110000009000 7472616365636f6e 7600000000000000"  # provider 1, "traceconv"
         "2100000000000000 00ca9a3b00000000"  # nanoseconds
     )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("payload", [b"", b"sixteen bytes...", b"nine byte"])
+def test_payloads_are_in_blobs_that_say_whose_they_are(order, payload):
+    sink = BufferSink()
+    sink.write(magic(order))
+    built = EMBEDDING.frame(sink, payload, 0)
+    blob = layout(order).parse(built)
+    assert (blob.header.size * 8, blob.header.blob_type) == (len(built), 1)
+    assert (blob.name, blob.payload) == (b"traceconv residual", payload)
 
 
 def test_more_threads_than_slots():

@@ -35,6 +35,7 @@ ELSEWHERE = {
     r"python -m benchmarks": "tests/cli/test_benchmarks.py runs one; all of them take long",
     r"python -m converter$": "what tests of the command start",
     r"bash \.ci/gallery": "it makes what is committed",
+    r"bash \.ci/machines": "it takes packages of others, and minutes",
     r"bash \.ci/viewers": ".ci/run runs it: it takes packages of others",
     r"mypy --strict": "tests/library/test_library.py",
     r"ssh |.*(s3|https|tcp)://": "it takes another machine; tests/storage and tests/cli have servers",

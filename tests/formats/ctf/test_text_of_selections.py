@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support.ctf.babeltrace_text import assert_says_all, lines_of
 from support.ctf.ctf2_fragments import CLOCK, STREAM, TEXT, U8, Json, at, event, sequence, structure
-from support.ctf.files import Stream, open_trace
+from support.ctf.files import UUID, Stream, open_trace
 from support.traces.losses import line_of
 
 import converter
@@ -107,10 +107,10 @@ def test_contexts_of_each_channel(variant: str, tmp_path: Path) -> None:
             "uint64_t _ip; uint32_t _vpid; uint64_t _count; uint32_t _vtid;",
             struct.pack("<QIQI", 0x1234, 6, 9, 7),
         ),
-        "c": ("", b""),
     }
     for number, (name, (context, data)) in enumerate(contexts.items()):
-        stream = Stream({f"p:{name}": "uint8_t _x;"}, context=context)
+        uuid = f"{UUID[:-1]}{number}"
+        stream = Stream({f"p:{name}": "uint8_t _x;"}, context=context, uuid=uuid)
         record = stream.record(0, 5 + number, data + b"\1")
         stream.write(tmp_path / "in" / name, stream.packet(record, begin=1, end=9))
     assert not selected(tmp_path / "in", tmp_path / "out", variant)
@@ -119,6 +119,20 @@ def test_contexts_of_each_channel(variant: str, tmp_path: Path) -> None:
     assert lines_of(tmp_path / "out", "2.1") == source
     if variant == "1.8":
         assert lines_of(tmp_path / "out", "2.0") == source
+
+
+@pytest.mark.parametrize("offset", [0, 21_600, -3, 40_000])
+@pytest.mark.parametrize("first", [0, 21_600_002_500, 10**13 + 1])
+def test_times_of_a_slow_clock(first: int, offset: int, tmp_path: Path) -> None:
+    """Babeltrace computes with floats: it rounds the same values in the same way."""
+    path = tmp_path / "in"
+    path.mkdir()
+    clock = {**CLOCK, "frequency": 10**6, "offset-from-origin": {"seconds": offset, "cycles": 7}}
+    (path / "metadata").write_bytes(sequence(clock, TIMES, {**event(x=U8), "name": "e"}))
+    records = b"".join(struct.pack("<QB", first + 1500 * i, i) for i in range(8))
+    (path / "stream").write_bytes(struct.pack("<HQ", 8 * (10 + len(records)), first) + records)
+    selected(path, tmp_path / "out", "")
+    assert lines_of(tmp_path / "out", "2.1") == lines_of(path, "2.1")
 
 
 def test_a_cpu_in_the_context_stays_there(tmp_path: Path) -> None:

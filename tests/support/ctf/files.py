@@ -108,6 +108,7 @@ class Stream:
     frequency: int = 1_000_000_000
     offset: int = 0
     packet_extra: str = ""
+    uuid: str = UUID
 
     @property
     def endian(self) -> str:
@@ -116,7 +117,7 @@ class Stream:
     def metadata(self) -> str:
         text = ["/* CTF 1.8 */", _TYPES]
         text.append(
-            f'trace {{ major = 1; minor = 8; uuid = "{UUID}"; byte_order = {self.order};'
+            f'trace {{ major = 1; minor = 8; uuid = "{self.uuid}"; byte_order = {self.order};'
             " packet.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; };"
             " };"
         )
@@ -167,7 +168,7 @@ class Stream:
         for part in parts:
             body.bits += self.bits().raw(part).bits if isinstance(part, bytes) else part.bits
         header = self.bits()
-        header.number(magic, 4).raw(bytes.fromhex(UUID.replace("-", ""))).number(stream, 4)
+        header.number(magic, 4).raw(bytes.fromhex(self.uuid.replace("-", ""))).number(stream, 4)
         length = 8 * (4 + 16 + 4 + 6 * 8 + 4 + len(extra))
         used = length + len(body.bits)
         whole = -(-used // 8) * 8 + 8 * padding

@@ -60,6 +60,11 @@ class ClockClass:
     #: CTF 2: the clock class's id, which stream classes refer to.
     id: str = ""
 
+    @property
+    def offset_ticks(self) -> int:
+        """The ticks from the origin to the clock's zero."""
+        return self.offset_seconds * self.frequency + self.offset_cycles
+
 
 @dataclass(slots=True)
 class EventRecordClass:

@@ -65,14 +65,14 @@ def conversion(
     base = _base_ns(first)
     if target.ticks_per_second == clock.frequency:
         # Both count from the same second, so the difference is whole ticks.
-        shift, numerator, denominator = _total(clock) - base * clock.frequency // _SECOND, 1, 1
+        shift, numerator, denominator = clock.offset_ticks - base * clock.frequency // _SECOND, 1, 1
     else:
-        shift = _total(clock) - base * clock.frequency // _SECOND
+        shift = clock.offset_ticks - base * clock.frequency // _SECOND
         numerator, denominator = _SECOND, clock.frequency
     if not -(1 << 63) <= shift < 1 << 63:
         raise TraceError(
             f"the offset of its clock {clock.name!r} is too far from the others' for 64 bits",
-            found=f"{_total(clock) // clock.frequency:,} s",
+            found=f"{clock.offset_ticks // clock.frequency:,} s",
         )
     return shift, numerator, denominator
 
@@ -84,7 +84,7 @@ def ignored_offset(clock: ClockClass) -> RemarkError | None:
     return RemarkError(
         f"the offset of clock {clock.name!r} is ignored: times start at its zero",
         expected=MOST_FROM_1970,
-        found=f"{_total(clock) // clock.frequency:,} s",
+        found=f"{clock.offset_ticks // clock.frequency:,} s",
     )
 
 
@@ -98,9 +98,9 @@ def stated_clock(clock: ClockClass, kept: ClockDomain, shift: int) -> ClockDomai
 
     """
     written = (kept.epoch_ns or 0) * clock.frequency // _SECOND - shift
-    if _total(clock) == written:
+    if clock.offset_ticks == written:
         return kept
-    epoch = (_total(clock) + shift) * _SECOND // clock.frequency
+    epoch = (clock.offset_ticks + shift) * _SECOND // clock.frequency
     return replace(kept, epoch_ns=known_epoch(epoch) if clock.unix_epoch else None)
 
 
@@ -111,22 +111,17 @@ def time_of(value: int, conversion: tuple[int, int, int]) -> int | None:
     return time if -(1 << 63) <= time < 1 << 63 else None
 
 
-def _total(clock: ClockClass) -> int:
-    """Return the ticks from the origin to the clock's zero."""
-    return clock.offset_seconds * clock.frequency + clock.offset_cycles
-
-
 def _base_ns(clock: ClockClass) -> int:
     """Return the nanoseconds from the origin to time 0: the part of the offset in whole ticks and whole nanoseconds.
 
     Nothing but times holds the offset of a clock that is not known to count from 1970, so that time 0 is its origin.
     """
-    nanoseconds = Fraction(_total(clock) * _SECOND, clock.frequency)
-    if not clock.unix_epoch and max(abs(_total(clock)), int(abs(nanoseconds))) <= _MOST_TICKS:
+    nanoseconds = Fraction(clock.offset_ticks * _SECOND, clock.frequency)
+    if not clock.unix_epoch and max(abs(clock.offset_ticks), int(abs(nanoseconds))) <= _MOST_TICKS:
         return 0
     if nanoseconds.denominator == 1:
         return int(nanoseconds)
-    return _total(clock) // clock.frequency * _SECOND
+    return clock.offset_ticks // clock.frequency * _SECOND
 
 
 def _origin(clock: ClockClass) -> int | None:

@@ -40,10 +40,6 @@ _NANOSECONDS: Final = 1_000_000_000
 #: small values are best: Babeltrace computes with 64-bit floats.
 _ROOM_SECONDS: Final = 86_400
 _ROOM_TICKS: Final = 1 << 61
-#: Days whose nanoseconds are exact in a 64-bit float.
-_EXACT_DAYS: Final = 100
-#: An offset of more is no time: 292 years in nanoseconds are 63 bits.
-_MOST_DAYS: Final = 100_000
 
 
 def frequency_of(clock: ClockDomain) -> int:
@@ -67,19 +63,20 @@ def frequency_of(clock: ClockDomain) -> int:
     return frequency
 
 
-def shift_for(clock: ClockDomain, first: int, *, in_order: bool) -> int:
+def shift_for(clock: ClockDomain, first: int, sources: Iterable[ClockClass]) -> int:
     """Return the offset that makes all ticks positive: whole seconds, none if the first tick is positive.
 
-    It is negative for large ticks of other rates than nanoseconds, which Babeltrace would round. `in_order`: no time is
-    before the first.
+    `sources`: the clocks of the input, if it is CTF in time order. Values of another rate than nanoseconds, which
+    Babeltrace rounds, remain the same.
     """
     frequency = frequency_of(clock)
+    known = {(one.frequency, one.offset_ticks) for one in sources}
+    if len(known) == 1 and frequency != _NANOSECONDS and clock.epoch_ns is None:
+        ((rate, offset),) = known
+        if rate == frequency and offset <= first:
+            return -offset
     if first >= 0:
-        days = first // frequency // _ROOM_SECONDS
-        rounded = frequency != _NANOSECONDS and _EXACT_DAYS <= days < _MOST_DAYS
-        if not rounded or not in_order or clock.epoch_ns is not None:
-            return 0
-        return -days * _ROOM_SECONDS * frequency
+        return 0
     room = min(_ROOM_SECONDS * frequency, _ROOM_TICKS)
     seconds = -((first - room) // frequency)
     return min(seconds * frequency, (1 << 63) - 1)

@@ -114,7 +114,10 @@ class _TraceWriter:
         self._trace = trace
         self._sink = sink
         self._version = version
-        self._sources = SourceContexts(source_metadata(trace), is_ctf=trace.format == "ctf")
+        sources = source_metadata(trace)
+        ordered = sources if trace.in_time_order else []
+        self._source_clocks = [clock for one in ordered for clock in one.clocks.values()]
+        self._sources = SourceContexts(sources, is_ctf=trace.format == "ctf")
         #: The common contexts, each with its number.
         self._contexts: dict[tuple[Member, ...], int] = {}
         #: The number of each program's common context, and whether packets name the CPU of its events.
@@ -131,7 +134,7 @@ class _TraceWriter:
         batches = trace.batches()
         first = next((batch for batch in batches if len(batch)), None)
         start = int(first.ts.min()) if first is not None else 0
-        self._shift = shift_for(trace.clock, start, in_order=trace.in_time_order)
+        self._shift = shift_for(trace.clock, start, self._source_clocks)
         seed = repr((trace.format, trace.clock, sorted(trace.environment.items()), start))
         digest = blake2b(seed.encode("utf-8", "surrogateescape"), digest_size=16).digest()
         self._uuid = UUID(bytes=digest, version=4)

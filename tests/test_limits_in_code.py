@@ -23,6 +23,7 @@ NO_LIMITS = {
         ctf/metadata/errors.MAX_LENGTH ctf/reading/clocks._MOST_TICKS
         ctf/reading/packets.LARGEST_WINDOW ctf/reading/packets.MAX_CPU
         ctf/side_table._LARGEST ctf/streams/stream_types.MAX_ALIGNMENT
+        ctf/streams/tasks._MAX_CPUS ftrace/capabilities.MAX_ARGUMENTS
         ftrace/capabilities.MAX_BUFFERS ftrace/capabilities.MAX_NUMBERS
         ftrace/capabilities.MAX_TEXT_BYTES ftrace/capabilities._LONGEST_DELTA
         ftrace/plugins/kvm_texts._MAX_INSTRUCTION ftrace/print_format/nodes._MAX_HEIGHT

@@ -337,6 +337,18 @@ def test_a_part_has_the_names_that_tasks_were_given_before_it(tmp_path):
         assert [thread.name for thread in again.threads] == ["app", "worker"]
 
 
+def test_cpus_without_events_of_perf_keep_their_empty_files(tmp_path):
+    """`uftrace dump` names them, and counts those that there are."""
+    path = flawed(tmp_path / "data")
+    names = {f"perf-cpu{number}.dat" for number in (7, 12)}
+    for name in names:
+        (path / name).touch()
+    names |= {one.name for one in path.glob("perf-cpu*.dat")}
+    part(path, tmp_path / "part", since="+0s")
+    written = {one.name: one.stat().st_size for one in (tmp_path / "part").glob("perf-cpu*.dat")}
+    assert written == {name: (path / name).stat().st_size for name in names}
+
+
 @needs_uftrace
 def test_a_part_with_functions_of_the_kernel_is_shown_as_the_recording(tmp_path):
     path = in_the_kernel("--kernel-full\n").write(tmp_path / "data")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -23,8 +24,9 @@ from converter.selection.stacks import BEGIN, END, Stacks
 from converter.storage.sink import Sink
 
 _TASK_FILE: Final = re.compile(r"\d{1,10}\.dat", re.ASCII)
+_PERF_FILE: Final = re.compile(r"perf-cpu\d{1,5}\.dat", re.ASCII)
 #: The other files whose events are written again. Formats and symbols of the kernel are, if it has events.
-_EVENT_FILE: Final = re.compile(r"(?:perf-cpu|kernel-cpu)\d{1,5}\.dat|extern\.dat", re.ASCII)
+_EVENT_FILE: Final = re.compile(r"kernel-cpu\d{1,5}\.dat|extern\.dat", re.ASCII)
 _TIME_SIZE: Final = 8
 #: Bits of a record's second word that an exit has otherwise than its entry.
 _TYPE_AND_MORE: Final = 0b111
@@ -240,11 +242,12 @@ class RecordOutput:
         """The threads that have records."""
         return sorted(self._files)
 
-    def finish(self, *, has_kernel_events: bool) -> None:
-        """Copy the files that have no events; tasks without any have an empty file."""
+    def finish(self, perf_files: Iterable[str], *, has_kernel_events: bool) -> None:
+        """Copy the files that have no events; tasks and CPUs of perf without any have an empty file."""
         written = {f"{self._trace.threads[thread].tid}.dat" for thread in self._files}
+        written.update(perf_files)
         for name in self._directory.readable_names():
-            if _TASK_FILE.fullmatch(name):
+            if _TASK_FILE.fullmatch(name) or _PERF_FILE.fullmatch(name):
                 if name not in written:
                     self._sink.create(name).close()
             elif not _EVENT_FILE.fullmatch(name) and not (

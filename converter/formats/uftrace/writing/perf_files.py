@@ -53,6 +53,10 @@ def is_external_line(event_class: EventClass) -> bool:
     return event_class == EXTERNAL
 
 
+def _name(cpu: int) -> str:
+    return f"perf-cpu{cpu}.dat"
+
+
 class PerfOutput:
     """perf-cpuN.dat, created when a CPU first has an event."""
 
@@ -67,6 +71,11 @@ class PerfOutput:
     def has_events(self) -> bool:
         """True if there are any perf events."""
         return bool(self._files)
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the files so far."""
+        return [*map(_name, self._files)]
 
     def write(self, batch: Batch) -> None:
         """Append the events of a batch, all of classes that are `is_perf_record`.
@@ -105,7 +114,7 @@ class PerfOutput:
 
     def _file(self, number: int) -> Sink:
         if number not in self._files:
-            self._files[number] = self._sink.create(f"perf-cpu{number}.dat")
+            self._files[number] = self._sink.create(_name(number))
         return self._files[number]
 
     def _records(self, event_class: EventClass, table: Table) -> NDArray[Any]:

@@ -350,7 +350,7 @@ class _Part(_Output):
             names = name_records(self._trace, self._tasks, threads, self._end + 2)
             self._perf.append(names)
         self._kernel.finish(self._sink)
-        self._records.finish(has_kernel_events=self._kernel.has_events)
+        self._records.finish(self._perf.files, has_kernel_events=self._kernel.has_events)
 
     def _is_renamed(self, thread: int) -> bool:
         """Return True if nothing in the part says what a thread is called."""

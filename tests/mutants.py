@@ -222,9 +222,9 @@ class Runner:
             near = {test for at in mutation.lines for test in lines.get(at, ())}
             imported |= "" in near
             tests = set(near)
-            if not mutation.in_function:
-                # A constant may be seen by all tests; those are nearer that reach functions of the module, or of one
-                # that imports it.
+            if not mutation.in_function or near == {""}:
+                # A constant, or what a function returns to one, may be seen by all tests; those are nearer that reach
+                # functions of the module, or of one that imports it.
                 tests = set(reach.seconds)
                 near = {
                     test

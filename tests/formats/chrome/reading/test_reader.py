@@ -151,6 +151,9 @@ def test_processes_and_threads_may_be_text() -> None:
     assert first.tid == 7
     assert trace.processes[second.process].pid == 2**64 - 1
     assert trace.sidecar["chrome"]["text_ids"][str(second.tid)] == "worker" == second.name
+    # A number of more bits is text.
+    (thread,) = load([event(tid=2**64)]).threads
+    assert (thread.tid < 2**64, thread.name) == (True, str(2**64))
 
 
 @pytest.mark.parametrize(
@@ -393,10 +396,12 @@ def test_events_go_on_behind_a_hole(hole: str) -> None:
 
 def test_events_go_on_behind_a_window_of_damage() -> None:
     one = json.dumps(event())
-    trace = load(f"[{one},{'x' * (5 << 20)},{one},{one}]")
+    # Not at an object that is none.
+    damage = f'{"x" * (5 << 20)} {{"ph":"i",:}}'
+    trace = load(f"[{one},{damage},{one},{one}]")
     assert sum(len(batch) for batch in trace.batches()) == 3
     first, second = trace.warnings
-    assert (first.offset, second.offset) == (len(one) + 2, len(one) + (5 << 20) + 3)
+    assert (first.offset, second.offset) == (len(one) + 2, len(one) + len(damage) + 3)
 
 
 def test_more_events_in_the_first_look_than_a_batch_has() -> None:

@@ -42,7 +42,7 @@ from converter.ir.kinds import Kind, Role
 from converter.ir.trace import ClockDomain, Process, Thread, Trace
 from converter.projection.losses import LossClass
 from converter.projection.project import project
-from converter.projection.timeline_fields import JSON_TEXT
+from converter.projection.timeline_fields import DURATION, JSON_TEXT, PHASE
 from converter.storage.opening import open_source
 
 SCHEMA = Path(__file__).parents[4] / "schemas" / "chrome" / "trace_event.schema.json"
@@ -402,3 +402,31 @@ def test_ends_of_slices_are_rounded_not_their_lengths() -> None:
     assert scale.from_file(units).tolist() == [1, 1, -1]
     with pytest.raises(UnsupportedError):
         scale.durations_to_file(lengths, starts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "phase", "shown"),
+    [
+        (Kind.ASYNC_BEGIN, b"S", "b"),
+        (Kind.ASYNC_INSTANT, b"p", "n"),
+        (Kind.INSTANT, b"I", "I"),
+        (Kind.INSTANT, b"?", "i"),
+    ],
+)
+def test_of_the_spellings_of_a_phase_there_are_those_that_importers_show(
+    kind: Kind, phase: bytes, shown: str
+) -> None:
+    fields = (NAME, Field("id", StringClass(), Role.ID), PHASE)
+    trace = trace_of(EventClass(kind, fields=fields), [(b"n", b"1", phase)])
+    target, report = project(trace, CAPABILITIES, "chrome")
+    (one,) = [one for one in json.loads(dump(target))["traceEvents"] if one["ph"] != "M"]
+    assert one["ph"] == shown
+    dropped = [loss for loss in report if loss.code == "phase-dropped"]
+    assert len(dropped) == (phase.decode() != shown)
+
+
+def test_states_keep_their_cpu() -> None:
+    event_class = EventClass(Kind.STATE, fields=(NAME, DURATION))
+    trace = trace_of(event_class, [(b"Running", 5)], cpus=[0])
+    target, _ = project(trace, CAPABILITIES, "chrome")
+    assert [batch.cpu.tolist() for batch in target.batches()] == [[0]]

@@ -6,10 +6,20 @@ import json
 from pathlib import Path
 
 import pytest
+from support.chrome.files import dump
 from support.traces.losses import line_of
+from support.traces.strategies import batch_of
 from support.viewers.trace_processor import answer, needs_trace_processor
 
 import converter
+from converter.formats.chrome.capabilities import CAPABILITIES
+from converter.ir.collect import with_batches
+from converter.ir.events import EventClass, Field
+from converter.ir.field_classes import IntegerClass
+from converter.ir.kinds import Kind, Role
+from converter.ir.trace import Process, Trace, Track, TrackScope
+from converter.projection.instants import NAME
+from converter.projection.project import project
 
 #: Texts, and the numbers that trace_processor v52 shows of them in JSON; None where it shows none.
 TEXTS = {
@@ -44,3 +54,17 @@ def test_texts_that_are_numbers_are_values(suffix: str, tmp_path: Path) -> None:
     said = {line_of(loss).partition(" (")[0] for loss in losses if loss.loss_class == "shown"}
     texts = {f"counter-text-dropped event=counter field={name}" for name in "kw"}
     assert said == (texts if suffix == "pftrace" else set())
+
+
+def test_a_counter_of_the_first_track_is_named_after_it() -> None:
+    fields = (NAME, Field("v", IntegerClass(64, True), Role.VALUE))
+    trace = Trace(
+        format="none",
+        processes=[Process(10, "p")],
+        tracks=[Track("used memory", TrackScope.PROCESS, 0)],
+        event_classes=[EventClass(Kind.COUNTER, fields=fields)],
+    )
+    batch = batch_of(trace, [(0, 1, -1, -1, 0, (b"used", 5))])
+    target, _ = project(with_batches(trace, [batch]), CAPABILITIES, "chrome")
+    (one,) = [one for one in json.loads(dump(target))["traceEvents"] if one["ph"] == "C"]
+    assert (one["name"], one["pid"], one["args"]) == ("used", 10, {"memory": 5})

@@ -93,6 +93,11 @@ _note(
     ("close = get_close_matches(word, known, 1, _CLOSE)", "'1' -> '2'"),
 )
 _note(
+    "converter/formats/chrome/reading/reader.py",
+    "the duration of a state is in front of its arguments, so that none is the first",
+    ("switches = np.flatnonzero(self._cpu_slot[key] >= 0)", "'0' -> '1'"),
+)
+_note(
     "converter/formats/fxt/reading/reader.py",
     _LONGER,
     ("values = np.empty(2 * room + 32, np.uint64)", "'2' -> '3'"),

@@ -38,7 +38,7 @@ class Document:
     def __init__(
         self,
         source: Source,
-        window: int = WINDOW,
+        window: int,
         *,
         sample: bool = False,
         derived: tuple[str, bytes] | None = None,

@@ -17,7 +17,6 @@ from converter.formats.chrome import FORMAT
 from converter.formats.chrome.capabilities import CAPABILITIES
 from converter.formats.chrome.mapping import HEXADECIMAL, JSON_TEXT, WAKEUPS
 from converter.formats.chrome.reading import reader
-from converter.formats.chrome.reading.document import Document
 from converter.ir.canonical import difference
 from converter.ir.collect import collect
 from converter.ir.field_classes import ArrayClass, IntegerClass, StructureClass
@@ -53,6 +52,10 @@ def test_the_clock_is_as_fine_as_the_times() -> None:
     trace = load('[{"ph":"i","ts":1.00001},{"ph":"i","ts":2}]')
     assert trace.clock.ticks_per_second == Fraction(10**11)
     assert [ts for _, ts, _ in events(trace)] == [100001, 200000]
+    # Times of up to a quarter of 63 bits, as later ones may be greater.
+    for first, decimals in (("2305843009213.000001", 6), ("2305843009214.000001", 5)):
+        trace = load(f'[{{"ph":"i","ts":{first}}}]')
+        assert trace.clock.ticks_per_second == 10 ** (6 + decimals)
 
 
 def test_finer_times_than_the_clock_are_rounded_with_a_warning() -> None:
@@ -248,14 +251,19 @@ def test_switches_are_known_only_in_own_files() -> None:
         ('{"traceEvents":[{"ph":"i","ts":1}],"b":1,"traceEvents":[{"ph":"i","ts":1}]}', 2, False),
     ],
 )
-def test_ends_of_files(text: str, count: int, warned: bool) -> None:
-    trace = load(text)
-    assert len(events(trace)) == count
-    assert bool(trace.warnings) is warned
+def test_ends_of_files(
+    text: str, count: int, warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The last window may have a single byte.
+    for window in (1 << 16, max(len(text) - 1, 8)):
+        monkeypatch.setattr(reader, "WINDOW", window)
+        trace = load(text)
+        assert len(events(trace)) == count
+        assert bool(trace.warnings) is warned
 
 
 def test_a_large_value_spans_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Document.__init__, "__defaults__", (64,))
+    monkeypatch.setattr(reader, "WINDOW", 64)
     text = "x" * 1000
     trace = load({"big": text, "traceEvents": [event(name=text), event(args={"a": [1] * 500})]})
     assert events(trace)[0][2]["name"] == text.encode()

@@ -355,6 +355,17 @@ def test_json_that_could_be_another_value_is_declared() -> None:
     assert difference(again, load(dump(again))) is None
 
 
+def test_structures_with_an_empty_list_are_declared() -> None:
+    members = (Member("n", IntegerClass(64, True)), Member("a", ArrayClass(IntegerClass(64, True))))
+    values = [(("n", 1), ("a", [])), (("n", 1), ("a", [1]))]
+    fields = (NAME, Field("v", StructureClass(members)))
+    trace = trace_of(EventClass(Kind.INSTANT, fields=fields), [(b"n", value) for value in values])
+    target = project(trace, CAPABILITIES, "chrome")[0]
+    text = dump(target)
+    assert text.count(b"arg_types") == 1
+    assert difference(target, load(text)) is None
+
+
 @pytest.mark.parametrize(
     "own", [b'[1,"a"]', b"[[1]]", b'[{"a":1},{"b":1}]', b"[-0,0]", b'[1,"0x1"]', b"[[1,[2]]]"]
 )

@@ -61,7 +61,7 @@ from converter.formats.aix.trcfmt import parse
 from converter.ir.events import decode
 from converter.jobs import reading
 from converter.jobs.reading import open_trace
-from converter.limits import LIMITS, Limit, limit, limited, parse_limit, shown
+from converter.limits import LIMITS, Limit, allowed, limit, limited, parse_limit, shown
 from converter.scheduling import Share
 
 ROOT = Path(__file__).parent.parent
@@ -363,11 +363,18 @@ def test_limits_hold_where_a_trace_is_opened_and_read_and_nowhere_else():
         ("unpacked", "2g", 2 << 30),
         ("unpacked", "1GiB", 1 << 30),
         ("unpacked", 5, 5),
+        ("unpacked", "1T", 1 << 40),
+        ("unpacked", "3k", 3 << 10),
         ("holes", "7", 7),
+        ("holes", "1", 1),
+        ("holes", str(1 << 62), 1 << 62),
+        ("holes", str((1 << 62) + 1), "at least 1"),
+        ("holes", "9" * 20, "a number"),
         ("holes", "7K", "a number"),
         ("holes", "0", "at least 1"),
         ("holes", "-1", "a number"),
         ("unpacked", "M", "a number of bytes"),
+        ("ctf.nesting", "48", 48),
         ("ctf.nesting", "49", "1 to 48 levels"),
         ("hole", "5", "did you mean 'holes'"),
     ],
@@ -378,6 +385,38 @@ def test_limits_are_numbers_or_sizes(name, given, expected):
     else:
         with pytest.raises(ValueError, match=expected):
             parse_limit(name, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("unpacked", 0, "0 bytes"),
+        ("unpacked", 1023, "1,023 bytes"),
+        ("unpacked", 1024, "1 KiB"),
+        ("unpacked", 1025, "1,025 bytes"),
+        ("unpacked", 3 << 20, "3 MiB"),
+        ("unpacked", 1 << 40, "1 TiB"),
+        ("holes", 1024, "1,024 places"),
+    ],
+)
+def test_limits_are_shown_as_they_may_be_given(name, value, text):
+    assert shown(name, value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "more"),
+    [
+        ("ctf.nesting", 48, None),
+        ("ctf.nesting", 47, "48"),
+        ("unpacked", 1023, "2046"),
+        ("unpacked", 1 << 10, "'2K'"),
+    ],
+)
+def test_messages_say_how_to_allow_more_where_that_is_possible(name, value, more):
+    with limited({name: value}):
+        said = allowed(name)
+    assert said.startswith(f"at most {shown(name, value)}")
+    assert (f"{{'{name}': {more}}}" in said) if more else (said == "at most 48 levels")
 
 
 def table():

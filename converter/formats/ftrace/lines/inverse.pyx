@@ -451,9 +451,7 @@ cdef class Inverses:
         cdef uint64_t before = 0
         if not self._steps[step, 6]:
             memcpy(&before, to, size)
-            if HOST_IS_BIG:
-                return False
-            value += before
+            value += load64(<const uint8_t*>&before, HOST_IS_BIG)
         if size == 8:
             store64(to, value, HOST_IS_BIG)
         elif size == 4:

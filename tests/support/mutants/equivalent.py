@@ -98,6 +98,14 @@ _note(
     ("switches = np.flatnonzero(self._cpu_slot[key] >= 0)", "'0' -> '1'"),
 )
 _note(
+    "converter/formats/ctf/writing/event_classes.py",
+    "the minor version is only looked at in what is read",
+    (
+        "self.trace = TraceClass(version=(1, 8) if self._plain else (2, 0), uuid=uuid)",
+        "'8' -> '9'",
+    ),
+)
+_note(
     "converter/formats/fxt/reading/reader.py",
     _LONGER,
     ("values = np.empty(2 * room + 32, np.uint64)", "'2' -> '3'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from converter.formats.ctf.metadata.field_classes import (
 from converter.formats.ctf.metadata.files import parse_metadata
 from converter.formats.ctf.metadata.other_version import metadata_in
 from converter.formats.ctf.metadata.trace_class import StreamClass, TraceClass
-from converter.formats.ctf.writing.metadata_losses import count_losses
+from converter.formats.ctf.writing.metadata_losses import count_encoded_otherwise, count_losses
 from converter.projection.losses import Loss, LossClass, LossReport
 
 FIXTURES = Path(__file__).parents[4] / "roundtrip_fixtures"
@@ -270,3 +271,16 @@ def test_random_metadata_come_back_from_ctf_2(seed: int) -> None:
 def test_metadata_of_recordings_come_back_from_ctf_2(name: str) -> None:
     for metadata in (FIXTURES / "ctf" / name).rglob("metadata"):
         assert_comes_back(parse_metadata(metadata.read_bytes()))
+
+
+@pytest.mark.parametrize("fields", ["", "uint16_t bat;", "uint16_t bat; uint32_t cpu_id;"])
+def test_fields_of_packets_alone_are_shown_as_before(fields: str) -> None:
+    """They come first in the braces, and do so again, unless the CPU is among them."""
+    stream = Stream({"e": ""}).metadata()
+    lttng = re.search(r"packet\.context := struct \{.*?\};", stream, re.DOTALL)
+    assert lttng is not None
+    text = stream.replace(lttng[0], f"packet.context := struct {{ {fields} }};")
+    report = LossReport()
+    count_encoded_otherwise(parse_metadata(text.encode()), 1, report)
+    counts = {loss.code: loss.count for loss in report}
+    assert counts.get("ctf-packet-field", 0) == ("cpu_id" in fields)

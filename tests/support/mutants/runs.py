@@ -263,13 +263,18 @@ class Group:
         """Put the change on the disk, too, for processes that tests start."""
         path = self._tree / self._module
         compiled = path.with_suffix(EXTENSION_SUFFIXES[0])
-        kept = [each.rename(f"{each}.kept") for each in (path, compiled) if each.exists()]
+        # Not in its folder, whose files some tests count.
+        kept = [
+            (each, each.rename(self._tree / f"{each.name}.kept"))
+            for each in (path, compiled)
+            if each.exists()
+        ]
         path.write_text(trial.source)
         try:
             yield
         finally:
-            for each in kept:
-                each.replace(str(each).removesuffix(".kept"))
+            for each, aside in kept:
+                aside.replace(each)
 
     def _swap(self, source: str) -> dict[tuple[str, int], CodeType] | None:
         """Return the code of changed functions by name and line; None if more than functions is changed."""

@@ -60,8 +60,8 @@ SCHEDULING: Final[Mapping[str, LossCode]] = {
     ),
     "switch-of-other-thread": LossCode(
         LossKind.CHANGED,
-        "{count} {switch takes|switches take} a thread from a CPU that it was not on: the state before, or its time "
-        "on another CPU, is shown without an end",
+        "{count} {switch takes|switches take} a thread from a CPU that it was not on: the state before, its time on "
+        "another CPU, or the time of the thread that was there is shown without an end",
     ),
     "thread-moved-at-once": LossCode(
         LossKind.CHANGED,

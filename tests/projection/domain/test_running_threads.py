@@ -131,6 +131,10 @@ def test_wakeups_of_threads_that_run_or_were_woken():
         ([(5, 7, 0, 0), (6, 7, 0, 1)], 0),
         ([(0, 7, 0), (7,), (7, 0, 3)], 0),
         ([(7,), (7, 0, 3)], 1),
+        # Its CPU runs another, whose time has no end then; of the idle thread that is not shown.
+        ([(5, 7, 0), (6, 6, 0)], 1),
+        ([(5, 7, 0, 0), (6, 6, 0, 1)], 0),
+        ([(5, 0, 0), (6, 6, 0)], 0),
         # Each CPU has the idle thread.
         ([(0, 7, 0, 0), (0, 8, 0, 1), (7, 0, 3, 0), (8, 0, 3, 1)], 0),
     ],

@@ -147,13 +147,16 @@ cdef class ReadyThreads:
     """For each thread that a switch or a wakeup named, whether it sleeps, waits, or where it runs: the item of its id."""
 
     cdef Numbers _numbers
+    # By CPU: the number of the thread that it runs, plus 1.
+    cdef Numbers _cpus
 
     def __cinit__(self):
-        self._numbers.item_size = sizeof(int64_t)
-        self._numbers.seed = int.from_bytes(os.urandom(8), "little")
+        self._numbers.item_size = self._cpus.item_size = sizeof(int64_t)
+        self._numbers.seed = self._cpus.seed = int.from_bytes(os.urandom(8), "little")
 
     def __dealloc__(self):
         free_numbers(&self._numbers)
+        free_numbers(&self._cpus)
 
     def inconsistent(
         self,
@@ -170,7 +173,7 @@ cdef class ReadyThreads:
 
         Returns:
             the number of wakeups of threads that do not sleep, and the position of the first, or -1; the same of
-            switches from a thread that does not run on their CPU.
+            switches from a thread that does not run on their CPU, or whose CPU runs another.
 
         Args:
             class_id: the class of each event.
@@ -185,7 +188,8 @@ cdef class ReadyThreads:
         """
         cdef int64_t count = class_id.shape[0]
         cdef int64_t classes = step.shape[0]
-        cdef int64_t i, k, of, thread
+        cdef int64_t i, k, of, thread, core
+        cdef int64_t* runs
         cdef int64_t[2] found = [0, 0]
         cdef int64_t[2] first = [-1, -1]
         cdef int64_t* does
@@ -227,7 +231,14 @@ cdef class ReadyThreads:
                 k = <int64_t>integer_of(
                     &bound.views[3 * of + 2], row[i], <int>bound.views[3 * of + 2].width, signed[3 * of + 2]
                 )
-                is_wrong = does[0] != UNKNOWN and does[0] != RUNS + max(cpu[i], 0) and not self._is_idle(thread)
+                core = find_or_add_key(&self._cpus, max(cpu[i], 0))
+                full = core < 0
+                if full:
+                    break
+                runs = &(<int64_t*>self._cpus.items)[core]
+                is_wrong = does[0] != UNKNOWN and does[0] != RUNS + max(cpu[i], 0)
+                is_wrong |= runs[0] != 0 and runs[0] != thread + 1 and not self._is_idle(runs[0] - 1)
+                is_wrong &= not self._is_idle(thread)
                 does[0] = WAITS if k <= last_ready or k >= first_gone else SLEEPS
                 thread = self._thread(&bound.views[3 * of + 1], row[i], signed[3 * of + 1])
                 full = thread < 0
@@ -235,6 +246,7 @@ cdef class ReadyThreads:
                     break
                 does = &(<int64_t*>self._numbers.items)[thread]
                 does[0] = RUNS + max(cpu[i], 0)
+                runs[0] = thread + 1
                 if is_wrong:
                     found[1] += 1
                     first[1] = i if first[1] < 0 else first[1]

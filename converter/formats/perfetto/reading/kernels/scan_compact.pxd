@@ -1,9 +1,10 @@
 # CompactSched (ftrace_event_bundle.proto): switches and wakings as lists, one for each field, of varints.
 
 from converter.formats.perfetto.protobuf.fields cimport (
-    SCHED_FIELDS, SCHED_INTERN_TABLE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_TIMESTAMP,
+    SCHED_FIELDS, SCHED_INTERN_TABLE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_TIMESTAMP, SWITCH_NEXT_COMM,
+    SWITCH_NEXT_PID, SWITCH_NEXT_PRIO,
 )
-from converter.kernels.protobuf.wire cimport WIRE_BYTES, WireField, next_field, read_varint
+from converter.kernels.protobuf.wire cimport WIRE_BYTES, WIRE_VARINT, WireField, next_field, read_varint
 from converter.kernels.tables.strings cimport StringTable
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -135,3 +136,36 @@ cdef inline int open_compact(
 
 cdef inline int64_t comm_of(Compact* compact, uint64_t index) noexcept nogil:
     return compact.comms[index] if index < <uint64_t>compact.comm_count else 0
+
+
+# The task that a CPU runs: what switches leave out of the task before, and wakings of the one that wakes.
+cdef struct CpuState:
+    int64_t pid
+    int64_t priority
+    int64_t comm
+    int32_t known
+
+
+# What the last switch before compact events says, which is an event of its own: -1 when memory runs out.
+cdef inline int note_switch(
+    const uint8_t* data, int64_t at, int64_t size, CpuState* state, StringTable strings
+) noexcept nogil:
+    cdef WireField field
+    cdef int64_t end = at + size
+    state.known = 1
+    state.pid = state.priority = state.comm = 0
+    while at < end:
+        at = next_field(data, at, end, &field)
+        if at < 0:
+            break
+        if field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PID:
+            state.pid = <int32_t>field.value
+        elif field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PRIO:
+            state.priority = <int32_t>field.value
+        elif field.wire == WIRE_BYTES and field.number == SWITCH_NEXT_COMM:
+            strings.lock()
+            state.comm = strings.find_or_add(&data[field.start], <uint32_t>field.size)
+            strings.unlock()
+            if state.comm < 0:
+                return -1
+    return 0

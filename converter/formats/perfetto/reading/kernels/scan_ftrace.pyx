@@ -48,9 +48,11 @@ from converter.formats.perfetto.protobuf.fields cimport (
     FTRACE_EVENT_SCHED_SWITCH, FTRACE_EVENT_TIMESTAMP, SCHED_SWITCH_NEXT_COMM_INDEX, SCHED_SWITCH_NEXT_PID, SCHED_SWITCH_NEXT_PRIO,
     SCHED_SWITCH_PREV_STATE, SCHED_SWITCH_TIMESTAMP, SCHED_WAKING_COMMON_FLAGS,
     SCHED_WAKING_COMM_INDEX, SCHED_WAKING_PID, SCHED_WAKING_PRIO, SCHED_WAKING_TARGET_CPU,
-    SCHED_WAKING_TIMESTAMP, SWITCH_NEXT_COMM, SWITCH_NEXT_PID, SWITCH_NEXT_PRIO,
+    SCHED_WAKING_TIMESTAMP,
 )
-from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, count_compact, open_compact
+from converter.formats.perfetto.reading.kernels.scan_compact cimport (
+    Compact, CpuState, advance, comm_of, count_compact, note_switch, open_compact,
+)
 from converter.formats.perfetto.reading.kernels.scan_names cimport NamingEvents, note_compact, note_event
 from converter.kernels.batches.event_arrays cimport Events, OutputArrays, WITH_CPU
 from converter.kernels.tables.strings cimport StringTable
@@ -207,13 +209,6 @@ def scan_bundles(
         naming.check()
 
 
-cdef struct CpuState:
-    int64_t pid
-    int64_t priority
-    int64_t comm
-    int32_t known
-
-
 cdef class CpuStates:
     """The task that each CPU runs, as all switches seen so far say: what compact_sched leaves out."""
 
@@ -223,29 +218,6 @@ cdef class CpuStates:
         cdef int i
         for i in range(MAX_CPUS):
             self._states[i].known = 0
-
-
-# What the last switch before compact events says, which is an event of its own: -1 when memory runs out.
-cdef int note_switch(const uint8_t* data, int64_t at, int64_t size, CpuState* state, StringTable strings) noexcept nogil:
-    cdef WireField field
-    cdef int64_t end = at + size
-    state.known = 1
-    state.pid = state.priority = state.comm = 0
-    while at < end:
-        at = next_field(data, at, end, &field)
-        if at < 0:
-            break
-        if field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PID:
-            state.pid = <int32_t>field.value
-        elif field.wire == WIRE_VARINT and field.number == SWITCH_NEXT_PRIO:
-            state.priority = <int32_t>field.value
-        elif field.wire == WIRE_BYTES and field.number == SWITCH_NEXT_COMM:
-            strings.lock()
-            state.comm = strings.find_or_add(&data[field.start], <uint32_t>field.size)
-            strings.unlock()
-            if state.comm < 0:
-                return -1
-    return 0
 
 
 # Parts of one FtraceEvent.

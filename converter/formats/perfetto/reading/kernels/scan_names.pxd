@@ -4,7 +4,6 @@ from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 
-from converter.formats.perfetto.reading.kernels.scan_compact cimport Compact, advance, comm_of, open_compact
 from converter.formats.perfetto.protobuf.fields cimport (
     FTRACE_EVENT_PID, FTRACE_EVENT_TIMESTAMP,
 )

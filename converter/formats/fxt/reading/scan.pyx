@@ -68,6 +68,19 @@ cdef enum:
     SUSPECT_WORDS = 16
 
 
+# The header of a record, of which there are `left` bytes, and its size in words: DONE if it is whole.
+cdef inline int whole_record(
+    const uint8_t* record, int64_t left, bint swap, uint64_t* header, int64_t* words
+) noexcept nogil:
+    if left < 8:
+        return INCOMPLETE
+    header[0] = load(record, swap)
+    words[0] = <uint32_t>(header[0] >> 4) if header[0] & 15 == LARGE else <int64_t>((header[0] >> 4) & 0xfff)
+    if words[0] == 0:
+        return ZERO_SIZE
+    return INCOMPLETE if words[0] > left >> 3 else DONE
+
+
 cdef class Scanner:
     """Makes events of records, window after window, with the tables of each provider."""
 
@@ -286,20 +299,15 @@ cdef class Scanner:
         cdef int64_t at = 0
         cdef int64_t words
         cdef uint32_t kind
-        cdef int result
+        cdef int status, result
         while at < size:
             if window.events >= window.room or window.value_count > window.value_room:
                 return FULL
-            if size - at < 8:
-                return INCOMPLETE
             record = window.data + at
-            header = load(record, swap)
+            status = whole_record(record, size - at, swap, &header, &words)
+            if status != DONE:
+                return status
             kind = header & 15
-            words = <uint32_t>(header >> 4) if kind == LARGE else <int64_t>((header >> 4) & 0xfff)
-            if words == 0:
-                return ZERO_SIZE
-            if words > (size - at) >> 3:
-                return INCOMPLETE
             end = record + words * 8
             window.at = at
             result = self._record(kind, record + 8, end, header)
@@ -328,18 +336,13 @@ cdef class Scanner:
         cdef int64_t at = 0
         cdef int64_t words
         cdef uint32_t kind
-        cdef int result
+        cdef int status, result
         while at < size:
-            if size - at < 8:
-                return INCOMPLETE
             record = window.data + at
-            header = load(record, swap)
+            status = whole_record(record, size - at, swap, &header, &words)
+            if status != DONE:
+                return status
             kind = header & 15
-            words = <uint32_t>(header >> 4) if kind == LARGE else <int64_t>((header >> 4) & 0xfff)
-            if words == 0:
-                return ZERO_SIZE
-            if words > (size - at) >> 3:
-                return INCOMPLETE
             window.at = at
             result = self._skim(kind, record + 8, record + words * 8, header, Passed(offset + at, words * 8), kept)
             if result < 0:
